@@ -6,7 +6,7 @@ import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
 import { assumeSize } from './src/terminal/assume-size.js';
 
-// Whoever reads has seen enough, as in `nightshift logs JOB | head`.
+// The reader has closed the pipe, as in `nightshift logs JOB | head`.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.brokenPipe);

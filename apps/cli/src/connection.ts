@@ -15,7 +15,7 @@ export interface Connection {
   readonly workspace: string | undefined;
 }
 
-/** What the command line says about it. */
+/** The options on the command line. */
 export interface ConnectionFlags {
   readonly url?: string | undefined;
   readonly token?: string | undefined;
@@ -56,7 +56,7 @@ export async function findConnection(
   return { url: base, urlFrom, token, tokenFrom, workspace: flags.workspace ?? environment.workspace };
 }
 
-/** Throws when nobody has said who asks. */
+/** Throws when there is no credential. */
 export function tokenOf({ token }: Connection): string {
   if (token !== undefined) return token;
   throw new CliError({

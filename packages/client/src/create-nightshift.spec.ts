@@ -31,8 +31,8 @@ it('names the server that cannot be reached, and no secret of its address', asyn
   });
 });
 
-describe('a client without WebSockets', () => {
-  it('starts nothing without a WebSocket, and reports what to do', async () => {
+describe('createNightshift without WebSockets', () => {
+  it('rejects every start, and reports what to do', async () => {
     const { client, fetch } = withoutSockets();
     const refusal = { code: 'no_websocket', message: expect.stringMatching(/`webSocket`.*"ws".*Node 22/) };
     await expect(client.startChat({ message: 'Hello' })).rejects.toMatchObject(refusal);
@@ -41,7 +41,7 @@ describe('a client without WebSockets', () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it('starts what is not going to be followed, where it was told so', async () => {
+  it('starts a job that it cannot follow when webSocket is null', async () => {
     const { client } = withoutSockets({ webSocket: null });
     const job = await client.startChat({ message: 'Hello' });
     expect(job.id).toBe('j');

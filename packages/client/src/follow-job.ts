@@ -3,7 +3,7 @@ import { JobEventsDocument, type JobEventsSubscription, type JobStatus } from '.
 import { NightshiftError } from './nightshift-error.js';
 import { resubscribe } from './resubscribe.js';
 
-/** One entry of a job's log, or a snapshot in place of some. `__typename` tells its kind; kinds may be added. */
+/** One entry of a job's log, or a snapshot in place of some. `__typename` is its kind; kinds may be added. */
 export type JobEvent = JobEventsSubscription['jobEvents'];
 
 /** The entry of that kind: `JobEventOf<'TextDeltaEvent'>`. */

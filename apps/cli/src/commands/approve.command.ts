@@ -101,10 +101,10 @@ async function inbox(context: Context, { job, all = false, ...flags }: ApproveFl
 /** One after the other, until all are settled or the person has had enough. */
 async function ask(context: Context, client: Nightshift, requests: readonly Interrupt[]): Promise<ExitCode> {
   const { screen, environment } = context;
-  const desk = new InterruptPrompter({ client, screen, editor: environment.editor });
+  const prompter = new InterruptPrompter({ client, screen, editor: environment.editor });
   let left = 0;
   for (const { id } of requests) {
-    const end = await desk.ask(id);
+    const end = await prompter.ask(id);
     if (end === LEFT) return exitCodes.interrupted;
     if (end === 'later') left += 1;
     const now = end === undefined ? await client.interrupts.get(id) : null;

@@ -18,14 +18,14 @@ export interface FollowInit {
   readonly view: JobView;
   /** The last number that is known; undefined: from a snapshot of the present. */
   readonly after: number | undefined;
-  /** What to do when the job waits for somebody: ask the person here, leave it, or stay until it goes on. */
+  /** What to do when the job waits for a person: ask on this terminal, detach, or stay until it continues. */
   readonly whenWaiting: 'ask' | 'leave' | 'stay';
-  /** Whether leaving stops the job. */
+  /** Whether detaching cancels the job. */
   readonly cancelOnExit: boolean;
   readonly editor: string | undefined;
-  /** Told what a job below asks, and the tool as which that was called. */
+  /** Called with the request of a descendant job, and the tool as which that job was called. */
   readonly onRequestBelow?: ((request: Interrupt, asker: string | null) => void) | undefined;
-  /** Called when leaving is heard: what it says may be acted upon. */
+  /** Called on Ctrl-C: prints what the user can do next. */
   readonly announce?: (() => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Followed {
   readonly error?: unknown;
 }
 
-/** Shows a job until it ends, until it waits for somebody who is not here, or until the person leaves. */
+/** Shows a job until it ends, until it waits for another person, or until the user detaches. */
 export async function followJob(init: FollowInit): Promise<Followed> {
   const follower = new JobFollower(init);
   return follower.run();

@@ -73,7 +73,7 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a grant', () => {
-  it('approves the same operation in the same thread, and says who gave it', async () => {
+  it('approves the same operation in the same thread, and names its grantor', async () => {
     const id = await give({ grantedBy: red.admin.id });
     const { workspaceId, userId: requester } = red.member;
     const need = { threadId, requester, agent: null, operation: 'mail.send', policyVersion: 0 };
@@ -138,7 +138,7 @@ describe('a grant', () => {
     expect(await isUsable()).toBe(false);
   });
 
-  it('of nobody we know approves nothing', async () => {
+  it('approves nothing when its grantor is unknown', async () => {
     for (const grantedBy of ['system', 'webhook', 'user:1', `user:${newId()}`, `key:${newId()}`])
       await give({ grantedBy });
     expect(await isUsable()).toBe(false);
@@ -221,20 +221,20 @@ describe('a grant is revoked by', () => {
     expect(await isUsable()).toBe(outcome !== 'done');
   });
 
-  it('somebody twice, and names the first who did it', async () => {
+  it('returns the first revocation when a second user revokes the grant', async () => {
     const id = await give();
     const revoked = await approvals.grants.revoke(red.member, id);
     expect(revoked).toMatchObject({ id, isActive: false, revokedBy: red.member.id });
     expect(await approvals.grants.revoke(red.owner, id)).toEqual(revoked);
   });
 
-  it('nobody when it is not there', async () => {
+  it('rejects revoking a grant that does not exist', async () => {
     for (const id of [newId(), 'x', '']) expect(await codeOf(approvals.grants.revoke(red.owner, id))).toBe('not_found');
   });
 });
 
 describe('the audit', () => {
-  it('tells of giving, use and revoking, once each', async () => {
+  it('records giving, use and revoking of a grant once each', async () => {
     const interruptId = newId();
     const id = await give({ interruptId });
     await approvals.grants.recordUse(red.member.workspaceId, { grantId: id, jobId: 'j1', tool: 'mail.send' });

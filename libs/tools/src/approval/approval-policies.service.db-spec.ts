@@ -67,7 +67,7 @@ describe('the policy of a workspace', () => {
     expect((await openApprovals(database).policies.current(workspaceId)).version).toBe(1);
   });
 
-  it('makes nobody else ask again when it is saved', async () => {
+  it('keeps the cached policies of other workspaces when a policy is saved', async () => {
     const time = jest.spyOn(systemClock, 'monotonic').mockReturnValue(0);
     try {
       const known = here.policies.current(blue.owner.workspaceId);
@@ -78,14 +78,14 @@ describe('the policy of a workspace', () => {
     }
   });
 
-  it('is not saved again when it is the same', async () => {
+  it('adds no version when the saved policy is the same', async () => {
     const first = await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
     const again = await here.policies.save(red.admin, { policy: { rules: [], ...asking }, expectedVersion: null });
     expect(again).toEqual(first);
     expect(await here.auditOf(red.owner)).toHaveLength(1);
   });
 
-  it('can be saved when it says what holds anyway, so that somebody has said it', async () => {
+  it('saves a policy that repeats the default', async () => {
     expect((await here.policies.save(red.owner, { policy: {}, expectedVersion: 0 })).version).toBe(1);
   });
 
@@ -169,7 +169,7 @@ describe('who may see and change it', () => {
     expect(await see(keyOf(red.owner, ['read', 'write', 'approve']))).toBe('not_found');
   });
 
-  it('nobody of another workspace', async () => {
+  it('denies every principal of another workspace', async () => {
     await save(red.owner);
     expect((await here.policies.find(blue.owner))?.version).toBe(0);
     await here.policies.save(blue.owner, { policy: { timeoutDays: 1 }, expectedVersion: null });
@@ -178,7 +178,7 @@ describe('who may see and change it', () => {
 });
 
 describe('row-level security', () => {
-  it('shows no policy of another workspace, and takes none for it', async () => {
+  it('hides policies of another workspace, and rejects inserts into it', async () => {
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
     const { workspaceId } = blue.owner;
     expect(await here.sql(workspaceId, 'SELECT FROM approval_policy', [])).toEqual([]);
@@ -188,7 +188,7 @@ describe('row-level security', () => {
     await expect(insert).rejects.toThrow(/row-level security/);
   });
 
-  it('lets nobody change or remove a version', async () => {
+  it('rejects updates and deletes of a version', async () => {
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
     const { workspaceId } = red.owner;
     await expect(here.sql(workspaceId, `UPDATE approval_policy SET policy = '{}'`, [])).rejects.toThrow(

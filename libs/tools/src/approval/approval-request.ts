@@ -71,9 +71,9 @@ export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
 }
 
 /**
- * Whether a person can be shown what a call would do. A value that the tool declares as sensitive, or whose name says that it
- * is a secret, is left out knowingly, and the request says which. What only looks like a credential inside a text is hidden on
- * a guess, and the model chooses what looks like one: nobody may approve what stands there.
+ * Whether a request can show a person what the call would do. It leaves out a value that the tool declares as sensitive, or whose
+ * name marks it as a secret, and lists its name. Text that only looks like a credential is redacted on a guess, and the model
+ * controls what looks like one: such a call must not be approved.
  */
 export function isApprovable(args: string, sensitiveFields: readonly string[]): boolean {
   return hiddenOf(args, sensitiveFields)?.isGuessed === false;

@@ -77,8 +77,8 @@ function give(by: MemberPrincipal, operation = operationOf(call, null)): Promise
   );
 }
 
-describe('a proposed call', () => {
-  it('runs, waits or is refused as the policy says', async () => {
+describe('CallGate.judge', () => {
+  it('runs, parks or refuses a proposed call according to the policy', async () => {
     expect(await judge()).toEqual({ type: 'run', approval: 'policy', grantId: null });
     await save({ rules: [{ match: 'mail.*', when: 'arguments.amount > 3', action: 'require_approval' }] });
     expect(await judge()).toMatchObject({ type: 'ask', verdict: { rule: { layer: 'workspace', index: 0 } } });
@@ -86,7 +86,7 @@ describe('a proposed call', () => {
     expect(await judge()).toMatchObject({ type: 'refuse', approval: 'blocked' });
   });
 
-  it('can be tightened by the operator and by the request, and widened by neither', async () => {
+  it('lets the operator and the request tighten the policy, but not widen it', async () => {
     expect(await gate({ TOOL_APPROVAL_DEFAULT: 'require_approval' }).judge(job, call, null)).toMatchObject({
       type: 'ask',
     });
@@ -96,14 +96,14 @@ describe('a proposed call', () => {
     expect(await judge({ requestPolicy: mild })).toMatchObject({ type: 'refuse' });
   });
 
-  it('of somebody who is no member any more is refused', async () => {
+  it('refuses a call whose requester is no longer a member', async () => {
     await identities.auth.members.remove(red.owner, red.member.userId);
     expect(await judge()).toMatchObject({ type: 'refuse', approval: 'withdrawn' });
   });
 });
 
-describe('a call that is about to run', () => {
-  it('is asked for when the policy has become stricter, and refused when it blocks', async () => {
+describe('CallGate.recheck', () => {
+  it('requests approval when the policy has become stricter, and refuses when it blocks', async () => {
     expect(await recheck(null)).toMatchObject({ type: 'run', approval: 'policy' });
     await save(asking);
     expect(await recheck(null)).toMatchObject({ type: 'ask' });
@@ -112,7 +112,7 @@ describe('a call that is about to run', () => {
     expect(await recheck(red.member)).toMatchObject({ type: 'refuse', approval: 'blocked' });
   });
 
-  it('runs while who approved it could still do so', async () => {
+  it('runs a call while its approver could still approve it', async () => {
     await save(asking);
     expect(await recheck(red.member)).toMatchObject({ type: 'run' });
     expect(await recheck(red.admin, { decidableBy: 'approvers', fourEyes: true })).toMatchObject({ type: 'run' });
@@ -124,7 +124,7 @@ describe('a call that is about to run', () => {
       'gets a lesser role',
       () => identities.auth.members.changeRole(red.owner, { userId: red.admin.userId, role: 'member' }),
     ],
-  ])('is refused when its approver %s, also if nobody would ask any more', async (_fact, happens) => {
+  ])('refuses a call when its approver %s, even if the policy no longer requires approval', async (_fact, happens) => {
     await save({ default: 'require_approval', decidableBy: 'approvers' });
     await happens();
     const withdrawn = { type: 'refuse', approval: 'withdrawn', reason: 'approval withdrawn' };
@@ -133,7 +133,7 @@ describe('a call that is about to run', () => {
     expect(await recheck(red.admin, { decidableBy: 'approvers' })).toEqual(withdrawn);
   });
 
-  it('is refused when the policy now wants somebody else to decide', async () => {
+  it('refuses a call when the policy now requires another approver', async () => {
     await save({ ...asking, decidableBy: 'approvers' });
     expect(await recheck(red.member)).toMatchObject({ type: 'refuse', approval: 'withdrawn' });
     await save({ ...asking, fourEyes: true });

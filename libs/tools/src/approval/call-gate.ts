@@ -66,8 +66,8 @@ type GrantedTool = Pick<Tool, 'sort' | 'version' | 'grantKey' | 'sensitiveFields
 type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
 
 /**
- * The one door in front of every tool: asked when a call is created and again right before it runs, with the policy, the
- * memberships and the grants as they are at that moment (at most a second old). The stricter answer counts.
+ * Checks every tool call when it is created and again right before it runs, with the policy, the
+ * memberships and the grants as they are at that moment (at most a second old). The stricter decision counts.
  */
 @Injectable()
 export class CallGate {
@@ -89,7 +89,7 @@ export class CallGate {
 
   /**
    * For a call that is about to start. One that a person approved runs only while that person could still approve it, also if
-   * the policy has become milder; one that nobody had to approve is asked for if the policy has become stricter.
+   * the policy has become milder; one that needed no approval now needs it if the policy has become stricter.
    */
   async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
     return this.answer(job, asked);
@@ -171,8 +171,8 @@ export class CallGate {
 }
 
 /**
- * What a timed grant is for: the tool, narrowed by what the tool says of the arguments and, by a mark at the end, to the tool as
- * it was when somebody approved it. Null: nobody could approve the call.
+ * The operation of a timed grant: the tool, narrowed by the operation that it derives from the arguments and, by a mark at the
+ * end, to the tool as it was when it was approved. Null: the call cannot be approved.
  */
 export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
   const parsed = parseArguments(call.arguments);

@@ -56,9 +56,9 @@ const mostCpuMsOfAList = 50;
 const dayMs = 86_400_000;
 
 /**
- * What the policy says of a call. Within a layer the first rule that meets it counts, over all layers the strictest action;
+ * The verdict of the policy on a call. Within a layer the first matching rule counts, over all layers the strictest action;
  * where several layers agree on that, the strictest of their conditions: the shortest time, `fail_job` before `deny`,
- * `approvers` before `requester` before `members`, four eyes and locked if any says so. Pure, but for the time it takes.
+ * `approvers` before `requester` before `members`, four eyes and locked if any layer sets them. Pure, except that it measures time.
  */
 export function judgeCall(question: CallQuestion): Verdict {
   return strictestOf(judgeLayers(question));

@@ -57,7 +57,7 @@ describe('the built-in tools', () => {
     expect(await call(name, args)).toBe(text);
   });
 
-  it.each(['Mars/Base', 'nope', '../etc'])('get_current_time says that there is no zone %s', async (timezone) => {
+  it.each(['Mars/Base', 'nope', '../etc'])('get_current_time rejects the unknown time zone %s', async (timezone) => {
     expect(await call('get_current_time', JSON.stringify({ timezone }))).toBe(
       `Error executing tool "get_current_time": Unknown time zone "${timezone}". Use an IANA name such as "Europe/Berlin" or "UTC"`,
     );

@@ -56,7 +56,7 @@ describe('client tool results', () => {
   });
 
   it.each(['block', 'require_approval'] as const)(
-    'is dropped if it was not validated and the policy says by now: %s',
+    'drops a result that was not validated when the policy now requires: %s',
     async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
