@@ -57,7 +57,7 @@ describe('where the server is, and who asks', () => {
     },
   );
 
-  it('does not believe a folder that somebody else has left', async () => {
+  it('ignores a data directory that another user created', async () => {
     serving(process.pid, 'http://127.0.0.1:4123');
     jest.spyOn(process, 'getuid').mockReturnValue(statSync(folder).uid + 1);
     expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: undefined });

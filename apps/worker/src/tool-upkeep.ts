@@ -4,8 +4,8 @@ import { Config } from '#platform';
 import { SubJobSweeper, ToolQueueSweeper, ToolResults } from '#tools';
 
 /**
- * What goes on beside the jobs of a worker for their calls elsewhere: what isolated tools send back, a look at those that do not,
- * and the jobs that calls have become.
+ * Runs besides the jobs of a worker for calls that run elsewhere: results of isolated tools, the sweep of calls without one,
+ * and sub-jobs.
  */
 @Injectable()
 export class ToolUpkeep {

@@ -1,6 +1,6 @@
 /**
  * JSON with the members of every object sorted by UTF-16 code units and no whitespace, as in RFC 8785: equal values give equal
- * text, whatever the order in which they were written. For values that came out of `JSON.parse`; throws on deeper nesting than
+ * text, in any order of their members. For values that came out of `JSON.parse`; throws on deeper nesting than
  * the stack holds, so cap the depth before.
  */
 export function canonicalJson(value: unknown): string {

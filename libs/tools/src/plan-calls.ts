@@ -9,7 +9,7 @@ import type { ToolEffect, ToolSort } from './tool.js';
 import type { SettledStatus, ToolFailure } from './tool-call.js';
 import { executionError } from './validate-arguments.js';
 
-/** What becomes of a call once its round is committed: it runs here, a client is asked, or it was refused and needs nothing more. */
+/** What happens to a call once its round is committed: it runs here, a client runs it, or it was denied and needs nothing more. */
 export type Disposition =
   | { readonly type: 'run' }
   | { readonly type: 'client' }

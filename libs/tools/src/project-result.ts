@@ -39,7 +39,7 @@ export function cutToBytes(text: string, limit: number): string {
 const NOTE = /(\n\[read on with read_tool_output [^\n]*\])?\n\[truncated, (\d{1,15}) bytes in total\]$/;
 const LONGEST_NOTE = 2_000;
 
-/** A durable text may itself be a cut one; its note then tells the size that counts. A plain cut leaves at most 3 bytes unused. */
+/** A durable text may already be truncated; its note then has the size that counts. A plain cut leaves at most 3 bytes unused. */
 function wholeOf(text: string, bytes: number): { readonly body: string; readonly total: number } {
   const isOfDurableSize = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
   const note = NOTE.exec(text.slice(-LONGEST_NOTE));

@@ -10,8 +10,8 @@ export interface Subscribing<TVariables> {
 }
 
 /**
- * A subscription that begins anew after a lost connection, and when its reader fell too far behind, until the server completes
- * it. Waits longer after each failure in a row; asks for a new token once when the server takes the present one no more.
+ * A subscription that restarts after a lost connection, and when its reader fell too far behind, until the server completes
+ * it. Waits longer after each failure in a row; requests a new token once when the server rejects the present one.
  */
 export async function* resubscribe<TResult, TVariables extends object>(
   connection: Connection,

@@ -33,7 +33,7 @@ export interface ServeOptions<Decision extends Approval = Approval> {
   /** Asked each question that we may answer, also of jobs below. */
   readonly onQuestion?: OnQuestion | undefined;
   /**
-   * Told what went wrong: what a tool threw, an answer that was not taken; without a request, why the serving of a start has ended
+   * Called with each error: what a tool threw, an answer that was rejected; without a request, why the serving of a start has ended
    * before its job.
    */
   readonly onError?: ((error: unknown, request?: OpenRequest) => void) | undefined;

@@ -36,7 +36,7 @@ export class SocketTransport {
 
   /**
    * One attempt at a subscription. Returns when the server has completed it. Throws a `NightshiftError` when the connection is
-   * lost, and `fell_behind`, after what there is, when its reader does: whoever needs more asks again after what it has read.
+   * lost, and `fell_behind`, after the buffered events, when its reader does: a caller resubscribes after the last event it read.
    * Throws the reason of `signal` when that aborts.
    */
   async *subscribe<TResult, TVariables extends object>(

@@ -48,7 +48,7 @@ describe('the end of a socket', () => {
     expect(toSocketError({ code, reason: 'because' })).toMatchObject({ code: name, retryable });
   });
 
-  it('is told by the server, by nobody, or by ourselves', () => {
+  it('keeps a code of the server or the client, and maps a socket error to connection_lost', () => {
     const extensions = { code: 'NOT_FOUND', reason: 'not_found' };
     expect(toSocketError([{ message: 'No', extensions }])).toMatchObject({ code: 'not_found', retryable: false });
     expect(toSocketError(new Event('error'))).toMatchObject({ code: 'connection_lost', retryable: true });

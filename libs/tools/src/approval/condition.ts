@@ -31,7 +31,7 @@ const compiled = new Map<string, CompiledCondition>();
 
 /**
  * Compiles a CEL expression over `tool`, `arguments`, `agent` and `principal`. Refused: what does not parse or type-check, is
- * not a bool, or calls anything but the functions of `compileCel`; `problem` says so in a clause. Compiled ones are kept by
+ * not a bool, or calls anything but the functions of `compileCel`; `problem` states the reason in a clause. Compiled ones are kept by
  * their text, the least recently used go first.
  */
 export function compileCondition(source: string): CompiledCondition {

@@ -22,8 +22,8 @@ const NEEDED_DECISION: ReadonlySet<ApprovalOutcome | null> = new Set([
 const longestEdit = 2_000;
 
 /**
- * What the model is told of the decisions of a round, as one `system` message from us: null when none was needed. A call that
- * the policy blocked, or whose approval was withdrawn, says no more than its result does.
+ * The decisions of a round for the model, as one `system` message from us: null when no decision was needed. For a call that
+ * the policy blocked, or whose approval was withdrawn, it contains no more than the call's result does.
  */
 export function approvalReceipts(calls: readonly ReceiptCall[]): string | null {
   if (!calls.some((call) => NEEDED_DECISION.has(call.approval))) return null;

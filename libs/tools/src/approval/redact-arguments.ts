@@ -20,8 +20,8 @@ export interface HiddenArguments {
   /** Names of members that are not shown: those that were declared, and those that say of themselves that they are a secret. */
   readonly fields: readonly string[];
   /**
-   * Whether a part of a text is not shown because it looks like a credential. Nobody vouched for that: whoever writes the
-   * arguments can make anything look like one.
+   * Whether a part of a text is not shown because it looks like a credential. That is a guess, not a declaration: the
+   * author of the arguments can make anything look like one.
    */
   readonly isGuessed: boolean;
 }

@@ -20,7 +20,7 @@ export interface ClientSide {
   /** Terms by the name of the tool; a tool without any has the defaults. */
   readonly tools: Readonly<Record<string, ClientToolTerms>>;
   /**
-   * Present: calls go to whoever asked for the job as the model wrote them, valid or not and as often as it likes; a later
+   * Present: calls go to the requester's clients as the model wrote them, valid or not and as often as it likes; a later
    * request of the same principal brings all their results at once. Without them after `timeoutMs` the job fails.
    */
   readonly handedOver?: { readonly timeoutMs: number };

@@ -41,8 +41,8 @@ const CLAIM_MS = 30_000;
 
 /**
  * Calls that the clients of a user run. Claimed by one client at a time, validated before the tool starts, submitted once;
- * everything is in rows, so any process answers, whoever was restarted in between. Who may: see `ClientCalls.hold`, which also
- * says what each method throws beside its own.
+ * everything is in rows, so any process responds, also after restarts. Who may: see `ClientCalls.hold`, which also
+ * documents what each method throws besides its own errors.
  */
 @Injectable()
 export class ClientToolsService {

@@ -70,7 +70,7 @@ describe('a condition on arguments', () => {
     }
   });
 
-  it('fails on nothing but its own form, whatever it is', () => {
+  it('rejects only text of an invalid form', () => {
     const attempt = (text: string) => {
       try {
         return argumentContent(parseArgumentCondition(`$${text}`)).length > 0;
@@ -81,7 +81,7 @@ describe('a condition on arguments', () => {
     fc.assert(fc.property(fc.string(), (text) => attempt(text)));
   });
 
-  it('finds whatever is there, among the first values', () => {
+  it('finds every kind of value among the first values', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }), (args) => {
         const contents = argumentContents(JSON.stringify(args));

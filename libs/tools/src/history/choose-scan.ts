@@ -1,6 +1,6 @@
 import type { IndexScan } from './index-scans.js';
 
-/** How far a trail leads within its reach: to its end, to the call of this id, or nobody can tell. */
+/** How far a scan reaches within its limit: to its end, to the call of this id, or unknown. */
 export type ScanEnd =
   { readonly type: 'end' } | { readonly type: 'at'; readonly id: string } | { readonly type: 'unknown' };
 

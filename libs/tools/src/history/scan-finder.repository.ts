@@ -41,7 +41,7 @@ function seesToAll(trail: IndexScan, tests: readonly CallTest[]): boolean {
   return !trail.isLoose && trail.search === null && remaining(trail, tests).every(({ aspect }) => aspect === 'time');
 }
 
-/** A search goes by three words or values; the ends of a span of time are nobody's. */
+/** A search uses three words or values; the ends of a span of time count toward none of them. */
 function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallTest[] {
   const isPartial = (trail.search?.contents.length ?? 0) > SEARCHED;
   return tests.filter(({ aspect }) => aspect === 'time' || aspect !== trail.aspect || isPartial);

@@ -82,7 +82,7 @@ function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): 
   return `date_bin(${bind(STATS_BUCKETS[bucket], 'int')} * interval '1 ms', w.created_at, '2001-01-01Z')`;
 }
 
-/** The trail of a list, followed much further: here nobody waits for the first page. */
+/** The scan of a list, over many more rows: no reader waits for a first page here. */
 async function wideScan(
   tx: PrismaTransaction,
   filter: ToolCallFilter,

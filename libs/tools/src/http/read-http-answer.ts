@@ -12,7 +12,7 @@ const LONGEST_EXCERPT = 500;
 /** A secret that begins within an excerpt is redacted whole, in any form. */
 const LONGEST_SECRET = 32_768;
 
-/** Takes secrets out: of what is whole, and of what somebody has cut, where half a secret may stand at the end. */
+/** Redacts secrets: in a whole text, and in a truncated one, which may end in half a secret. */
 type Redaction = Pick<TextRedactor, 'redact' | 'redactCut'>;
 
 /** The beginning of what came, for people and error texts. */

@@ -97,7 +97,7 @@ describe('a list of what one may decide', () => {
     expect(await inbox.findMany(blind, {}, [one?.id ?? ''])).toEqual([]);
   });
 
-  it('shows of somebody else what is left to that user as the one who asked', async () => {
+  it('lists for another user the requests that only that requester may decide', async () => {
     const { userId } = here.member;
     const of = await app.get(InterruptsService).list(here.owner, { assignee: { userId } }, { limit: 100 });
     expect(of).toHaveLength(2);

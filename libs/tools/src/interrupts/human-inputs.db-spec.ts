@@ -219,7 +219,7 @@ describe('a question to a person', () => {
     });
   });
 
-  it('of a job that is not to wait for people is answered by nobody, before the job is cancelled for it', async () => {
+  it('rejects an answer for a job that may not wait for people, before the job is cancelled', async () => {
     const { job, id, answer } = await ask();
     await sql('UPDATE interrupt SET refused = true WHERE id = $1', [id]);
     const cancelled = ['already_answered', 'Request already answered', { status: 'cancelled', outcome: 'cancelled' }];

@@ -104,7 +104,7 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
   if (!actions.includes(action)) throw invalidWord('action', actions);
   if (action === 'reject' || action === 'skip') return;
   if (data === null) {
-    // A node that is given nothing goes on with its own input; a call would have no result, and a form is not filled in.
+    // A node without an answer continues with its own input; a call would have no result, and a form is not filled in.
     if (dataRequired || interrupt.toolCallId !== null) throw missingAnswer('data');
     return;
   }
@@ -116,7 +116,7 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
 function requestOf(interrupt: Interrupt) {
   const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
   const { actions = humanInputActions, dataRequired = false } = request;
-  // Whatever goes on behind a form reads it: skipping it would hand on something else.
+  // The nodes after a form read it: skipping the form would pass on other data.
   return { ...request, dataRequired, actions: dataRequired ? actions.filter((action) => action !== 'skip') : actions };
 }
 

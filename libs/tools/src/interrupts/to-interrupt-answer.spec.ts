@@ -50,7 +50,7 @@ describe('an answer from outside', () => {
     expect(toInterruptAnswer(most)).toEqual(most);
   });
 
-  it('refuses in words whatever it is given, or keeps what is right', () => {
+  it('rejects any invalid input with a message, or keeps a valid one', () => {
     fc.assert(
       fc.property(fc.anything(), (body) => {
         const read = refusalOf(body);

@@ -163,7 +163,7 @@ describe('a connection', () => {
     expect(one.server.stage.calls).toEqual([]);
   });
 
-  it('says of a 404 without a session only that it came: the tool may have run', async () => {
+  it('reports a 404 without a session as an unknown outcome: the tool may have run', async () => {
     let fails = false;
     const one = await open({
       era: '2026',

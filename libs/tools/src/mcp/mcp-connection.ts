@@ -167,7 +167,7 @@ export class McpConnection {
 const TOO_MUCH = `Not all of its tools are listed: they are more than ${MAX_TOOLS}, or too large together.`;
 const tell = (skipped: number) => `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
 
-/** Where there was no session, none was lost: a 404 is an answer like any other, and nothing says that the tool did not run. */
+/** Without a session none was lost: a 404 is a response like any other, and does not prove that the tool did not run. */
 function ofCall(failure: McpFailure, sessionId: string | undefined): McpFailure {
   if (failure.kind !== 'session_lost' || sessionId !== undefined) return failure;
   return new McpFailure('unusable', failure.message, failure);

@@ -70,7 +70,7 @@ describe('problemOf', () => {
 });
 
 describe('descriptionOf', () => {
-  it('is what the server says, or says at least whose tool it is', () => {
+  it('uses the description of the server, or else names the server', () => {
     expect(descriptionOf(tool, 'mail')).toBe('Sends a mail.');
     expect(descriptionOf({ name: 'send', title: 'Send a mail', inputSchema }, 'mail')).toBe('Send a mail');
     expect(descriptionOf({ name: 'send', description: ' ', inputSchema }, 'mail')).toBe(

@@ -92,7 +92,7 @@ export class McpGateway implements OnApplicationShutdown {
     if (transport === 'stdio' && !this.config.values.MCP_STDIO) throw mcpStdioDisabled();
   }
 
-  /** Nobody here calls this server again over what is open now. */
+  /** This process starts no new call to this server over the connection that is open now. */
   forget(workspaceId: string, serverId: string): void {
     this.sessions.forget({ workspaceId, serverId });
   }

@@ -85,12 +85,12 @@ type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>
 /** The header that carries the idempotency key of a call. */
 export const KEY_HEADER = 'Idempotency-Key';
 
-/** Where the request had its answer already, nobody waits for this one any more. */
+/** After a request has its response, the transport no longer waits for this one. */
 function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: BROKEN_OFF, message: 'The connection broke off.' } };
 }
 
-/** Tells a call that its answer is too large: the client only notices that the stream has ended. */
+/** Fails a call whose response is too large: the client only notices that the stream has ended. */
 function watched(fetch: FetchLike, calls: ReadonlyMap<string, CallInFlight>): FetchLike {
   return async (url, init) => {
     const call = calls.get(new Headers(init?.headers).get(KEY_HEADER) ?? '');

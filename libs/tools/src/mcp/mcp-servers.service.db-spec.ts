@@ -194,7 +194,7 @@ describe('who may', () => {
     }
   });
 
-  it('reach into another workspace: nobody', async () => {
+  it('denies access to the servers of another workspace', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { accept: { all: true } }));
     const stranger = given.elsewhere.owner;

@@ -54,7 +54,7 @@ export class McpServersService {
     private readonly registry: ToolRegistry,
   ) {}
 
-  /** Oldest first; nobody's, without the right to read them. Throws `bad_request` for a cursor that is none. */
+  /** Oldest first; empty without the right to read them. Throws `bad_request` for an invalid cursor. */
   async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<McpServer>> {
     if (after !== undefined && !isId(after)) throw mcpInputInvalid('after', 'This cursor is not one of ours');
     const take = Math.min(100, Math.max(1, first));

@@ -103,7 +103,7 @@ export class McpSessions {
     try {
       return await run(await unlessAborted(entry.session, signal));
     } catch (error) {
-      // What a tool says, also of its failure, is no reason for doubt, and neither is a stop of ours.
+      // An error that the tool itself reports is no reason to distrust the session, and neither is our own cancel.
       if (error instanceof McpFailure && error.kind !== 'refused' && !signal.aborted) this.retire(entry);
       throw error;
     } finally {
@@ -115,7 +115,7 @@ export class McpSessions {
     const key = keyOf(target.server);
     const fingerprint = fingerprintOf(target);
     const known = this.open.get(key);
-    // A server may end the connection while nobody looks.
+    // A server may end the connection while it is idle.
     const isUsable = known?.fingerprint === fingerprint && known.opened?.isClosed !== true;
     if (!isUsable) this.forget(target.server);
     const entry = this.open.get(key) ?? this.enter(key, fingerprint, target);

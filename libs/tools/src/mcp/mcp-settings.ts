@@ -79,7 +79,7 @@ export function secretsOf(given: McpSettings): readonly string[] {
   return [...new Set(values.flatMap(secretsIn))];
 }
 
-/** Whether a server with these settings is another one than before: what was accepted there says nothing of it. */
+/** Whether a server with these settings differs from the one before, so that accepted tools do not carry over. */
 export function isElsewhere(before: McpSettings, after: McpSettings): boolean {
   if (before.transport === 'http' && after.transport === 'http') return before.url !== after.url;
   if (before.transport === 'stdio' && after.transport === 'stdio') {

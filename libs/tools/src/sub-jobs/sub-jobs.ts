@@ -10,9 +10,9 @@ import { SubJobStarter } from './sub-job-starter.js';
 const atOnce = 100;
 
 /**
- * Calls whose work is a job of its own. The ledger row, committed as `running` with its round, is the intent; the job follows
- * from it, by the call's key, and the end of the call from the end of the job. Each step may be made by any process and made
- * again, so whoever made the one before may be gone: a worker goes on at once, a hint makes it fast, the sweep makes it sure.
+ * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent; the job follows
+ * from it, by the call's key, and the end of the call from the end of the job. Any process may take each step and repeat
+ * it, since the process of the step before may be gone: a worker continues at once, a hint cuts latency, the sweep guarantees it.
  */
 @Injectable()
 export class SubJobs {

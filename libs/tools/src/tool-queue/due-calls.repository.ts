@@ -16,8 +16,8 @@ const found = `t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id FROM t
    WHERE t.status = 'running' AND t.executor = 'queue'`;
 
 /**
- * Four sorts: whose claim ran out (unless its response lies in the queue already), whose time to stop is over, that nobody
- * took in time, and that nobody can take because the request is gone. All stand in the index of running queue calls.
+ * Four sorts: claim expired (unless its response is in the queue already), time to stop is over, not claimed by any worker
+ * in time, and impossible to claim because the request is lost. All are in the index of running queue calls.
  */
 const dueSql = `(SELECT ${found} AND t.exec_until < clock_timestamp() AND t.cancel_requested_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job m WHERE m.name = '${TOOL_QUEUES.results}' AND m.state < 'active'

@@ -42,7 +42,7 @@ export interface WantedCall {
 
 /**
  * Exactly one claim wins per call, regardless of messages: a `once` call is claimed when it was never claimed, any other also when the
- * claim before ran out. A call whose job has ended or is being stopped is nobody's: the job's row is held, before the call's as
+ * claim before ran out. A call whose job has ended or is being cancelled cannot be claimed: the job's row is locked, before the call's as
  * everywhere, so that a stop is either seen here or finds the claim. `public.job`: a tool process has a view of that name.
  */
 const claimSql = (jobs: 'SKIP LOCKED' | '') => `WITH open AS (
@@ -131,7 +131,7 @@ export class ExecClaimsRepository {
 
   /**
    * Gives a call back that surely did nothing, or may be called again: the next process takes it, at the earliest after
-   * `delayMs`. `anew`: the time it has waited so far does not count. False: it was not held any more.
+   * `delayMs`. `anew`: the time it has waited so far does not count. False: this process did not own the claim any more.
    */
   async release(claim: Claim, { anew, delayMs }: { anew: boolean; delayMs: number }): Promise<boolean> {
     const values = [JSON.stringify([claim]), anew, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];

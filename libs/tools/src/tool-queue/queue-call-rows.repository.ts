@@ -37,7 +37,7 @@ type SentRow = readonly [
 ];
 
 /**
- * From here on the call has a lease of its own, which nobody holds yet. One that an older epoch ran itself is sent if calling
+ * From here on the call has a lease of its own, not yet claimed. One that an older epoch ran itself is sent if calling
  * twice does no harm: its tool has been isolated meanwhile.
  */
 const queuedCalls: CommitPart<SentRow> = {

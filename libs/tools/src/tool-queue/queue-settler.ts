@@ -35,7 +35,7 @@ export class QueueSettler {
 
   /**
    * A call that ended as `interrupted` stays so until a decision: the job's next lease holder sees it and does what the
-   * tool's policy says (verify, ask, report, fail), as with any call whose worker was lost.
+   * tool's policy requires (verify, ask, report, fail), as with any call whose worker was lost.
    */
   async settle(held: HeldJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
     const { client, workspaceId, jobId } = held;

@@ -19,7 +19,7 @@ export function insertRequestsSql(calls: string): string {
 
 /**
  * SQL of what makes calls those of one tool, where places are counted: a tool of the process is one for all workspaces, tools
- * that are data of a workspace are its own, whatever others call theirs.
+ * that are data of a workspace are its own, even if other workspaces use the same names.
  */
 export function toolKey(name: string, runtime: string, workspaceId: string): string {
   return `CASE WHEN ${runtime} IN ('http', 'mcp') THEN ${workspaceId} || '/' ELSE '' END || ${name}`;

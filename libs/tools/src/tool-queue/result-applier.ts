@@ -86,7 +86,7 @@ export class ResultApplier {
 }
 
 /**
- * What a response is worth: `full` from the claim that holds the call; `withdrawn` from one that was told to stop, whose result
+ * How far a response counts: `full` from the claim that owns the call; `withdrawn` from one that was asked to stop, whose result
  * does not count, but whose end does; else `none`.
  */
 function standingOf(state: QueueState, { exec_epoch: epoch }: ToolResponse): 'full' | 'withdrawn' | 'none' {

@@ -20,8 +20,8 @@ export interface CancelCall {
 export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
 
 /**
- * Stops single calls of the isolated queue while their job goes on. The stop of a whole job needs nothing of this: it settles
- * the calls, and the processes that run them hear of the job's end, or find it out when they renew.
+ * Cancels single calls of the isolated queue while their job continues. A cancel of a whole job does not use this: it settles
+ * the calls, and the processes that run them get a notification of the job's end, or detect it when they renew.
  */
 @Injectable()
 export class ToolQueueCancels {

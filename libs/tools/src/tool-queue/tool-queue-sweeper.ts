@@ -22,8 +22,8 @@ interface Due {
 }
 
 /**
- * The floor under the isolated queue: what its rows say has to go on, whatever became of messages and processes. Runs in every
- * process that runs jobs; the lock of the job's row lets one of them act.
+ * Moves the calls of the isolated queue on by their rows alone, even if messages or processes were lost. Runs in every
+ * worker process; the lock of the job's row lets one of them act.
  */
 @Injectable()
 export class ToolQueueSweeper {

@@ -9,7 +9,7 @@ import { ExecClaimsRepository, type WantedCall } from './exec-claims.repository.
 import { readRequest } from './queue-message.js';
 import { type TakenMessage, ToolMessagesRepository } from './tool-messages.repository.js';
 
-/** The polling interval for when hints are lost. */
+/** How often to poll in case every hint is lost. */
 const pollMs = 1_000;
 
 /**

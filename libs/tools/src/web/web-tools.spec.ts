@@ -58,7 +58,7 @@ describe('fetch_url', () => {
     );
   });
 
-  it('says what it did not get', async () => {
+  it('reports what it could not fetch', async () => {
     given.answering(404, { 'content-type': 'text/plain' }, 'nothing here');
     expect(await page({ url: given.target.url })).toBe('Error executing tool "fetch_url": HTTP 404 nothing here');
     given.answering(200, { 'content-type': 'image/png' }, 'x');
@@ -186,7 +186,7 @@ describe('coingecko_price', () => {
     expect(given.target.requests[0]?.path).toBe('/api/v3/simple/price?ids=bitcoin&vs_currencies=eur');
   });
 
-  it('says when there is none', async () => {
+  it('reports a coin without a price', async () => {
     json({});
     expect(await price({ id: 'nocoin' })).toContain('there is no price of "nocoin" in "usd"');
     expect(await price({ id: 'a,b' })).toContain('are ids such as');
