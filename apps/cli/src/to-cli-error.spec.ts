@@ -25,7 +25,7 @@ describe('what to do about a refusal', () => {
     expect(remedyFor(code, field)).toContain(said);
   });
 
-  it('is nothing where nobody knows', () => {
+  it('adds no hint for an unknown error', () => {
     expect(remedyFor('not_found', 'workflowId')).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import { JobUpkeep } from './job-upkeep.js';
 
 /**
  * Lets the worker take jobs, or calls of isolated tools, once everything is there, and gives them back before anything is
- * taken away. WORKER_QUEUES says which of the two.
+ * taken away. WORKER_QUEUES selects one of the two.
  */
 @Injectable()
 export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -7,7 +7,7 @@ import { assertBounded, isObject, SchemaBudget } from './schema-limits.js';
 import type { JsonSchema } from './tool.js';
 import { invalidSchema } from './tools.errors.js';
 
-/** Says what is wrong with a value, one readable clause each, at most a handful; empty when it is valid. Never throws. */
+/** Lists what is wrong with a value, one readable clause each, at most a handful; empty when it is valid. Never throws. */
 export type SchemaCheck = (value: unknown) => readonly string[];
 
 const MAX_COMPILED = 200;
@@ -21,7 +21,7 @@ const MOST_COUNTED = 100_000;
 const MOST_UNWATCHED = 1_000_000;
 
 /**
- * Compiles a JSON Schema: draft-07 when its `$schema` says so, else 2020-12. Nothing is ever fetched: a `$ref` must point
+ * Compiles a JSON Schema: draft-07 when its `$schema` names it, else 2020-12. Nothing is ever fetched: a `$ref` must point
  * inside the schema. What compiling takes is linear in the schema's size, which is bounded (0.4 s). Throws `invalid_schema`. Compiled schemas
  * are kept by their text, the least recently used one goes first.
  */

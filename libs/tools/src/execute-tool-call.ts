@@ -30,7 +30,7 @@ export type ToolOutcome = Settlement & {
 };
 
 /**
- * Runs one call to its end. Never throws: whatever goes wrong is an outcome that the model reads.
+ * Runs one call to its end. Never throws: every error becomes an outcome that the model reads.
  *
  * - The handler gets a signal of its own, which aborts at the time limit and with `context.signal`. A handler that goes on
  *   all the same is not waited for; what it says later is dropped, its rejection included.

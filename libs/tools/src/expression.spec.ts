@@ -88,7 +88,7 @@ describe('an expression that would build or take too much', () => {
     const input: unknown = JSON.parse('{"a": {"__proto__": {"x": 1}}, "b": {"constructor": "mine"}}');
     expect(answer('input.a.x', { input }).ok).toBe(false);
     expect(answer('has(input.a.toString)', { input })).toEqual({ ok: true, value: false });
-    // The evaluator cannot tell what such an object is, and says so.
+    // The evaluator cannot determine the type of such an object, and reports that.
     expect(answer('input.b.constructor', { input }).ok).toBe(false);
     expect(JSON.stringify(answer('input', { input }))).toBe(JSON.stringify({ ok: true, value: input }));
   });

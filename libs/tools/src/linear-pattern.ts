@@ -7,7 +7,7 @@ export type LinearPattern = RE2JS;
 export const MOST_PATTERN_SIZE = 5_000;
 
 /**
- * How many instructions a pattern compiles to, roughly and rather too many: told from its text, since `a{1000}a{1000}…` is short,
+ * How many instructions a pattern compiles to, roughly and rather too many: from its text, since `a{1000}a{1000}…` is short,
  * and is thousands of them once it is compiled. Linear in its length, whether or not it is a pattern.
  */
 export function patternSize(pattern: string): number {

@@ -40,7 +40,7 @@ export const ROUND_LIMIT_TEXT = 'Tool call limit for this round reached';
 export const IDENTICAL_TEXT = '(skipped: identical tool call already executed this turn)';
 
 /**
- * What the model reads as the result of a call, whatever became of it: a call without a result is never left unanswered. A
+ * What the model reads as the result of a call with any outcome: a call without a result is never left unanswered. A
  * call that is still open reads as what it would become if its job stopped now.
  */
 export function modelTextOf(call: Pick<LedgerCall, 'name' | 'status' | 'effect' | 'result' | 'error'>): string {

@@ -18,7 +18,7 @@ export interface Following {
 
 /**
  * The log of a job from a number on, across lost connections: every number once and in order, or a snapshot that covers those
- * that are no longer to be had. Ends after the end of the job. Throws when the job is not to be seen, when no attempt is left,
+ * that the server no longer has. Ends after the end of the job. Throws when the job is not to be seen, when no attempt is left,
  * and when `signal` aborts.
  */
 export async function* followJob(
@@ -28,7 +28,7 @@ export async function* followJob(
   let cursor = after;
   const variables = () => ({ jobId, after: cursor });
   for await (const { jobEvents: event } of resubscribe(connection, JobEventsDocument, { variables, signal })) {
-    // A snapshot stands for whatever was before.
+    // A snapshot replaces all earlier events.
     if (event.__typename !== 'JobSnapshotEvent' && cursor !== undefined) {
       if (event.seq <= cursor) continue;
       if (event.seq > cursor + 1)

@@ -58,7 +58,7 @@ export class JobHandle {
 
   /**
    * The text as it grows, beginning with what there is. Each step has the whole `text`, and how it came about: `keep` characters
-   * of what was shown stay, `append` follows. `keep` is shorter than what was shown when a round was begun anew. The last `text`
+   * of what was shown stay, `append` follows. `keep` is shorter than what was shown when a round restarted. The last `text`
    * is exactly that of the job. Ends with the job, however that ends.
    */
   async *textStream(options: WaitOptions = {}): AsyncGenerator<TextChange, void, undefined> {

@@ -10,7 +10,7 @@ export interface NightshiftErrorInit {
 }
 
 /**
- * Whatever this package rejects with, except for the reason of an abort signal. `code` is stable and snake_case: the server's
+ * Every error that this package rejects with, except for the reason of an abort signal. `code` is stable and snake_case: the server's
  * (PROTOCOL.md lists them), the code of a failed job, or one of this package's own: `connection_lost`, `bad_response`,
  * `token_unavailable`, `no_websocket`, `closed`.
  */

@@ -48,7 +48,7 @@ export class Notifications {
 
   /**
    * Marks all as read; with `upTo`, the id of the newest that was shown, those after it stay unread. Gives how many had been unread
-   * (after a lost reply, how many still were). Throws `not_found` when there is no such one.
+   * (after a lost response, how many still were). Throws `not_found` when the notification does not exist.
    */
   async markAllRead({ upTo, signal }: MarkAllOptions = {}): Promise<number> {
     const options = asking(this.connection, signal);

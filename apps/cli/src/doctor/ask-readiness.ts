@@ -21,7 +21,7 @@ export async function askReadiness(url: string): Promise<Readiness> {
       return { type: 'silent', why: `it responds with status ${response.status}, but not as Nightshift does` };
     }
     const flag = (name: string) => {
-      const value = (said as Readonly<Record<string, unknown>>)[name]; // an object, as was asked above
+      const value = (said as Readonly<Record<string, unknown>>)[name]; // an object, as checked above
       return typeof value === 'boolean' ? value : undefined;
     };
     const tookMs = Math.round(performance.now() - startedAt);

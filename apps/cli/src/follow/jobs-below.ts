@@ -74,7 +74,7 @@ export class JobsBelow {
         onEvent(event, requests.take(event));
       }
     } finally {
-      // Whoever leaves wants to know what they wait for.
+      // A user who detaches needs to know what they wait for.
       if (!signal.aborted) this.living.delete(jobId);
     }
   }

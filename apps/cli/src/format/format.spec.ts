@@ -49,7 +49,7 @@ describe('widths', () => {
 });
 
 describe('arguments of a call', () => {
-  it('are said in a line, without what could move the cursor', () => {
+  it('prints values on one line, without characters that could move the cursor', () => {
     expect(showArguments('{"expression":"17 * 23","deep":{"a":[1]}}')).toBe('expression: "17 * 23", deep: {"a":[1]}');
     expect(showArguments('not\u001b[2J JSON\nat all')).toBe('not[2J JSON at all');
     expect(showArguments('"text"')).toBe('"text"');

@@ -109,7 +109,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
   }
 }
 
-/** The server lets what was shown go on, as the format has it, and that cannot be taken back: hardly what was meant. */
+/** The server accepts the shown value in this format, and that cannot be undone: the user hardly meant it. */
 function nothingInPlace(request: Interrupt): CliError {
   const isApprovable = takesAction(askedOf(request), 'APPROVE');
   return usageError('--action modify requires --data: the text that replaces the one that was shown.', (command) => {

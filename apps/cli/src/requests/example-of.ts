@@ -12,7 +12,7 @@ const values: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What an answer to a form looks like: `{"to": "…", "size": "S|M|L"}`; for a text, and where it is not to be said in a line, `…`. */
+/** An example answer to a form: `{"to": "…", "size": "S|M|L"}`; for a text, and where it does not fit on a line, `…`. */
 export function exampleOf(schema: unknown): string {
   if (!isSchema(schema)) return '…';
   const { type, properties } = schema;

@@ -28,7 +28,7 @@ export interface SampleInit {
  * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
  * over WebSocket from event 0 on, and shows it live. A job that waits for a person is left, once it is said how to answer; a
  * later start shows that one instead of starting another. Gives null when there was nothing to start or show. Rejects when the job is refused, can no longer be followed or has not
- * ended within `timeoutMs`, and with the signal's reason on abort; the job itself goes on.
+ * ended within `timeoutMs`, and with the signal's reason on abort; the job itself keeps running.
  */
 export async function runSample(init: SampleInit): Promise<SampleTimings | null> {
   const { url, apiKey, signal, timeoutMs, out } = init;

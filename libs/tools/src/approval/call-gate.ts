@@ -47,7 +47,7 @@ export interface GateCall {
 export type GateAnswer =
   | { readonly type: 'run'; readonly approval: 'policy' | 'grant'; readonly grantId: string | null }
   | { readonly type: 'ask'; readonly verdict: Verdict }
-  /** `reason` is for people; the model reads that there is no such tool. */
+  /** `reason` is for people; the model reads that the tool does not exist. */
   | { readonly type: 'refuse'; readonly approval: 'blocked' | 'withdrawn'; readonly reason: string };
 
 /** How a call was allowed, when it is about to run. */

@@ -70,7 +70,7 @@ describe('an explanation', () => {
     expect((await explain({ arguments: { amount: 1 } })).verdict.action).toBe('auto_approve');
   });
 
-  it('is for whoever would make the call', async () => {
+  it('explains the verdict for the role of the hypothetical caller', async () => {
     await save({ rules: [{ match: '*', when: 'principal.role == "member" && agent == "support"', action: 'block' }] });
     expect((await explain()).verdict.action).toBe('auto_approve');
     expect((await explain({ role: 'member', agent: 'support' })).verdict.action).toBe('block');

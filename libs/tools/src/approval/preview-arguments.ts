@@ -20,7 +20,7 @@ export interface Preview {
  * Renders arguments for a person: a line `name: value` for each, values as JSON on that one line. Control, format and separator
  * characters are written as escapes, so no value can begin a line of its own or turn the text around. When it does not fit,
  * each line is cut to its share first: a long value cannot push the ones after it out of sight. Where there are too many for
- * that, a last line says how many are left out and names them, as far as names fit.
+ * that, a last line has the number of omitted members and names them, as far as names fit.
  */
 export function previewArguments(args: JsonObject): Preview {
   const lines = Object.entries(args).map(([name, value]) => `${nameText(name)}: ${visible(JSON.stringify(value))}`);

@@ -162,7 +162,7 @@ describe('calls that clients run', () => {
     });
   });
 
-  describe('nobody else', () => {
+  describe('other principals', () => {
     const asked = (principal: MemberPrincipal, jobId: string, token: string) =>
       Promise.all([
         refusal(calls.service.claim(principal, jobId, { callId, deviceId: 'd' })),
@@ -170,7 +170,7 @@ describe('calls that clients run', () => {
         refusal(calls.service.submit(principal, jobId, { callId, claimToken: token, result: 'mine' })),
       ]);
 
-    it('of the workspace may serve the call, whatever the role', async () => {
+    it('lets no other member of the workspace serve the call, in any role', async () => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       for (const principal of [people.viewer, people.admin, people.owner]) {

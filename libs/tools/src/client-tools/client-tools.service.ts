@@ -56,7 +56,7 @@ export class ClientToolsService {
 
   /**
    * Takes the right to serve a call, for 30 s; one winner. A client that lost the reply waits until its claim has lapsed, as
-   * everybody does: the token is not told twice. Throws `not_pending`, `other_device`, `already_claimed`.
+   * every principal does: the token is returned only once. Throws `not_pending`, `other_device`, `already_claimed`.
    */
   claim(
     principal: Principal,
@@ -118,7 +118,7 @@ export class ClientToolsService {
   }
 
   /**
-   * Takes what became of the call, once; the job goes on when nothing of it is open any more. The same again is accepted again.
+   * Takes the outcome of the call once; the job continues when no call of it is open. A repeated submission is accepted again.
    * A call that was not validated is judged first, as `validate` would: what may not run any more ends as denied, and its
    * result is dropped. Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job is over), `claim_lost`.
    */
@@ -136,7 +136,7 @@ export class ClientToolsService {
     return { accepted: true };
   }
 
-  /** `mayRun` null: nobody has asked yet, and an unvalidated call is left as it is. */
+  /** `mayRun` null: the policy was not checked yet, and an unvalidated call stays as it is. */
   private take(
     { principal, jobId, callId, claimToken, answer }: Offer,
     mayRun: boolean | null,

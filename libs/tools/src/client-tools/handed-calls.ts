@@ -11,7 +11,7 @@ export interface HandedCall {
   readonly interrupt: Interrupt;
 }
 
-/** Results that came together. `submission` tells them from others; `by`: the principal who brought them. */
+/** Results that were submitted together. `submission` identifies the batch; `by`: the principal who submitted it. */
 export interface HandedResults {
   /** Text by the id that the model knows the call by; one for each call. */
   readonly texts: ReadonlyMap<string, string>;
@@ -19,7 +19,7 @@ export interface HandedResults {
   readonly by: string;
 }
 
-/** Calls that were handed to whoever asked for a job: found, and ended all at once, in the transaction that holds the job. */
+/** Calls that the requester of a job has to run: found, and ended all at once, in the transaction that locks the job. */
 @Injectable()
 export class HandedCalls {
   constructor(
@@ -40,7 +40,7 @@ export class HandedCalls {
     return handed.toSorted((a, b) => a.call.round - b.call.round || a.call.ordinal - b.call.ordinal);
   }
 
-  /** Ends them with what the client says of each; the job goes on. */
+  /** Ends them with the outcomes that the client reports; the job continues. */
   async settle(job: HeldJob, handed: readonly HandedCall[], { texts, submission, by }: HandedResults): Promise<void> {
     for (const { call, interrupt } of handed) {
       const text = texts.get(call.callId);

@@ -35,7 +35,7 @@ describe('readHttpAnswer', () => {
     [answer('<html>', { type: 'text/html' }), '$.a', 'its answer is not JSON'],
     [answer('{"a":', { isCut: true }), '$.a', 'its answer is larger than 5 bytes'],
     [answer('x', { type: 'image/png' }), undefined, 'its answer is not text: (1 bytes of image/png)'],
-  ])('fails with what the far side said: %#', (given, result, message) => {
+  ])('fails with the error text of the remote server: %#', (given, result, message) => {
     expect(() => readHttpAnswer(given, redaction, result)).toThrow(message);
   });
 

@@ -33,7 +33,7 @@ export interface InterruptAnswer {
 export interface InterruptDecider {
   /**
    * Settles the request, under the lock of its job, and gives it as it then is. The same answer again gives the same outcome.
-   * Throws `cannot_decide` to somebody who may see the request and not decide it, `already_answered`, `expired`, and what
+   * Throws `cannot_decide` to a caller who may see the request and not decide it, `already_answered`, `expired`, and what
    * the kind refuses by itself; then nothing is changed.
    */
   decide(principal: Principal, interrupt: Interrupt, answer: InterruptAnswer): Promise<Interrupt>;

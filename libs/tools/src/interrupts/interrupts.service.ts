@@ -69,7 +69,7 @@ export class InterruptsService {
 const CLIENT_TOOL_TEXT =
   'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
 
-/** What is to nobody is found by those who look for its kind. */
+/** Requests without an assignee are listed for callers who filter by their kind. */
 function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
   const filter = { kinds: listedKinds, ...query };
   if (assignee === undefined) return filter;

@@ -8,7 +8,7 @@ const longestReason = 500;
 const longestWord = 256;
 
 /**
- * Reads what somebody sent as an answer: each member that is there has its right type and size, null counts as absent, and
+ * Reads the answer that a caller sent: each member that is there has its right type and size, null counts as absent, and
  * unknown members fall away. Whether the kind of request takes it is not asked here. Throws `bad_request`, `too_large` and
  * `not_storable`, naming the member.
  */

@@ -117,7 +117,7 @@ export class McpConnection {
     const stop = new AbortController();
     let failure: OutboundError | undefined;
     const onStop = () => {
-      stop.abort('The call was stopped.'); // the true reason is nobody else's business
+      stop.abort('The call was stopped.'); // the server does not need the true reason
     };
     const tooLarge = (error: OutboundError) => {
       failure ??= error;

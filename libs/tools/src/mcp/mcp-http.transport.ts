@@ -31,7 +31,7 @@ const GOODBYE_MS = 1_000;
 /**
  * Streamable HTTP as the official client speaks it, with what that one leaves out: a request whose stream ends without an answer
  * fails at once instead of waiting for its time-out, and a call that was stopped ends its own request, also towards servers
- * of 2025, which are told of it by a notification only. Knows calls by their idempotency key.
+ * of 2025, which get only a notification about it. Knows calls by their idempotency key.
  */
 export class McpHttpTransport extends StreamableHTTPClientTransport {
   private constructor(

@@ -26,7 +26,7 @@ describe('a definition that changes after it was accepted', () => {
     expect(send?.definition.description).toContain('eve');
     expect(await given.mcp.offered(given.workspaceId)).not.toContain('test.send');
 
-    // What a job that was offered the tool goes on to see.
+    // The tool as a job sees it that was offered it before.
     const outcome = await given.mcp.call(given.workspaceId, 'test.send', { args: { to: 'bob' } });
     expect(outcome).toMatchObject({
       status: 'error',

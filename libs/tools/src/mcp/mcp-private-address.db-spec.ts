@@ -8,7 +8,7 @@ describe('where tools ask public addresses only', () => {
   it.each([
     ['http://127.0.0.1/mcp', 'This address is not public.'],
     ['http://127.0.0.1:9/mcp', 'The port 9 is not allowed.'],
-  ])('says which setting would let %s through', async (url, why) => {
+  ])('names the setting that would allow %s', async (url, why) => {
     const { problem } = await given.mcp.servers.register(given.here.admin, serverAt(url));
     expect(problem).toContain(why);
     expect(problem).toContain('ALLOW_PRIVATE_TOOL_URLS=true');

@@ -42,7 +42,7 @@ export class McpSession {
     const { transport, calls } = toTransport(init.endpoint, init.fetch);
     const opened: { session?: McpSession } = {};
     const toolsChanged = () => {
-      opened.session?.refresh().catch(() => undefined); // the next call meets the same failure and tells it
+      opened.session?.refresh().catch(() => undefined); // the next call meets the same failure and reports it
     };
     const closed = () => {
       if (opened.session !== undefined) opened.session.closed = true;

@@ -24,7 +24,7 @@ const MOST_REMEMBERED = 10_000;
 
 /**
  * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is off, or says something else of them
- * by now, are there but disabled: nobody is offered them, and a job that was gets told why it cannot call them.
+ * by now, are listed but disabled: they are never offered, and a job that had the offer gets the reason why it cannot call them.
  */
 @Injectable()
 export class McpToolSource implements WorkspaceToolSource, OnModuleInit {

@@ -11,7 +11,7 @@ const longestMessageBytes = 8_192;
 export type ProgressChunk = Pick<ToolProgressMessage, 'seq' | 'chunk' | 'is_final_chunk'>;
 
 /**
- * What a call says of itself, on its way to the queue: the first at once, then the newest twice a second, numbered as sent,
+ * The progress of a call, on its way to the queue: the first at once, then the newest twice a second, numbered as sent,
  * one at a time. What cannot be sent is dropped: progress is for display only.
  */
 export class ProgressSender {

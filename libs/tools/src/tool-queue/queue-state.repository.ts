@@ -106,7 +106,7 @@ export class QueueStateRepository {
       issued_by: issuedBy,
       timestamp: Date.now(),
     };
-    // Nobody's in particular: it must pass where requests of this workspace have to wait.
+    // It belongs to no workspace: it must pass where requests of this workspace have to wait.
     const place = [newId(), TOOL_QUEUES.requests, JSON.stringify(message), cancelPriority, null, null];
     await client.query(sendSql, place);
   }
