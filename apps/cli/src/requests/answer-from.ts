@@ -109,7 +109,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
   }
 }
 
-/** The server accepts the shown value in this format, and that cannot be undone: the user hardly meant it. */
+/** Without `--data` the server would pass on the text as it was shown, irreversibly: hardly what a `modify` meant. */
 function nothingInPlace(request: Interrupt): CliError {
   const isApprovable = takesAction(askedOf(request), 'APPROVE');
   return usageError('--action modify requires --data: the text that replaces the one that was shown.', (command) => {
