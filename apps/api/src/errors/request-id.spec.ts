@@ -22,7 +22,10 @@ describe('request id', () => {
     expect(idFor(given)).toBe(given);
   });
 
-  it.each([undefined, '', 'a b', 'a\nb', 'ä', 'x'.repeat(129), '<script>'])('generates a new id instead of %p', (given) => {
-    expect(isId(idFor(given))).toBe(true);
-  });
+  it.each([undefined, '', 'a b', 'a\nb', 'ä', 'x'.repeat(129), '<script>'])(
+    'generates a new id instead of %p',
+    (given) => {
+      expect(isId(idFor(given))).toBe(true);
+    },
+  );
 });

@@ -5,10 +5,13 @@ import { DeliveredIds } from './delivered-ids.js';
 describe('DeliveredIds', () => {
   it('begin once and end once, and may begin again', () => {
     const delivered = new DeliveredIds();
-    expect([delivered.begin('a'), delivered.begin('a'), delivered.end('a'), delivered.end('a'), delivered.begin('a')]).toEqual([
-      ...[true, false, true, false],
-      true,
-    ]);
+    expect([
+      delivered.begin('a'),
+      delivered.begin('a'),
+      delivered.end('a'),
+      delivered.end('a'),
+      delivered.begin('a'),
+    ]).toEqual([...[true, false, true, false], true]);
   });
 
   it('forgets the oldest rows beyond its limit', () => {

@@ -18,11 +18,14 @@ describe('a graph with agents', () => {
     expect(nodes.get('a')?.data).toMatchObject({ prompt: 'Be a clerk.', maxToolIterations: 2 });
   });
 
-  it.each([[new Map()], [new Map([['cook', clerk]])]])('throws when an agent that a node names is missing', (agents) => {
-    expect(() => withAgents(graphOf('clerk'), agents)).toThrow(
-      expect.objectContaining({ code: 'workflow_not_runnable' }),
-    );
-  });
+  it.each([[new Map()], [new Map([['cook', clerk]])]])(
+    'throws when an agent that a node names is missing',
+    (agents) => {
+      expect(() => withAgents(graphOf('clerk'), agents)).toThrow(
+        expect.objectContaining({ code: 'workflow_not_runnable' }),
+      );
+    },
+  );
 
   it('stays the same when no node names an agent', () => {
     const graph = graphOf();

@@ -58,27 +58,32 @@ describe('what an agent reads', () => {
     expect(record.texts()).toEqual(['Write.']);
   });
 
-  it.each([true, false])('contains files, images if the model takes them (%s), and nothing else', async (takesImages) => {
-    const attachments = [
-      { type: 'image', url: 'https://x/i.png' },
-      { type: 'file', url: 'https://x/f.pdf', name: 'f.pdf' },
-      { type: 'audio', url: 'https://x/a.mp3', name: 'a.mp3' },
-    ] as const;
-    const ports = { modelTakes: () => Promise.resolve(takesImages) };
-    const session = [{ role: 'user', content: 'hello' }] as const;
-    const { record } = await runNode({ ...agent, attachments, session, models, ports });
-    const image = [{ type: 'image_url', image_url: { url: 'https://x/i.png' } }];
-    expect(record.texts()).toEqual([
-      'Write.',
-      [
-        { type: 'text', text: 'hello' },
-        ...(takesImages ? image : []),
-        { type: 'file', file: { filename: 'f.pdf', file_data: 'https://x/f.pdf' } },
-      ],
-    ]);
-    expect(record.warnings).toHaveLength(takesImages ? 1 : 2);
-    expect(record.warnings.join()).toContain('ATTACHMENT_DROPPED: The model does not take the attached audio "a.mp3"');
-  });
+  it.each([true, false])(
+    'contains files, images if the model takes them (%s), and nothing else',
+    async (takesImages) => {
+      const attachments = [
+        { type: 'image', url: 'https://x/i.png' },
+        { type: 'file', url: 'https://x/f.pdf', name: 'f.pdf' },
+        { type: 'audio', url: 'https://x/a.mp3', name: 'a.mp3' },
+      ] as const;
+      const ports = { modelTakes: () => Promise.resolve(takesImages) };
+      const session = [{ role: 'user', content: 'hello' }] as const;
+      const { record } = await runNode({ ...agent, attachments, session, models, ports });
+      const image = [{ type: 'image_url', image_url: { url: 'https://x/i.png' } }];
+      expect(record.texts()).toEqual([
+        'Write.',
+        [
+          { type: 'text', text: 'hello' },
+          ...(takesImages ? image : []),
+          { type: 'file', file: { filename: 'f.pdf', file_data: 'https://x/f.pdf' } },
+        ],
+      ]);
+      expect(record.warnings).toHaveLength(takesImages ? 1 : 2);
+      expect(record.warnings.join()).toContain(
+        'ATTACHMENT_DROPPED: The model does not take the attached audio "a.mp3"',
+      );
+    },
+  );
 });
 
 describe('the tools of an agent', () => {

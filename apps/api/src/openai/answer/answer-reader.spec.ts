@@ -243,7 +243,13 @@ describe('AnswerReader with workflow content', () => {
   };
 
   it('sends only text with an offset in the content of the job', () => {
-    const log = asLog([textDelta(1, 'draft'), textDelta(2, 'Fin', 0), textDelta(3, 'draft'), textDelta(2, 'al', 3), completed]);
+    const log = asLog([
+      textDelta(1, 'draft'),
+      textDelta(2, 'Fin', 0),
+      textDelta(3, 'draft'),
+      textDelta(2, 'al', 3),
+      completed,
+    ]);
     expect(readAnswer([eventsOf(log)], workflow)).toEqual([{ type: 'content', text: 'Final' }, stopAfter()]);
   });
 

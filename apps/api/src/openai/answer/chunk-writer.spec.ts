@@ -94,12 +94,15 @@ describe('ChunkWriter', () => {
 
   it('keeps each chunk on one line for any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', '\u0085', '"', '😀', ':') }), (value) => {
-        const stream = written([text(value), { type: 'comment', text: value }, stop]);
-        expect(dataOf(stream)[1]).toEqual(chunk({ content: value }));
-        const lines = stream.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
-        expect(lines.filter((line) => line !== '' && !/^(data: [{[]|: )/.test(line))).toEqual([]);
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', '\u0085', '"', '😀', ':') }),
+        (value) => {
+          const stream = written([text(value), { type: 'comment', text: value }, stop]);
+          expect(dataOf(stream)[1]).toEqual(chunk({ content: value }));
+          const lines = stream.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
+          expect(lines.filter((line) => line !== '' && !/^(data: [{[]|: )/.test(line))).toEqual([]);
+        },
+      ),
     );
   });
 

@@ -56,7 +56,11 @@ describe('checkContinuation', () => {
     model: 'helper',
     continuation: { results: results('a', 'b'), after: [user], endsWithResults: false },
   };
-  const continuationOf = (results: Continuation['results']): Continuation => ({ results, after: [], endsWithResults: true });
+  const continuationOf = (results: Continuation['results']): Continuation => ({
+    results,
+    after: [],
+    endsWithResults: true,
+  });
   const refusal = (change: Partial<ContinuationQuestion>): unknown => {
     try {
       checkContinuation({ ...sound, ...change });

@@ -54,7 +54,10 @@ describe('prepareMessages', () => {
   });
 
   it('restores each call once', () => {
-    const messages = prepareMessages([user, assistant(`${block('a')}\n${block('a')}`), assistant(block('a')), user], known('a'));
+    const messages = prepareMessages(
+      [user, assistant(`${block('a')}\n${block('a')}`), assistant(block('a')), user],
+      known('a'),
+    );
     expect(messages).toEqual([user, { role: 'assistant', content: null, tool_calls: [asked('a')] }, result('a'), user]);
   });
 

@@ -77,13 +77,16 @@ describe('an error of a subflow', () => {
     expect(listed(validateWorkflow(json, options).errors)).toEqual(expected);
   });
 
-  it.each(['staffed', 'above'])('reports an unknown agent that the subflow %s names, directly or through another', (subflowId) => {
-    const json = around(['subflow', { subflowId, inputMappings: { input: 1 } }]);
-    const among = (...names: string[]) => validateWorkflow(json, { ...options, agents: new Set(names) }).errors;
-    expect(listed(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
-    expect(listed(among('clerk'))).toEqual([]);
-    expect(listed(validateWorkflow(json, options).errors)).toEqual([]);
-  });
+  it.each(['staffed', 'above'])(
+    'reports an unknown agent that the subflow %s names, directly or through another',
+    (subflowId) => {
+      const json = around(['subflow', { subflowId, inputMappings: { input: 1 } }]);
+      const among = (...names: string[]) => validateWorkflow(json, { ...options, agents: new Set(names) }).errors;
+      expect(listed(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
+      expect(listed(among('clerk'))).toEqual([]);
+      expect(listed(validateWorkflow(json, options).errors)).toEqual([]);
+    },
+  );
 
   it('explains how to fix a missing subflow', () => {
     const { errors } = validateWorkflow(around(['subflow', { subflowId: 'gone' }]), options);

@@ -99,11 +99,7 @@ describe('a warning', () => {
       around(['tool', { hitl: { enabled: true, mode: 'approval' } }]),
       ['HITL_IGNORED /nodes/1/data/hitl'],
     ],
-    [
-      'unknown tools',
-      around(['agent', { tools: ['*', 'clock', 'gone'] }]),
-      ['UNKNOWN_TOOL /nodes/1/data/tools/2'],
-    ],
+    ['unknown tools', around(['agent', { tools: ['*', 'clock', 'gone'] }]), ['UNKNOWN_TOOL /nodes/1/data/tools/2']],
     ['a tool node with an unknown tool', around(['tool', { toolId: 'gone' }]), ['UNKNOWN_TOOL /nodes/1/data/toolId']],
     [
       'tools of a branch',
