@@ -29,7 +29,7 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 const GROUPS = [
   { name: 'source', limit: 2_980, has: (file) => isCode(file) && !isTest(file) },
   { name: 'tests', limit: 1_190, has: (file) => isCode(file) && isTest(file) },
-  { name: 'pages', limit: 210, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
+  { name: 'pages', limit: 80, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
   { name: 'schemas', limit: 0, has: isSchema },
 ];
 
