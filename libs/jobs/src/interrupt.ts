@@ -9,61 +9,61 @@ export const interruptKinds = [
 ] as const;
 export type InterruptKind = (typeof interruptKinds)[number];
 
-/** Those that a person is asked to decide, and reminded of. */
+/** Kinds that a person decides, and that the job reminds people of. */
 export const personKinds = ['tool_approval', 'human_input', 'unknown_outcome'] as const satisfies InterruptKind[];
 
-/** Those that need a person or a client. The others end by themselves: by a timer or an event. */
+/** Kinds that need a person or a client. A timer or an event ends the others. */
 export const requestKinds = [...personKinds, 'client_tool'] as const satisfies InterruptKind[];
 
-/** Those that a person may decide; without a decision, a `provider_unavailable` is retried by its timer. */
+/** Kinds that a person may decide. Without a decision, the timer of a `provider_unavailable` retries it. */
 export const decidableKinds = [...personKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
 
-/** Those that lists show unless they are asked for others. */
+/** Kinds that a list shows by default. */
 export const listedKinds = [...requestKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
 
 export const interruptStatuses = ['open', 'resolved', 'expired', 'cancelled'] as const;
 export type InterruptStatus = (typeof interruptStatuses)[number];
 
-/** Who may answer: the person who started the job, those with the ability `approve`, or whoever may change the job. */
+/** Who may decide: the person who started the job, members with the ability `approve`, or every member who may change the job. */
 export const decidableBy = ['requester', 'approvers', 'members'] as const;
 export type DecidableBy = (typeof decidableBy)[number];
 
-/** What expiry makes of a request. None of them ever approves anything. */
+/** What happens to a request at its expiry. No action ever approves a call. */
 export type ExpireAction = 'deny' | 'fail_job' | 'report' | 'wait' | 'skip' | 'fail';
 
-/** How a request was settled. `outcome` is the word that every face shows; the rest is what was decided, for the record. */
+/** How a request was settled. Every API shows `outcome`; the other members record the details of the decision. */
 export interface Outcome {
   readonly outcome: string;
   readonly [detail: string]: unknown;
 }
 
-/** One request to somebody outside. Instants in ms since the epoch. */
+/** One request to a person, a client or a timer. Instants in ms since the epoch. */
 export interface Interrupt {
   readonly workspaceId: string;
   readonly id: string;
   readonly kind: InterruptKind;
   readonly status: InterruptStatus;
   readonly jobId: string;
-  /** The job that a person started; `jobId` itself unless that one is a sub-job. */
+  /** The job that a person started; equal to `jobId` unless that job is a sub-job. */
   readonly rootJobId: string;
   readonly threadId: string | null;
-  /** The ledger row it is about, and the id the model knows that call by. */
+  /** The row of the tool call, and the id by which the model knows this call. */
   readonly toolCallId: string | null;
   readonly callId: string | null;
   readonly tool: string | null;
   readonly nodeId: string | null;
   readonly path: readonly string[];
   readonly title: string;
-  /** By kind; as it was first shown. */
+  /** Its members depend on `kind`. It stays as it was first shown. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly outcome: Outcome | null;
   readonly decidedBy: string | null;
   readonly decidedAt: number | null;
   readonly createdAt: number;
-  /** Null: never. */
+  /** Null: it never expires. */
   readonly expiresAt: number | null;
   readonly expireAction: ExpireAction;
-  /** The user who started the root job; null: nobody. */
+  /** The user who started the root job; null: no user did. */
   readonly requester: string | null;
   readonly decidableBy: DecidableBy;
   readonly fourEyes: boolean;
@@ -71,11 +71,11 @@ export interface Interrupt {
   /** client_tool: whose clients may serve it, and on which device if it is bound to one. */
   readonly principal: string | null;
   readonly deviceId: string | null;
-  /** Nobody is to be waited for: the job is cancelled for having asked. */
+  /** The request is not allowed to wait; its job is cancelled because it opened the request. */
   readonly refused: boolean;
 }
 
-/** A request to be opened; where its job stands among others is looked up when it is stored. `expiresInMs` null: it never expires. */
+/** A request to be opened. The insert looks up the root job and its requester. `expiresInMs` null: it never expires. */
 export type NewInterrupt = Pick<Interrupt, 'id' | 'kind' | 'title' | 'request'> &
   Partial<
     Pick<

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { isId, Postgres, systemClock, WorkspaceBatches } from '#platform';
 
-/** What a question about the right to a job needs to know of it. */
+/** What an ability needs to know about a job. */
 export interface JobOwner {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -10,8 +10,8 @@ export interface JobOwner {
 }
 
 /**
- * Whose a job is, for doors that then ask the ability. Viewers often come together (a page with many live jobs, a client that
- * starts many): those of one workspace are looked up in one statement.
+ * Finds the owner of a job, so that an endpoint can check the caller's ability. Viewers often connect together (a page with many live
+ * jobs, a client that starts many), so one statement reads the jobs of a workspace that are requested in the same tick.
  */
 @Injectable()
 export class JobOwnersRepository {
@@ -24,7 +24,7 @@ export class JobOwnersRepository {
     });
   }
 
-  /** Null: no such job in the workspace. Says nothing about rights. */
+  /** Null: the workspace has no such job. Does not check rights. */
   find(workspaceId: string, jobId: string): Promise<JobOwner | null> {
     return isId(jobId) ? this.batches.submit(workspaceId, jobId.toLowerCase()) : Promise.resolve(null);
   }

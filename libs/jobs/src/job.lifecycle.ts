@@ -3,11 +3,11 @@
  *
  *   queued ──▶ running ──▶ completed | failed | cancelled
  *     ▲  │        │
- *     │  └────────┼──▶ cancelled | failed      (nobody runs it: ended where it stands)
+ *     │  └────────┼──▶ cancelled | failed      (no worker runs it: it ends directly)
  *     │           ▼
  *     └─────── waiting ──▶ cancelled | failed
  *
- * running ▶ queued is a release (drain) or a requeue. A terminal status never changes; SQL enforces the same moves.
+ * running ▶ queued is a release (drain) or a re-queue. A terminal status never changes; SQL enforces the same moves.
  */
 export const jobStatuses = ['queued', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];

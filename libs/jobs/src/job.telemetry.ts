@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, Metrics } from '#platform';
 
-/** What the engine tells its operators: counters for Prometheus, log lines with ids. */
+/** Metrics and logs of the job engine. Log lines carry ids, never content. */
 @Injectable()
 export class JobTelemetry {
   readonly accepted;

@@ -7,16 +7,16 @@ export function isJobKind(text: string): text is JobKind {
   return (jobKinds as readonly string[]).includes(text);
 }
 
-/** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
+/** The newest layout of job rows that this build reads and writes. An older build does not claim jobs of a newer format. */
 export const jobFormat = 3;
 
-/** Names a job across workspaces. */
+/** Identifies a job across workspaces. */
 export interface JobRef {
   readonly workspaceId: string;
   readonly jobId: string;
 }
 
-/** A job as readers see it. Instants in ms since the epoch. */
+/** A job as an API shows it. Instants in ms since the epoch. */
 export interface Job {
   readonly workspaceId: string;
   readonly id: string;
@@ -24,23 +24,23 @@ export interface Job {
   readonly status: JobStatus;
   readonly inLine: boolean;
   readonly threadId: string | null;
-  /** The assistant message it writes: our id, and the client's own if it gave one. */
+  /** The assistant message that the job writes: our id, and the client's id if the client sent one. */
   readonly messageId: string | null;
   readonly messageClientId: string | null;
   readonly createdBy: string | null;
   readonly retryOf: string | null;
-  /** Of a sub-job: the job whose call it is the work of; that one may be gone by now. */
+  /** Of a sub-job: the job whose tool call started it; that job may have been deleted. */
   readonly parentJobId: string | null;
-  /** The ledger row's id of that call. */
+  /** The id of this call's row. */
   readonly parentCallId: string | null;
-  /** How far it is from the job that a person started: 0 for that one. */
+  /** Number of parents up to the job that a person started: 0 for that job. */
   readonly depth: number;
-  /** Of a workflow job: what it runs. Null for other kinds. */
+  /** Of a workflow job: the workflow that it runs. Null for other kinds. */
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly model: string;
   readonly lastSeq: number;
-  /** How often shown text was withdrawn; on the wire: `attempt`. */
+  /** How often the job withdrew text that it had shown; `attempt` in the wire format. */
   readonly restarts: number;
   readonly reason: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;

@@ -5,7 +5,7 @@ export const jobNotFound = () => new AppError({ code: 'not_found', message: 'Job
 export const threadNotFound = () =>
   new AppError({ code: 'not_found', message: 'Thread not found or unauthorized', field: 'threadId' });
 
-/** `jobId`: the active job of the thread. The message is part of the wire contract; the error's `jobId` names the job to wait for or to cancel. */
+/** `jobId`: the active job of the thread, so that a client can wait for it or cancel it. The wire contract fixes the message. */
 export const threadBusy = (jobId: string) =>
   new AppError({
     code: 'thread_busy',
@@ -23,14 +23,14 @@ export const threadQueueFull = (jobId: string, most: number) =>
     details: { jobId },
   });
 
-/** A client's id of a message is unique in its thread; a repeated start is recognised by its idempotency key instead. */
+/** A client's message id is unique in its thread. A repeated start is recognized by its idempotency key instead. */
 export const messageIdTaken = () =>
   new AppError({ code: 'conflict', message: 'This message id is already used in the thread', field: 'messageId' });
 
-/** Whose jobs a limit counts. */
+/** The owner of the jobs that a limit counts. */
 export type LimitScope = 'user' | 'workspace';
 
-/** Too many jobs run, and the workspace refuses starts then (`whenFull: reject`). */
+/** Too many jobs run, and the workspace rejects further starts (`whenFull: reject`). */
 export const runningLimitReached = (scope: LimitScope, value: number) => {
   const limit = { name: scope === 'user' ? 'maxJobsPerUser' : 'maxJobs', value, raisedBy: 'workspace_admin' } as const;
   const rule = `${scope === 'user' ? 'a user' : 'this workspace'} runs at most ${value} jobs at once`;
@@ -43,7 +43,7 @@ export const runningLimitReached = (scope: LimitScope, value: number) => {
   });
 };
 
-/** Too many jobs are stored that have not ended. To try again later does not help: they may wait for days. */
+/** Too many stored jobs have not ended. The error is not retryable: these jobs may wait for days. */
 export const storedLimitReached = (scope: LimitScope, value: number) => {
   const name = scope === 'user' ? 'MAX_UNFINISHED_JOBS_PER_USER' : 'MAX_UNFINISHED_JOBS';
   const limit = { name, value, raisedBy: 'operator' } as const;
@@ -76,29 +76,29 @@ export const startInFlight = () =>
 export const jobNotFinished = () =>
   new AppError({ code: 'conflict', message: 'Only a failed or cancelled job can be retried', field: 'jobId' });
 
-/** What a model reads when it asks for a job within a job that must not be. */
+/** The model reads this message when its tool call would nest sub-jobs too deep. */
 export const subJobTooDeep = (most: number) =>
   new AppError({ code: 'sub_job_limit', message: `Jobs within jobs go ${most} levels deep, not further` });
 
 export const tooManySubJobs = (most: number) =>
   new AppError({ code: 'sub_job_limit', message: `A job starts ${most} jobs at most, and this one has` });
 
-/** The call that asks for it has ended, or is going to. */
+/** The tool call that would start the sub-job has ended or is being cancelled. */
 export const parentStopped = () =>
   new AppError({ code: 'sub_job_unwanted', message: 'The job that asked for this one has been stopped' });
 
-/** The lease is gone: another worker owns the job, or it has ended. Whoever catches this writes nothing more. */
+/** The lease is lost: another worker owns the job, or the job has ended. The code that catches this error writes nothing more. */
 export class LeaseLost extends Error {
-  /** `cause`: what kept the write from the database, when it was not the fence. */
+  /** `cause`: what kept the write from the database, if it was not the fence. */
   constructor(jobId: string, cause?: unknown) {
     super(`lease of job ${jobId} is lost`, cause === undefined ? undefined : { cause });
     this.name = 'LeaseLost';
   }
 }
 
-/** The write asked for an uncancelled job, and a cancel had been requested. The lease is still held. */
+/** The write required a job without a cancel request, and a cancel was requested. The worker still has the lease. */
 export class CancelRequested extends Error {
-  /** `why`: as whoever asked for it said. */
+  /** `why`: the reason that the requester of the cancel gave. */
   constructor(
     jobId: string,
     readonly why?: string,

@@ -102,6 +102,6 @@ const shared = [
   Worker,
 ];
 
-/** Durable work and its events. Expects `Postgres`, `PrismaService`, `Config`, `Metrics`, LOGGER and BUS from above. */
+/** Durable jobs and their events. The application module provides `Postgres`, `PrismaService`, `Config`, `Metrics`, LOGGER and BUS. */
 @Module({ providers: shared, exports: shared })
 export class JobsModule {}

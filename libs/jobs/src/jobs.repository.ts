@@ -5,7 +5,7 @@ import { firstIdAt, type JobRow, type Prisma, PrismaService, type Scope } from '
 import { isJobKind, type Job } from './job.js';
 import { isJobStatus, type JobStatus } from './job.lifecycle.js';
 
-/** Which jobs a list shows; every member narrows it. Instants in ms since the epoch. */
+/** Filters a list of jobs; all given members must match. Instants in ms since the epoch. */
 export interface JobFilter {
   readonly statuses?: readonly JobStatus[];
   readonly kinds?: readonly string[];
@@ -16,20 +16,20 @@ export interface JobFilter {
   readonly createdBefore?: number;
 }
 
-/** A page by key: ids are in order of creation, so the last id seen is the whole cursor. */
+/** A keyset page. Ids are in order of creation, so the last id of a page is the cursor. */
 export interface KeysetPage {
   /** 1 to 100. */
   readonly limit: number;
-  /** Newest first: older than this id. With `reverse`: newer than it, oldest of those first. */
+  /** Default order: newest first, jobs older than this id. With `reverse`: oldest first, jobs newer than this id. */
   readonly after?: string;
   readonly reverse?: boolean;
 }
 
-/** What a job was asked can have many MiB, and nobody is shown it: it is read to be asked again, and else it stays where it is. */
+/** Input columns can have many MiB and no API shows them. They are read only to retry a job. */
 const unshown = { input: true, backgroundMode: true, keyCipher: true } as const;
 type ShownRow = Omit<JobRow, keyof typeof unshown>;
 
-/** Reads of jobs. Every method takes a Scope; what it does not cover does not exist. */
+/** Reads of jobs. Every method takes a Scope and finds only rows that the scope covers. */
 @Injectable()
 export class JobsRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -41,7 +41,7 @@ export class JobsRepository {
     });
   }
 
-  /** Many at once, for loaders; absent and forbidden ids are left out. */
+  /** Many at once, for data loaders. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const where = { AND: [scope.where('Job'), { id: { in: [...ids] } }] };
@@ -50,7 +50,7 @@ export class JobsRepository {
     });
   }
 
-  /** Jobs right below these, oldest first; of a job with more than 100 there may be fewer. */
+  /** Direct children of these jobs, oldest first, at most 100 times the number of parents. */
   findBelowInScope(scope: Scope, parentIds: readonly string[]): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.job.findMany({
@@ -63,7 +63,7 @@ export class JobsRepository {
     });
   }
 
-  /** One more than `limit` may come back: then there is a next page. */
+  /** Returns one row more than `limit` if there is a next page. */
   listInScope(scope: Scope, filter: JobFilter, page: KeysetPage): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const beyond =
@@ -87,7 +87,7 @@ export class JobsRepository {
     );
   }
 
-  /** Input and background mode of a job, for starting it again. */
+  /** Input and background mode of a job, for a retry. */
   findInputInScope(scope: Scope, id: string): Promise<{ job: Job; input: unknown; backgroundMode: unknown } | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const row = await tx.job.findFirst({ where: { AND: [scope.where('Job'), { id }] } });
@@ -95,7 +95,7 @@ export class JobsRepository {
     });
   }
 
-  /** The job a principal's idempotency key started, or the marker that cancelled the key. */
+  /** The job that a principal's idempotency key started, or the marker of a cancelled key. */
   findAdmission(scope: Scope, key: string): Promise<{ jobId: string | null; cancelled: boolean } | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const { workspaceId, principal } = scope;
@@ -118,10 +118,10 @@ function toWhere(filter: JobFilter): Prisma.JobWhereInput {
   };
 }
 
-/** Ids are made a little before rows are, perhaps by another clock. */
+/** An id is created a little earlier than its row, perhaps by another clock. */
 const idSlackMs = 60_000;
 
-/** A span of time as a range of ids, which the primary key serves, and exactly, for the rows at its edges. */
+/** A time span: the range of ids uses the primary key, and the comparison with `created_at` is exact at its ends. */
 function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereInput[] {
   return [
     ...(createdAfter === undefined

@@ -5,7 +5,7 @@ import { Postgres, type SqlClient, type Storable } from '#platform';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
 
-/** A job's row, locked. */
+/** The locked row of a job. */
 export interface LockedRow {
   readonly kind: string;
   readonly status: JobStatus;
@@ -16,15 +16,15 @@ export interface LockedRow {
   readonly cancelRequested: boolean;
 }
 
-/** What becomes of the row when the lock is given back. */
+/** What is written to the row before its lock is released. */
 export interface Amendment {
   readonly events: readonly NewJobEvent[];
   readonly requeue: boolean;
-  /** Whether what the job's worker knows of its rows is not all any more. */
+  /** Whether the job's worker must read its rows again before it waits. */
   readonly answers: boolean;
 }
 
-/** Members of a job's input by name; undefined: the input is to have no such member. */
+/** Members of a job's input by name; undefined removes the member. */
 export type InputMembers = Readonly<Record<string, Storable | undefined>>;
 
 export interface Amended {
@@ -36,7 +36,7 @@ const lockSql = `SELECT kind, status, thread_id AS "threadId", created_by AS "cr
        cancel_requested_at IS NOT NULL AS "cancelRequested"
   FROM job WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
-/** `answered`, raised by $6, makes a worker that is about to wait look again: it may not have seen what was changed here. */
+/** $6 raises `answered`. A worker that is about to wait then reads its rows again, because it may not have seen this change. */
 const amendSql = `WITH up AS (
   UPDATE job SET last_seq = last_seq + $3::int, answered = answered + $6::int,
          status = CASE WHEN $4::bool AND status = 'waiting' THEN 'queued' ELSE status END
@@ -47,11 +47,11 @@ logged AS (
     FROM up, json_to_recordset($5::json) AS e(o int, t text, b jsonb))
 SELECT status, last_seq AS "lastSeq" FROM up`;
 
-/** A long input is not written again when nothing of it changes. */
+/** Does not write the input, which may be long, if no member changes. */
 const changeInputSql = `UPDATE job SET input = (input || $3::jsonb) - $4::text[]
  WHERE workspace_id = $1 AND id = $2 AND input <> (input || $3::jsonb) - $4::text[]`;
 
-/** Changes to a job by somebody who does not hold its lease, as the api's role inside its workspace. */
+/** Changes a job without its lease, as the API's database role inside the job's workspace. */
 @Injectable()
 export class AmendRepository {
   constructor(private readonly postgres: Postgres) {}
@@ -60,7 +60,7 @@ export class AmendRepository {
     return this.postgres.withWorkspaceSql(workspaceId, work);
   }
 
-  /** Null: no such job. The lock is held to the end of the transaction; look at anything else only after it. */
+  /** Null: no such job. The lock lasts to the end of the transaction; read other rows only after this call. */
   async lock(client: SqlClient, workspaceId: string, jobId: string): Promise<LockedRow | null> {
     const { rows } = await client.query<LockedRow>(lockSql, [workspaceId, jobId]);
     return rows[0] ?? null;
@@ -79,7 +79,7 @@ export class AmendRepository {
     return amended;
   }
 
-  /** Sets members of the job's input, and removes those that are undefined. */
+  /** Sets members of the job's input and removes members that are undefined. */
   async changeInput(
     client: SqlClient,
     job: { readonly workspaceId: string; readonly jobId: string },

@@ -9,7 +9,7 @@ import { JobAmender } from './job-amender.js';
 
 const note = { type: 'warning', body: { code: 'note', text: 'from outside' } } as const;
 
-describe('a change from outside the lease', () => {
+describe('JobAmender', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let amender: JobAmender;
@@ -49,7 +49,7 @@ describe('a change from outside the lease', () => {
     return log.commit([writeOf(job, number, { events, move: { to: 'waiting', answered: 0 } })]);
   };
 
-  it('goes on the log of a waiting job, wakes it and rings, all at once', async () => {
+  it('appends the event, re-queues a waiting job and sends its queue message in one transaction', async () => {
     const job = await claimed();
     await wait(job, 1);
     expect(await state(job.jobId)).toMatchObject({ status: 'waiting', attempts: 0 });
@@ -63,23 +63,23 @@ describe('a change from outside the lease', () => {
     expect(await jobs.rows('SELECT 1 FROM pgboss.job')).toHaveLength(1);
   });
 
-  it('keeps a running job from going to wait before it has looked again', async () => {
+  it('makes a running job read its rows again before it waits', async () => {
     const job = await claimed();
     expect(await answer(job.jobId)).toBe('running');
     expect(await wait(job, 1)).toEqual([expect.any(LeaseLost)]);
     expect(await state(job.jobId)).toMatchObject({ status: 'running', answered: 1 });
   });
 
-  it('never loses a wake-up, whichever of the two comes first', async () => {
+  it('loses no wake-up when an answer and a wait race', async () => {
     const work = await Promise.all(Array.from({ length: 60 }, () => claimed()));
     await Promise.all(work.flatMap((job) => [wait(job, 1), answer(job.jobId)]));
     const states = await Promise.all(work.map(({ jobId }) => state(jobId)));
-    // Asleep although answered: that would be the lost wake-up.
+    // A job that waits although it was answered is the lost wake-up.
     expect(states.filter((row) => row?.status === 'waiting')).toEqual([]);
     expect(states.every((row) => row?.status === 'queued' || row?.status === 'running')).toBe(true);
   });
 
-  it('rolls everything back when the work throws', async () => {
+  it('rolls everything back if the callback throws', async () => {
     const job = await claimed();
     const before = await state(job.jobId);
     const failing = amender.amend(jobs.workspaceId, job.jobId, (held) => {
@@ -90,7 +90,7 @@ describe('a change from outside the lease', () => {
     expect(await state(job.jobId)).toEqual(before);
   });
 
-  it('adds nothing to a job that has ended, and finds none in another workspace', async () => {
+  it('rejects an event for an ended job and finds no job of another workspace', async () => {
     const job = await claimed();
     await log.commit([endOf(job, 1)]);
     await expect(answer(job.jobId)).rejects.toThrow('has ended');

@@ -8,29 +8,29 @@ import { isTerminal } from '../job.lifecycle.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { AmendRepository, type InputMembers, type LockedRow } from './amend.repository.js';
 
-/** A job whose row is locked: its status and what hangs on it stand still until the work is committed. */
+/** A job whose row is locked: its status, calls and requests do not change until the transaction commits. */
 export class HeldJob {
   readonly events: NewJobEvent[] = [];
-  /** Whether something of the job has changed, besides what viewers are shown. */
+  /** Whether the change is more than an event for viewers. */
   isAnswered = false;
   inputChanges: InputMembers | undefined;
-  /** Why the job goes on, once something said so. */
+  /** Why the job is re-queued; undefined if it is not. */
   requeueReason: string | undefined;
 
   constructor(
-    /** Bound to the workspace; everything asked here is in the transaction. */
+    /** Bound to the workspace and to the transaction. */
     readonly client: SqlClient,
     readonly workspaceId: string,
     readonly jobId: string,
     readonly row: LockedRow,
   ) {}
 
-  /** Whether the job can still be changed: it has not ended, and nobody is stopping it. */
+  /** Whether the job can still be changed: it has not ended, and no cancel is requested. */
   get isOpen(): boolean {
     return !isTerminal(this.row.status) && !this.row.cancelRequested;
   }
 
-  /** Changes members of the input, which the next worker of a waiting job reads. */
+  /** Changes members of the input, which the worker reads when a waiting job resumes. */
   changeInput(members: InputMembers): void {
     this.inputChanges = { ...this.inputChanges, ...members };
   }
@@ -40,33 +40,33 @@ export class HeldJob {
     this.isAnswered = true;
   }
 
-  /** Shows viewers something that changes nothing. */
+  /** Appends an event for viewers that does not wake the worker. */
   show(event: NewJobEvent): void {
     this.events.push(event);
   }
 
-  /** Lets a waiting job go on; a job that runs notices by itself. */
+  /** Re-queues the job if it waits. A running job notices the change by itself. */
   requeue(reason: string): void {
     this.requeueReason ??= reason;
     this.isAnswered = true;
   }
 }
 
-/** What is hinted once a change is committed. */
+/** What the hints after the commit need. */
 interface Told {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: string;
   readonly seq: number;
   readonly requeue: boolean;
-  /** Requests were opened or settled, or a worker that goes on meanwhile waits for what was changed. */
+  /** Whether requests were opened or settled, or a running worker waits for this change. */
   readonly asks: boolean;
 }
 
 /**
- * Changes a job from outside its lease: a decision, a client's result, an answer of the isolated queue, an expiry. All of
- * them lock the job's row first and look afterwards, in statements of their own, so none can miss another or a worker that
- * goes to wait at this moment (reliability: a wake-up is never lost). What is appended and who is woken commits with the change.
+ * Changes a job without its lease: a decision, a client's result, a result from the isolated queue, an expiry. Each change locks the
+ * job's row first and reads other rows in later statements, so it sees every earlier change, and a worker that is about to wait sees
+ * this one: a wake-up is never lost. The events and the queue message commit with the change.
  */
 @Injectable()
 export class JobAmender {
@@ -75,7 +75,7 @@ export class JobAmender {
     private readonly queue: JobQueue,
   ) {}
 
-  /** Null: no such job in the workspace. What `work` throws rolls everything back. It must not call anything external. */
+  /** Null: no such job in the workspace. If `work` throws, everything is rolled back. `work` must not call anything outside the database. */
   async amend<T>(workspaceId: string, jobId: string, work: (job: HeldJob) => Promise<T>): Promise<T | null> {
     const done = await this.repository.inWorkspace(workspaceId, async (client) => {
       const row = await this.repository.lock(client, workspaceId, jobId);

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 
 import { PrismaService, type Scope } from '#platform';
 
-/** Idempotency keys, as a cancel uses them. */
+/** Idempotency keys of starts, as a cancel reads and marks them. */
 @Injectable()
 export class AdmissionRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The job that `key` has started, or null after leaving a durable marker in its place. */
+  /** The job that `key` has started; null: it has started none, and a stored marker now rejects a later start. */
   findOrMark(scope: Scope, key: string): Promise<string | null> {
     const { workspaceId, principal } = scope;
     return this.prisma.withWorkspace(scope, async (tx) => {
-      // A start takes the same lock: whichever commits first is seen by the other.
+      // A start takes the same lock, so the transaction that commits second sees the first.
       await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
       const marked = { workspaceId, principal, key };
       const found = await tx.admission.findUnique({ where: { workspaceId_principal_key: marked } });

@@ -8,7 +8,7 @@ import { EventLogRepository } from '../events/event-log.repository.js';
 import { type ClaimedJob, LeaseRepository } from '../run/lease.repository.js';
 import { CancelRepository } from './cancel.repository.js';
 
-describe('a cancel', () => {
+describe('CancelRepository', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let log: EventLogRepository;
@@ -36,7 +36,7 @@ describe('a cancel', () => {
   };
   const startOne = async () => (await jobs.start(1))[0]?.jobId ?? '';
 
-  it('of a job nobody runs ends it at once, and fences whoever thinks it runs it', async () => {
+  it('ends a queued job at once and fences the worker of its last epoch', async () => {
     const jobId = await startOne();
     const job = await jobs.claim(jobId);
     await log.commit([writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } })]);
@@ -46,7 +46,7 @@ describe('a cancel', () => {
     await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
   });
 
-  it('does not touch the job of another workspace, whatever role asks', async () => {
+  it('changes no job of another workspace, even as the engine role', async () => {
     const jobId = await startOne();
     const cancels = jobs.app.get(CancelRepository);
     const engine = await database.postgres.engine.connect();
@@ -60,7 +60,7 @@ describe('a cancel', () => {
     expect(await state(jobId)).toMatchObject({ status: 'queued' });
   });
 
-  it('of a waiting job settles its calls and requests in the same moment, and erases its key', async () => {
+  it('settles the calls and requests of a waiting job in the same transaction and erases its key', async () => {
     const job = await jobs.claim(await startOne());
     await jobs.rows(
       `INSERT INTO tool_call (workspace_id, id, job_id, round, ordinal, call_id, name, arguments, effect, status, idem_key)
@@ -92,7 +92,7 @@ describe('a cancel', () => {
     );
     return id;
   };
-  const told = (jobId: string) =>
+  const eventsOf = (jobId: string) =>
     jobs.rows<{ seq: number; type: string; body: Record<string, unknown> }>(
       'SELECT seq, type, body FROM job_event WHERE job_id = $1 ORDER BY seq',
       [jobId],
@@ -104,14 +104,14 @@ describe('a cancel', () => {
       [jobId],
     );
 
-  it('of a waiting job tells that its requests fell away, before it tells of the end', async () => {
+  it('appends the cancelled requests of a waiting job before the event of its end', async () => {
     const job = await jobs.claim(await startOne());
     const ids = [await ask(job), await ask(job)];
     await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
     const { last_seq: before } = await state(job.jobId);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended', seq: before + 3 });
     const outcome = 'cancelled';
-    const events = await told(job.jobId);
+    const events = await eventsOf(job.jobId);
     const decidedAt: unknown = expect.any(Number);
     expect(events.slice(-3)).toMatchObject([
       { seq: before + 1, type: 'interrupt-resolved', body: { interruptId: ids[0], outcome, decidedAt } },
@@ -124,7 +124,7 @@ describe('a cancel', () => {
     );
   });
 
-  it('of a waiting job shows how each of its calls ended, before the requests', async () => {
+  it('appends how each call of a waiting job ended before its requests', async () => {
     const job = await jobs.claim(await startOne());
     const open = ['awaiting_approval', 'pending', 'running', 'completed'];
     for (const [i, status] of open.entries())
@@ -144,7 +144,7 @@ describe('a cancel', () => {
     });
     const stopped = { status: 'skipped', error: 'Tool execution cancelled' };
     const error = 'The tool was started but its outcome is unknown. It was not repeated.';
-    expect((await told(job.jobId)).slice(-5)).toEqual([
+    expect((await eventsOf(job.jobId)).slice(-5)).toEqual([
       updated(1, 'cancelled', stopped),
       updated(2, 'cancelled', stopped),
       updated(3, 'interrupted', { status: 'error', error }),
@@ -156,7 +156,7 @@ describe('a cancel', () => {
     ]);
   });
 
-  it('that is none closes what an abandoned job has open, for the holder of its lease alone', async () => {
+  it('abandon closes open requests only for the holder of the lease', async () => {
     const job = await jobs.claim(await startOne());
     const interruptId = await ask(job);
     const cancels = jobs.app.get(CancelRepository);
@@ -166,7 +166,7 @@ describe('a cancel', () => {
     await cancels.abandon(job);
     expect(await settled(job.jobId)).toMatchObject([{ status: 'cancelled', outcome: { outcome: 'cancelled' } }]);
     await log.commit([endOf(job, 1)]);
-    const events = await told(job.jobId);
+    const events = await eventsOf(job.jobId);
     expect(events.slice(-2)).toMatchObject([
       { type: 'interrupt-resolved', body: { interruptId, outcome: 'cancelled' } },
       { type: 'job-finished' },
@@ -174,7 +174,7 @@ describe('a cancel', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, i) => i + 1));
   });
 
-  it('that is none keeps what an abandoned job has shown, once', async () => {
+  it('abandon stores the shown text once when it is called twice', async () => {
     const job = await jobs.claim(await startOne());
     const delta = { type: 'text-delta', body: { round: 1, offset: 0, text: 'So far' } } as const;
     await log.commit([writeOf(job, 1, { events: [delta] })]);
@@ -187,7 +187,7 @@ describe('a cancel', () => {
     expect(await state(job.jobId)).toMatchObject({ content_length: 6 });
   });
 
-  it('of a running job is written down once, however often it is asked for', async () => {
+  it('appends one event for a running job when ten cancels are requested concurrently', async () => {
     const job = await jobs.claim(await startOne());
     const answers = await Promise.all(Array.from({ length: 10 }, () => cancel(job.jobId)));
     expect(answers.map((answer) => answer?.state)).toEqual(Array.from({ length: 10 }, () => 'requested'));
@@ -197,13 +197,13 @@ describe('a cancel', () => {
     expect(events).toHaveLength(1);
   });
 
-  it("of another workspace's job finds nothing", async () => {
+  it('finds no job of another workspace', async () => {
     const jobId = await startOne();
     expect(await cancel(jobId, newId())).toBeNull();
     expect((await state(jobId)).status).toBe('queued');
   });
 
-  it('of a job that was given back in the middle of a round keeps what was shown', async () => {
+  it('keeps the shown text of a job that was released in mid-round', async () => {
     const job = await jobs.claim(await startOne());
     const piece = (offset: number, text: string) => ({ type: 'text-delta', body: { round: 1, offset, text } }) as const;
     const shown = [piece(0, 'Once upon '), piece(10, 'a time')];
@@ -213,14 +213,14 @@ describe('a cancel', () => {
       { number: 1, text: 'Once upon a time', partial: true },
     ]);
     const [end] = await jobs.rows(
-      `SELECT j.content_length AS length, e.body->'content_length' AS told FROM job j JOIN job_event e ON e.job_id = j.id
+      `SELECT j.content_length AS length, e.body->'content_length' AS logged FROM job j JOIN job_event e ON e.job_id = j.id
         WHERE j.id = $1 AND e.type = 'job-finished'`,
       [job.jobId],
     );
-    expect(end).toEqual({ length: 16, told: 16 });
+    expect(end).toEqual({ length: 16, logged: 16 });
   });
 
-  it('that was asked for while its worker stopped ends the job once that has given it back', async () => {
+  it('endIfRequested ends a job once its worker has released it', async () => {
     const job = await jobs.claim(await startOne());
     await cancel(job.jobId);
     const cancels = jobs.app.get(CancelRepository);
@@ -232,13 +232,13 @@ describe('a cancel', () => {
     expect(await endIfRequested()).toBeNull();
   });
 
-  it('of an ended job changes nothing', async () => {
+  it('changes nothing of an ended job', async () => {
     const job = await jobs.claim(await startOne());
     await log.commit([endOf(job, 1)]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'terminal', status: 'completed' });
   });
 
-  it('that races an end, a release and a new claim leaves exactly one end, 300 times', async () => {
+  it('leaves exactly one end when a cancel, an end, a release and a claim race, in 300 runs', async () => {
     const started = await jobs.start(300);
     const cancelled: string[] = [];
     const race = async (jobId: string) => {
@@ -255,7 +255,7 @@ describe('a cancel', () => {
       await Promise.all(contenders.toSorted(() => Math.random() - 0.5).map((go) => go()));
       await settle(jobId);
     };
-    /** Whoever came out of the race holding the job does what a worker does: it ends it. */
+    /** Ends the job as its worker would, if the race left it running or queued. */
     const settle = async (jobId: string) => {
       const { status, lease_epoch: epoch } = await state(jobId);
       if (status === 'running') {
@@ -276,8 +276,8 @@ describe('a cancel', () => {
       [ids],
     );
     expect([unfinished, wrong]).toEqual([[], []]);
-    // Whoever was told that the job is cancelled was told the truth.
-    const told = await jobs.rows(`SELECT 1 FROM job WHERE id = ANY($1) AND status <> 'cancelled'`, [cancelled]);
-    expect(told).toEqual([]);
+    // A cancel that returned `ended` must be true of the row.
+    const notCancelled = await jobs.rows(`SELECT 1 FROM job WHERE id = ANY($1) AND status <> 'cancelled'`, [cancelled]);
+    expect(notCancelled).toEqual([]);
   });
 });

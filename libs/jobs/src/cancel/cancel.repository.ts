@@ -13,17 +13,17 @@ import { closeSql } from './close-statement.js';
 
 /** What a cancel did. */
 export interface CancelResult {
-  /** `ended`: it is cancelled now. `requested`: its worker, or the next one, will end it. `terminal`: it had ended. */
+  /** `ended`: it is cancelled now. `requested`: its worker, or the next worker, will end it. `terminal`: it had ended before. */
   readonly state: 'ended' | 'requested' | 'terminal';
   readonly status: JobStatus;
   readonly threadId: string | null;
-  /** Of a sub-job: the job that waits for it. */
+  /** Of a sub-job: the parent that waits for it. */
   readonly parentJobId: string | null;
   readonly seq: number;
 }
 
 export interface CancelOrder extends JobRef {
-  /** Principal who asked. */
+  /** The principal that requested the cancel. */
   readonly by: string;
   readonly reason: string;
 }
@@ -58,21 +58,21 @@ const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind, leas
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
   FROM job WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
-/** What a worker of a chat had shown of rounds it could not finish: their deltas since they were last withdrawn. */
+/** Text of rounds that a chat worker showed but did not finish: their deltas since the last withdrawal. */
 const openTextSql = `WITH ended AS (
   SELECT (b.body->>'round')::int AS round, max(b.seq) AS seq FROM job_event b
    WHERE b.workspace_id = $1 AND b.job_id = $2 AND b.type IN ('round-finished', 'round-restarted') GROUP BY 1),
-said AS (
+deltas AS (
   SELECT e.seq, e.type, (e.body->>'round')::int AS round, e.body->>'text' AS text FROM job_event e
    WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('text-delta', 'reasoning-delta'))
-SELECT s.round, coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'text-delta'), '') AS text,
-       coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'reasoning-delta'), '') AS reasoning
-  FROM said s LEFT JOIN ended ON ended.round = s.round
- WHERE s.seq > coalesce(ended.seq, 0)
-   AND NOT EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.number = s.round)
+SELECT d.round, coalesce(string_agg(d.text, '' ORDER BY d.seq) FILTER (WHERE d.type = 'text-delta'), '') AS text,
+       coalesce(string_agg(d.text, '' ORDER BY d.seq) FILTER (WHERE d.type = 'reasoning-delta'), '') AS reasoning
+  FROM deltas d LEFT JOIN ended ON ended.round = d.round
+ WHERE d.seq > coalesce(ended.seq, 0)
+   AND NOT EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.number = d.round)
  GROUP BY 1 ORDER BY 1`;
 
-/** Without a number it is the round of no node that a workflow has, behind all that were begun. */
+/** If $3 is null, stores the content of a workflow as a round that belongs to no node, numbered after all started rounds. */
 const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     usage_estimated, epoch, started_at)
   SELECT workspace_id, id, coalesce($3, 1 + greatest(0,
@@ -83,7 +83,7 @@ const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, tex
   FROM job WHERE workspace_id = $1 AND id = $2 AND ($3 IS NOT NULL OR NOT EXISTS (
     SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.node_run IS NULL))`;
 
-/** Ends a job nobody runs: a new epoch, so that whoever thinks it holds the job is fenced. */
+/** Ends a job that no worker runs. The new epoch fences a worker that still believes it has the lease. */
 const endSql = `WITH ended AS (
   UPDATE job SET status = $3, reason = $4, error = $5, lease_epoch = lease_epoch + 1, last_seq = last_seq + 1,
          content_length = $7, lease_owner = NULL, lease_until = NULL, key_cipher = NULL, finished_at = clock_timestamp(),
@@ -99,14 +99,14 @@ const requestSql = `WITH asked AS (
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
 SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $4, clock_timestamp() FROM asked RETURNING seq`;
 
-/** Depth is bounded when jobs are started; what has ended is walked through, since what it started may be open. */
+/** `admit` bounds the depth. The walk includes ended jobs, because their children may still be open. */
 const openBelowSql = `WITH RECURSIVE below AS (
   SELECT id, status, depth FROM job WHERE workspace_id = $1 AND parent_job_id = $2
   UNION
   SELECT j.id, j.status, j.depth FROM below b JOIN job j ON j.workspace_id = $1 AND j.parent_job_id = b.id)
 SELECT id FROM below WHERE status IN ('queued', 'running', 'waiting') ORDER BY depth, id`;
 
-/** Ends or stops jobs from outside their worker. Runs inside `withWorkspaceSql`: another tenant's job does not exist here. */
+/** Ends or cancels jobs without their lease. Runs inside `withWorkspaceSql`, which hides the jobs of other workspaces. */
 @Injectable()
 export class CancelRepository {
   constructor(private readonly postgres: Postgres) {}
@@ -115,7 +115,7 @@ export class CancelRepository {
     return this.postgres.withWorkspaceSql(workspaceId, work);
   }
 
-  /** Locks the job's row, then branches on its status. Null when there is no such job. */
+  /** Locks the job's row, then branches on its status. Null: no such job. */
   async cancel(client: SqlClient, order: CancelOrder): Promise<CancelResult | null> {
     const job = await this.lock(client, order);
     if (job === null) return null;
@@ -133,7 +133,7 @@ export class CancelRepository {
     return { state: 'requested', status, ...of, seq: job.lastSeq + (job.cancelRequested ? 0 : 1) };
   }
 
-  /** Jobs below this one that have not ended, at every depth, those nearest first. */
+  /** Descendants of the job that have not ended, nearest first. */
   async openBelow({ workspaceId, jobId }: JobRef): Promise<string[]> {
     const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
       name: 'open-sub-jobs',
@@ -144,8 +144,8 @@ export class CancelRepository {
   }
 
   /**
-   * Ends a job that was given back although a cancel had been asked for: its worker stopped before it heard of it. Null
-   * when there is nothing to end.
+   * Ends a re-queued job whose cancel is requested: its worker released it before it learned of the cancel. Null: there is nothing to
+   * end.
    */
   async endIfRequested(client: SqlClient, ref: JobRef): Promise<CancelResult | null> {
     const job = await this.lock(client, ref);
@@ -156,8 +156,9 @@ export class CancelRepository {
   }
 
   /**
-   * Closes what a job has open whose handler must not be entered any more, and keeps what it has shown; the holder of its lease
-   * commits its end next. Gives the length of the content, in UTF-16 units; null: the lease is somebody else's. May be called again.
+   * Closes the open calls and requests of a job whose handler must not run again, and keeps the text it has shown. The holder of the
+   * lease commits the end next. Returns the length of the content in UTF-16 units; null: another worker has the lease. May be called
+   * again.
    */
   abandon(held: JobRef & { readonly epoch: number }): Promise<number | null> {
     return this.inWorkspace(held.workspaceId, async (client) => {
@@ -177,7 +178,7 @@ export class CancelRepository {
     return rows[0] ?? null;
   }
 
-  /** Gives the number of the job's newest event. */
+  /** Returns the number of the job's newest event. */
   private async close(client: SqlClient, { workspaceId, jobId }: LockedJob): Promise<number> {
     const { rows } = await client.query<{ lastSeq: number }>(closeSql, [workspaceId, jobId]);
     const [closed] = rows;
@@ -185,7 +186,7 @@ export class CancelRepository {
     return closed.lastSeq;
   }
 
-  /** Gives the number of the job's last event. */
+  /** Returns the number of the job's last event. */
   private async end(client: SqlClient, job: LockedJob, end: JobEnd): Promise<number> {
     const { workspaceId, jobId } = job;
     const contentLength = await this.keepShown(client, job);
@@ -199,7 +200,7 @@ export class CancelRepository {
     return lastSeq + 1;
   }
 
-  /** What ends in the middle keeps what was shown of it, whoever ends it. Gives the length of the content, in UTF-16 units. */
+  /** A job that ends in mid-round keeps the text that it has shown. Returns the length of the content in UTF-16 units. */
   private keepShown(client: SqlClient, job: LockedJob): Promise<number> {
     return job.kind === 'workflow' ? this.keepContent(client, job) : this.keepOpenText(client, job);
   }
@@ -211,11 +212,11 @@ export class CancelRepository {
     return rows.reduce((sum, { text }) => sum + text.length, contentLength);
   }
 
-  /** Rounds of a workflow belong to its nodes: what was shown as its content is kept as one of no node. */
+  /** The rounds of a workflow belong to its nodes, so its shown content is stored as a round without a node. */
   private async keepContent(client: SqlClient, job: LockedJob): Promise<number> {
     const { workspaceId, jobId } = job;
     const { rows } = await client.query(showsOf(job));
-    const shown = shownTexts(rows as NewJobEvent[]); // the log is written from nothing else
+    const shown = shownTexts(rows as NewJobEvent[]); // the log contains nothing but NewJobEvent
     const textOf = (pieces: ShownTexts['text']) => pieces.map((piece) => piece.text).join('');
     const [text, reasoning] = [textOf(shown.text), textOf(shown.reasoning)];
     if (text !== '' || reasoning !== '') await client.query(keepTextSql, [workspaceId, jobId, null, text, reasoning]);

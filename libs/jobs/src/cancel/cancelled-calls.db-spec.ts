@@ -7,7 +7,7 @@ import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/j
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { CancelRepository } from './cancel.repository.js';
 
-describe('the end of a call whose job is cancelled', () => {
+describe('the event of a cancelled call', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 
@@ -21,8 +21,8 @@ describe('the end of a call whose job is cancelled', () => {
     await database.close();
   });
 
-  /** What viewers are told of a call that was to run. */
-  const told = async (proposed: string, approved: string | null) => {
+  /** The arguments and the proposed arguments in the event of a cancelled call. */
+  const loggedArguments = async (proposed: string, approved: string | null) => {
     const [started] = await jobs.start(1);
     const job = await jobs.claim(started?.jobId ?? '');
     await jobs.rows(
@@ -43,19 +43,19 @@ describe('the end of a call whose job is cancelled', () => {
     return [event?.call.args, event?.call.proposedArgs];
   };
 
-  it('tells no proposal where nobody made something else of it, however it is written', async () => {
+  it('omits the proposed arguments if an approval changed only their notation', async () => {
     const proposed = '{"b": 1.0, "a": 2}';
     const canonical = '{"a":2,"b":1}';
-    expect(await told(proposed, null)).toEqual([proposed, undefined]);
-    expect(await told(proposed, proposed)).toEqual([proposed, undefined]);
-    expect(await told(proposed, canonical)).toEqual([canonical, undefined]);
+    expect(await loggedArguments(proposed, null)).toEqual([proposed, undefined]);
+    expect(await loggedArguments(proposed, proposed)).toEqual([proposed, undefined]);
+    expect(await loggedArguments(proposed, canonical)).toEqual([canonical, undefined]);
   });
 
   it.each(['{"a":1}', '{"a":', String.raw`{"a":"\u0000"}`])(
-    'tells the proposal %s of an edited one',
+    'contains the proposed arguments %s if a person edited them',
     async (proposed) => {
-      expect(await told(proposed, '{"a":2}')).toEqual(['{"a":2}', proposed]);
-      expect(await told(proposed, proposed)).toEqual([proposed, undefined]);
+      expect(await loggedArguments(proposed, '{"a":2}')).toEqual(['{"a":2}', proposed]);
+      expect(await loggedArguments(proposed, proposed)).toEqual([proposed, undefined]);
     },
   );
 });

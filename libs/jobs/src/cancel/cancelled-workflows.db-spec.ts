@@ -9,7 +9,7 @@ import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import { CancelRepository } from './cancel.repository.js';
 
-describe('a cancelled workflow', () => {
+describe('the cancel of a workflow', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let log: EventLogRepository;
@@ -30,7 +30,7 @@ describe('a cancelled workflow', () => {
     const order = { workspaceId: jobs.workspaceId, jobId, by: 'system', reason: 'why' };
     return cancels.inWorkspace(jobs.workspaceId, (client) => cancels.cancel(client, order));
   };
-  const told = (jobId: string) =>
+  const eventsOf = (jobId: string) =>
     jobs.rows<{ seq: number; type: string; body: Record<string, unknown> }>(
       'SELECT seq, type, body FROM job_event WHERE job_id = $1 ORDER BY seq',
       [jobId],
@@ -41,27 +41,27 @@ describe('a cancelled workflow', () => {
     return jobs.claim(request.jobId);
   };
 
-  it('that was given back keeps what it had shown as content, and that once', async () => {
+  it('stores the shown content of a released job once', async () => {
     const job = await startWorkflow();
     const began = (round: number) => ({ type: 'round-started', body: { round, model: 'm' } }) as const;
-    const said = (round: number, text: string, rest: { offset?: number; nodeId?: string }) =>
+    const delta = (round: number, text: string, rest: { offset?: number; nodeId?: string }) =>
       ({ type: 'text-delta', body: { round, text, ...rest } }) as const;
     const events = [
       ...[began(1), began(2), began(3)],
-      said(1, 'ab', { offset: 0, nodeId: 'n' }),
-      said(2, 'cd', { offset: 2, nodeId: 'm' }),
-      said(3, 'aside', { nodeId: 'o' }),
+      delta(1, 'ab', { offset: 0, nodeId: 'n' }),
+      delta(2, 'cd', { offset: 2, nodeId: 'm' }),
+      delta(3, 'aside', { nodeId: 'o' }),
       { type: 'round-restarted', body: { round: 1, reason: 'x', contentLength: 0, reasoningLength: 0, nodeId: 'n' } },
-      said(2, 'cd', { offset: 0 }),
-      said(1, 'new', { offset: 2, nodeId: 'n' }),
+      delta(2, 'cd', { offset: 0 }),
+      delta(1, 'new', { offset: 2, nodeId: 'n' }),
     ] as const;
     await log.commit([writeOf(job, 1, { events, move: { to: 'queued', kind: 'chat' } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     const rounds = `SELECT number, node_run, text, partial FROM round WHERE job_id = $1`;
     expect(await jobs.rows(rounds, [job.jobId])).toEqual([{ number: 4, node_run: null, text: 'cdnew', partial: true }]);
-    const lengths = `SELECT j.content_length AS length, e.body->'content_length' AS told FROM job j
+    const lengths = `SELECT j.content_length AS length, e.body->'content_length' AS logged FROM job j
        JOIN job_event e ON e.job_id = j.id AND e.type = 'job-finished' WHERE j.id = $1`;
-    expect(await jobs.rows(lengths, [job.jobId])).toEqual([{ length: 5, told: 5 }]);
+    expect(await jobs.rows(lengths, [job.jobId])).toEqual([{ length: 5, logged: 5 }]);
     const content = async () => (await jobs.app.get(SnapshotRepository).read(job.workspaceId, job.jobId))?.content;
     expect(await content()).toBe('cdnew');
     await jobs.rows(`DELETE FROM job_event WHERE job_id = $1 AND type = 'text-delta'`, [job.jobId]);
@@ -97,7 +97,7 @@ describe('a cancelled workflow', () => {
     const place = { label: 'inner', type: 'agent', path: ['loop'], iteration: 2 };
     const end = { status: 'cancelled', output: '' };
     const around = { nodeRunId: `${jobId}:2`, nodeId: 'loop', label: 'loop', type: 'whileLoop', path: [] };
-    const events = await told(jobId);
+    const events = await eventsOf(jobId);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, i) => i + 1));
     expect(events.slice(-3)).toMatchObject([
       { type: 'node-finished', body: { ...place, ...end, nodeRunId: `${jobId}:3`, nodeId: 'inner', tokenCount: 7 } },
@@ -106,7 +106,7 @@ describe('a cancelled workflow', () => {
     ]);
   };
 
-  it('settles its node runs, what is inside of others first', async () => {
+  it('settles its node runs, inner ones before the loop around them', async () => {
     const job = await startWorkflow();
     await layOut(job);
     await log.commit([writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } })]);
@@ -114,7 +114,7 @@ describe('a cancelled workflow', () => {
     await settledRuns(job.jobId);
   });
 
-  it('settles its node runs too when it is abandoned', async () => {
+  it('settles its node runs when the job is abandoned', async () => {
     const job = await startWorkflow();
     await layOut(job);
     await jobs.app.get(CancelRepository).abandon(job);

@@ -1,17 +1,17 @@
 import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
 
-/** What a call is run with: JSON text, as the model's are. */
+/** The arguments that a call runs with, as JSON text. */
 const runSql = 'coalesce(executed_arguments, approved_arguments, arguments)';
 
 /**
- * Whether a person has made something else of a call, and not only written it otherwise, as an approval does. A text that `jsonb`
- * does not take (a NUL, half a character, what a model broke off) is compared as it stands.
+ * Whether a person changed the arguments of a call, and not only their notation, which an approval normalizes. A text that `jsonb`
+ * rejects (a NUL, half a surrogate pair, JSON that the model broke off) is compared as text.
  */
 const isEditedSql = `CASE WHEN ${runSql} = arguments THEN false
     WHEN pg_input_is_valid(${runSql}, 'jsonb') AND pg_input_is_valid(arguments, 'jsonb') THEN ${runSql}::jsonb <> arguments::jsonb
     ELSE true END`;
 
-/** Closes what a locked job has open, and tells what became of each call, request and node; the event of its end comes after. */
+/** Closes the open calls, requests and node runs of a locked job and logs how each ended. The caller appends `job-finished` after it. */
 export const closeSql = `WITH calls AS (
   UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
          error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
@@ -37,7 +37,7 @@ nodes AS (
   RETURNING ordinal, jsonb_strip_nulls(jsonb_build_object('nodeRunId', job_id || ':' || ordinal, 'nodeId', node_id,
     'label', label, 'type', type, 'path', coalesce(path, '{}'), 'iteration', iteration[cardinality(iteration)], 'status', status,
     'output', '', 'tokenCount', nullif(prompt_tokens + completion_tokens, 0))) AS body),
-news AS (
+updates AS (
   SELECT row_number() OVER (ORDER BY round, ordinal) AS o, 'tool-call-updated' AS type, body FROM calls
   UNION ALL
   SELECT (SELECT count(*) FROM calls) + row_number() OVER (ORDER BY id), 'interrupt-resolved', body FROM asked
@@ -45,11 +45,11 @@ news AS (
   SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM asked) + row_number() OVER (ORDER BY ordinal DESC),
          'node-finished', body FROM nodes),
 up AS (
-  UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM news)
+  UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM updates)
    WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
-told AS (
+logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-  SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM news) + news.o, up.lease_epoch, up.restarts, news.type,
-         news.body, clock_timestamp()
-    FROM up, news)
+  SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM updates) + updates.o, up.lease_epoch, up.restarts, updates.type,
+         updates.body, clock_timestamp()
+    FROM up, updates)
 SELECT last_seq AS "lastSeq" FROM up`;

@@ -9,29 +9,29 @@ import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { AdmissionRepository } from './admission.repository.js';
 import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
 
-/** How a stop went, as the REST door words it. */
+/** How a stop went, in the words of the REST API. */
 export type StopState = 'aborted' | 'already_terminal' | 'cancel_requested' | 'not_found';
 
-/** How the stop of a job and of all below it went. */
+/** How the stop of a job and of its descendants went. */
 export interface StoppedTree {
   readonly state: StopState;
-  /** Sub-jobs, at every depth, that had not ended; they are cancelled, or their workers told. */
+  /** Descendants that had not ended; they are cancelled now, or a cancel is requested. */
   readonly stoppedSubJobs: number;
 }
 
-/** The answer to "cancel what this key started, or will start". */
+/** The result of a stop by idempotency key. */
 export interface AdmissionAbort {
   readonly state: 'aborted' | 'cancel_requested' | 'already_terminal';
   readonly jobId: string | null;
 }
 
-/** How long a stop waits for the worker before it answers "requested". */
+/** How long a stop waits for the worker before it returns `cancel_requested`. */
 const stopTimeoutMs = 5_000;
 const stopPollMs = 250;
-/** Why a sub-job was cancelled that nobody named. */
+/** The reason of a sub-job that is cancelled because its parent is. */
 const parentStopped = 'parent_stopped';
 
-/** Stops jobs. The right to change the job is checked by the caller; that it is the caller's tenant's, here. */
+/** Stops jobs. The caller checks the right to change the job; the workspace of the scope is checked here. */
 @Injectable()
 export class JobStopper {
   constructor(
@@ -43,34 +43,34 @@ export class JobStopper {
   ) {}
 
   /**
-   * Cancels a job: at once if no worker runs it, else the worker has up to 5 s. `aborted` means that the job *is* cancelled,
-   * by this call or an earlier one; a completed or failed job answers `already_terminal`. May be called again.
+   * Cancels a job: at once if no worker runs it, else the worker has up to 5 s. `aborted` means that the job *is* cancelled, by this call
+   * or an earlier one; `already_terminal` that it completed or failed. May be called again.
    */
   async stop(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StopState> {
     return (await this.stopTree(scope, jobId, reason)).state;
   }
 
-  /** The same, and says what was stopped below it, also when the job itself had ended. */
+  /** Like `stop`; also counts the descendants that it stopped, even if the job itself had ended. */
   async stopTree(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StoppedTree> {
     const { workspaceId, principal: by } = scope;
     const result = await this.cancel({ workspaceId, jobId, by, reason });
     if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
-    // From here on it starts no other: what is found below it is all there is.
+    // The job cannot start further sub-jobs now, so this finds all of them.
     const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by);
     if (result.state === 'terminal') return { state: stateAtEnd(result.status), stoppedSubJobs };
     if (result.state === 'ended') return { state: 'aborted', stoppedSubJobs };
     return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
   }
 
-  /** Stops a job that nobody waits for any more, and all below it, without waiting for its worker. May be called again. */
+  /** Cancels a job whose result is no longer needed, and its descendants, without waiting for its worker. May be called again. */
   async stopUnwanted(job: JobRef, reason: string = parentStopped): Promise<void> {
     await this.cancel({ ...job, by: 'system', reason });
     await this.stopBelow(job, 'system');
   }
 
   /**
-   * Cancels what `key` has started; if it has started nothing yet, a durable marker makes a later start fail. The marker
-   * and a start take the same lock, so exactly one of them wins.
+   * Cancels the job that `key` started. If it has started none yet, a stored marker rejects a later start. The marker and a start take the
+   * same lock, so exactly one of them wins.
    */
   async stopAdmission(scope: Scope, key: string): Promise<AdmissionAbort> {
     const jobId = await this.admissions.findOrMark(scope, key);
@@ -79,7 +79,7 @@ export class JobStopper {
     return { state: state === 'not_found' ? 'already_terminal' : state, jobId };
   }
 
-  /** Each in a transaction of its own: nobody holds two jobs at once. What a crash leaves, the sweep stops. */
+  /** One transaction per job: no transaction locks two jobs. After a crash the sweeper stops the remaining ones. */
   private async stopBelow({ workspaceId, jobId }: JobRef, by: string): Promise<number> {
     let stopped = 0;
     for (const below of await this.cancels.openBelow({ workspaceId, jobId })) {
@@ -103,7 +103,7 @@ export class JobStopper {
     return result;
   }
 
-  /** The hint makes it quick, the poll makes it sure. */
+  /** The hint wakes the loop early; the poll covers a lost hint. */
   private async waitForEnd(scope: Scope, jobId: string): Promise<StopState> {
     let wake: () => void = () => undefined;
     const waiting = { isOver: false };

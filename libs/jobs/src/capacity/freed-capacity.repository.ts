@@ -5,13 +5,13 @@ import { Config, Postgres } from '#platform';
 import { jobFormat, type JobRef } from '../job.js';
 import { ceilingsOf, nextClauses } from './room-statement.js';
 
-/** A job that does not run any more; `threadId` null: no other job waits for its end in a thread. */
+/** A job that no longer runs: it ended or waits. `threadId` null: no other job is queued behind it. */
 export interface RestedJob {
   readonly workspaceId: string;
   readonly threadId: string | null;
 }
 
-/** What may run now that a job has come to rest. */
+/** What may run after a job has ended or begun to wait. */
 export interface Successors {
   /** A job is queued behind the active one of the thread. */
   readonly inThread: boolean;
@@ -33,7 +33,7 @@ const nextSql = `${nextClauses({
 SELECT n.workspace_id AS "workspaceId", n.id AS "jobId", n.kind
   FROM next n JOIN room r ON r.workspace_id = n.workspace_id AND r.id = n.id ORDER BY r.place, n.created_at`;
 
-/** Looks for queued jobs that may run because others have come to rest, as the engine's role. Locks nothing. */
+/** Looks for queued jobs that may run because others have ended or wait, as the engine's role. Locks nothing. */
 @Injectable()
 export class FreedCapacityRepository {
   constructor(
@@ -41,7 +41,7 @@ export class FreedCapacityRepository {
     private readonly config: Config,
   ) {}
 
-  /** Of each job, what waits for it; as of now, so ask after its end is committed. */
+  /** For each job, whether others are queued behind it. Reads the current state: call it after the commit that ended the job. */
   async findSuccessors(rested: readonly RestedJob[]): Promise<Successors[]> {
     const { rows } = await this.postgres.engine.query<Successors & { readonly i: string }>({
       name: 'successors',
@@ -52,7 +52,7 @@ export class FreedCapacityRepository {
     return rested.map((_, i) => byIndex.get(i + 1) ?? { inThread: false, inWorkspace: false });
   }
 
-  /** The queued jobs of these workspaces that the caps have room for, fair between users. */
+  /** The queued jobs of these workspaces that fit under the caps, fair between users. */
   async findNext(workspaceIds: readonly string[]): Promise<(JobRef & { readonly kind: string })[]> {
     const { workspace, user } = ceilingsOf(this.config);
     const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({

@@ -9,16 +9,16 @@ import { FreedCapacityRepository, type RestedJob, type Successors } from './free
 const batching = { tickMs: 0, maxBatch: 500 } as const;
 
 /**
- * Wakes the jobs that a running job kept waiting: the next one of its thread, and those of its workspace that the caps have room for now.
+ * Wakes the jobs that a running job kept waiting: the next job of its thread, and those of its workspace that now fit under the caps.
  *
- * No wake-up is lost while all processes live. A claim that finds no room has committed nothing and the job is committed as queued, so
- * every look that follows a later end finds it; an end that is committed before the claim counts is seen by the claim. If a process
- * dies between an end and its look, the sweeper finds the jobs.
+ * No wake-up is lost while all processes live. A claim that finds a cap reached commits nothing, and the job is committed as queued, so
+ * every look after a later end finds it; an end that commits before the claim counts is seen by the claim. If a process dies between an
+ * end and its look, the sweeper finds the jobs.
  */
 @Injectable()
 export class FreedCapacity {
   private readonly looks: GroupWriter<RestedJob, Successors>;
-  /** One at a time: what is freed meanwhile is looked up together. */
+  /** One look at a time; workspaces that are freed meanwhile share the next one. */
   private readonly wakes: GroupWriter<string, undefined>;
 
   constructor(

@@ -1,8 +1,8 @@
-/** A piece of SQL that says which jobs of the workspace `$1` count, and how many of them at most are read. */
+/** SQL that selects the jobs of workspace `$1` to count, and bounds how many of them are read. */
 interface Bounded {
   /** A user's id; null: the jobs of the whole workspace. */
   readonly user: string | null;
-  /** More jobs than this are never read: the count stops there. */
+  /** The count stops at this many jobs. */
   readonly limit: string;
 }
 

@@ -11,18 +11,18 @@ export function ceilingsOf({ values }: Config): InstallationLimits {
   return { workspace: values.RUNNING_JOBS_CEILING, user: values.RUNNING_JOBS_PER_USER_CEILING };
 }
 
-/** Bounds of an installation on the stored jobs that have not ended. */
+/** The installation's limits of stored jobs that have not ended. */
 export function storedLimitsOf({ values }: Config): InstallationLimits {
   return { workspace: values.MAX_UNFINISHED_JOBS, user: values.MAX_UNFINISHED_JOBS_PER_USER };
 }
 
-/** Two processes that count the running jobs of a workspace at once would both fill its last place. Nothing else uses this key. */
+/** Serializes counts: two processes that count the running jobs of a workspace at once would both fill its last slot. Nothing else uses this key. */
 const lockKey = (workspaceId: string) => `hashtextextended('running jobs of ' || ${workspaceId}, 0)`;
 
-/** Name of the setting of a transaction: the workspaces whose running jobs it may raise, separated by commas. */
+/** A setting of the transaction: the workspaces whose number of running jobs it may raise, separated by commas. */
 const countable = 'app.countable';
 
-/** Locks of `workspaceIds`, a SQL expression of texts, that are free now; the rest is left out. Never waits. Gives the ids it has locked. */
+/** Takes those locks of `workspaceIds`, a SQL expression of texts, that are free; never waits. Returns the ids that it locked. */
 export function lockCounts(workspaceIds: string): string {
   return `SELECT set_config('${countable}', coalesce(string_agg(l.id, ','), ''), true) AS locked
   FROM (SELECT DISTINCT w.id FROM (${workspaceIds}) AS w(id)) AS l WHERE pg_try_advisory_xact_lock(${lockKey('l.id')})`;

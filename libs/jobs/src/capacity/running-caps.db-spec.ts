@@ -13,7 +13,7 @@ import { FreedCapacity } from './freed-capacity.js';
 
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
 
-describe('the caps of running jobs', () => {
+describe('RunningCaps', () => {
   let database: TestDatabase;
   const processes: TestJobs[] = [];
 
@@ -30,7 +30,7 @@ describe('the caps of running jobs', () => {
     await database.close();
   });
 
-  /** Processes that accept jobs and work; hints between them go through Postgres. */
+  /** Processes that accept and run jobs; Postgres carries their hints. */
   const open = async (count: number, run: (run: JobRun) => Promise<JobOutcome>, env: Record<string, string> = {}) => {
     for (let i = 0; i < count; i++) {
       const process = await openTestJobs(database, { LEASE_MS: '600000', BUS: 'postgres', ...env });
@@ -77,7 +77,7 @@ describe('the caps of running jobs', () => {
       return row?.jobs === count ? true : undefined;
     });
 
-  it('are never exceeded when three processes start and claim jobs of four users concurrently', async () => {
+  it('never exceeds a cap when three processes start and claim jobs of four users concurrently', async () => {
     const workspaceId = await workspace(7, 3);
     const users = [newId(), newId(), newId(), newId()];
     let [most, mostOfUser] = [0, 0];
@@ -92,7 +92,7 @@ describe('the caps of running jobs', () => {
     expect([most, mostOfUser]).toEqual([7, 3]);
   });
 
-  it("are limited by the operator's ceilings when the workspace sets higher caps", async () => {
+  it("applies the operator's ceilings when the workspace sets higher caps", async () => {
     const workspaceId = await workspace(1_000, 1_000);
     let [most, mostOfUser] = [0, 0];
     await open(
@@ -110,7 +110,7 @@ describe('the caps of running jobs', () => {
     expect([most, mostOfUser]).toEqual([3, 2]);
   });
 
-  it("run the first job of a user before the rest of another user's queue", async () => {
+  it("runs the first job of a user before the rest of another user's queue", async () => {
     const workspaceId = await workspace(2, 2);
     const [busy, late] = [newId(), newId()];
     const gates = new Map<string, PromiseWithResolvers<JobOutcome>>();
@@ -135,7 +135,7 @@ describe('the caps of running jobs', () => {
     await allEnded(workspaceId, 21);
   });
 
-  it('do not delay jobs of another workspace', async () => {
+  it('does not delay jobs of another workspace', async () => {
     const [full, free] = [await workspace(1, 1), await workspace(1, 1)];
     const gate = Promise.withResolvers<JobOutcome>();
     await open(1, ({ job }) => (job.workspaceId === full ? gate.promise : Promise.resolve(done)));
@@ -146,7 +146,7 @@ describe('the caps of running jobs', () => {
     await allEnded(full, 50);
   });
 
-  it('do not count a job that waits, and count it again when it continues', async () => {
+  it('does not count a waiting job and counts it again when it resumes', async () => {
     const workspaceId = await workspace(1, 1);
     const seen: string[] = [];
     const process = await open(1, ({ job }) => {
@@ -165,7 +165,7 @@ describe('the caps of running jobs', () => {
     await allEnded(workspaceId, 4);
   });
 
-  it('count jobs without a user for their workspace alone', async () => {
+  it('counts jobs without a user for their workspace only', async () => {
     const workspaceId = await workspace(4, 1);
     let most = 0;
     await open(2, async () => {
@@ -178,7 +178,7 @@ describe('the caps of running jobs', () => {
     expect(most).toBe(4);
   });
 
-  it('start queued jobs through the sweeper when the process that ended a job died', async () => {
+  it('starts queued jobs through the sweeper when the process that ended a job died', async () => {
     const workspaceId = await workspace(2, 2);
     await open(1, () => Promise.resolve(done), { LEASE_MS: '400' });
     jest.spyOn(processes[0]?.app.get(FreedCapacity) ?? never(), 'freed').mockResolvedValue();
@@ -186,7 +186,7 @@ describe('the caps of running jobs', () => {
     await allEnded(workspaceId, 8);
   });
 
-  it('apply to a start: a job over a cap is queued, and its slot is released at once', async () => {
+  it('queues a start over a cap and releases its slot at once', async () => {
     const workspaceId = await workspace(1, 1);
     const gate = Promise.withResolvers<JobOutcome>();
     await open(1, () => gate.promise);

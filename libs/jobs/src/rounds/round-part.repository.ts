@@ -7,17 +7,17 @@ export interface NewRound {
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: string;
-  /** Shown before its job ended in mid-turn; never finished. */
+  /** The round was shown but its job ended before the round finished. */
   readonly partial: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly usageEstimated: boolean;
   /** Ms since the epoch. */
   readonly startedAt: number;
-  /** Of workflow jobs: the number of the node run that asked, and which of its conversations it was. */
+  /** Of workflow jobs: the number of the node run, and the branch of that node which called the model. */
   readonly nodeRun?: number;
   readonly branch?: string | null;
-  /** What the model called the tool with that is never run, JSON text; absent: it did not. */
+  /** JSON arguments of a call to the output tool, which is never run; absent: the model did not call it. */
   readonly captured?: string;
 }
 
@@ -66,7 +66,7 @@ const rounds: CommitPart<Row> = {
     FROM ${rows} r RETURNING 1`,
 };
 
-/** The row of a round, to be committed with its calls and event. */
+/** The row of a round, which commits with its calls and its event. */
 export function roundRow(job: { readonly workspaceId: string; readonly jobId: string }, round: NewRound): PartRow {
   return partRow(rounds, [
     job.workspaceId,

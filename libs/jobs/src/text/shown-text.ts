@@ -1,10 +1,10 @@
-/** Text that a round has shown in one go. */
+/** Consecutive text of one round. */
 export interface ShownPiece {
   readonly round: number;
   readonly text: string;
 }
 
-/** What a withdrawal leaves: the length that stays, and what others had shown behind it, which has to be shown again. */
+/** The result of a withdrawal: the length that stays, and later text of other rounds, which must be shown again. */
 export interface Withdrawal {
   readonly length: number;
   readonly again: readonly (ShownPiece & { readonly offset: number })[];
@@ -13,16 +13,16 @@ export interface Withdrawal {
 interface Piece {
   readonly round: number;
   length: number;
-  /** Of the first piece nothing is kept: nothing before it can be withdrawn, so it is never shown again. */
+  /** Empty for the first piece: no earlier piece can be withdrawn, so it is never shown again. */
   text: string;
 }
 
 /**
- * The running text of a job, as far as it may still move: where the next piece begins, and where a round that is withdrawn
- * began. Rounds that are open at once take turns in it. Pure.
+ * The growing text of a job, as far as it may still change: where the next piece begins, and where a round began that may be withdrawn.
+ * Concurrent rounds alternate in it. Pure.
  */
 export class ShownText {
-  /** Since the oldest open round began. */
+  /** Pieces since the oldest open round began. */
   private pieces: Piece[] = [];
   private readonly closed = new Set<number>();
   /** UTF-16 length of everything shown. */
@@ -32,7 +32,7 @@ export class ShownText {
     this.length = length;
   }
 
-  /** Shows a piece; gives its offset. */
+  /** Shows a piece; returns its offset. */
   add(round: number, text: string): number {
     const offset = this.length;
     this.length += text.length;
@@ -46,7 +46,7 @@ export class ShownText {
     return offset;
   }
 
-  /** What the round has shown stays; gives its length. */
+  /** Keeps the text of the round for good; returns its length. */
   close(round: number): number {
     const pieces = this.pieces.filter((piece) => piece.round === round);
     if (pieces.length === 0) return 0;
@@ -55,7 +55,7 @@ export class ShownText {
     return lengthOf(pieces);
   }
 
-  /** Withdraws what the round has shown. */
+  /** Withdraws the text of the round. */
   withdraw(round: number): Withdrawal {
     const first = this.pieces.findIndex((piece) => piece.round === round);
     if (first === -1) return { length: this.length, again: [] };
@@ -69,8 +69,8 @@ export class ShownText {
   }
 
   /**
-   * Goes on where another worker stopped: `shown` is what the log shows behind the first `before` units, all of whose rounds are
-   * finished; `isOpen` tells which rounds nobody finished.
+   * Resumes the text of another worker. `shown`: what the log shows after the first `before` units, all of whose rounds are finished.
+   * `isOpen`: whether a round is unfinished.
    */
   resume(before: number, shown: readonly ShownPiece[], isOpen: (round: number) => boolean): void {
     this.length = before;

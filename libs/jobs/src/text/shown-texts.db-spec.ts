@@ -12,7 +12,7 @@ import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import { ShownTextsRepository } from './shown-texts.repository.js';
 
-describe('a workflow whose rounds speak at once', () => {
+describe('the text of a workflow with concurrent rounds', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 
@@ -53,7 +53,7 @@ describe('a workflow whose rounds speak at once', () => {
     { nodeId: 'b', isContent: true },
   ];
 
-  it('shows as content what its log does, and nothing of nodes inside', async () => {
+  it('equals the text of its log and contains nothing of inner nodes', async () => {
     const job = await jobs.claim(await start());
     const run = runOf(job);
     void run.text(1, 'one ', first);
@@ -68,7 +68,7 @@ describe('a workflow whose rounds speak at once', () => {
     run.dispose();
   });
 
-  it('keeps what was finished and withdraws the rest when another worker goes on', async () => {
+  it('keeps finished rounds and withdraws the others when another worker resumes the job', async () => {
     const job = await jobs.claim(await start());
     const run = runOf(job);
     void run.text(1, 'lost ', first);
@@ -97,7 +97,7 @@ describe('a workflow whose rounds speak at once', () => {
     ]);
   });
 
-  it('goes on after a wait by what was shown since then, however much that was before', async () => {
+  it('resumes after a wait from the events since that wait only', async () => {
     const place = { jobId: await start(), workspaceId: jobs.workspaceId };
     const { jobId } = place;
     const texts = jobs.app.get(ShownTextsRepository);
@@ -125,7 +125,7 @@ describe('a workflow whose rounds speak at once', () => {
       run.dispose();
       await jobs.rows(`UPDATE job SET status = 'queued' WHERE id = $1`, [jobId]);
     }
-    // Each time nothing was read of what had been shown before, and all of it counts.
+    // Each resume read no earlier text, and its length still counts.
     expect(before).toEqual([0, 0, 4, 5, 8, 10]);
     const lost = runOf(await jobs.claim(jobId));
     lost.resumeText(await texts.sinceRest({ ...place, contentLength: lost.contentLength }));

@@ -12,7 +12,7 @@ interface JobRef {
 
 const showing = [...showingTypes];
 
-/** What of an event says what is shown; text that is not content only says that its round is open. */
+/** Events that determine the shown text. Text that is not content is read as empty: it only marks its round as open. */
 export const showsOf = ({
   workspaceId,
   jobId,
@@ -20,8 +20,8 @@ export const showsOf = ({
   FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type = ANY(${showing}) ORDER BY e.seq`;
 
 /**
- * What was shown since the job last came to rest, and the last event before that which says how much reasoning there was: if no round
- * has any, nobody looks for it.
+ * What was shown since the job last waited, and the last earlier event from which the length of the reasoning follows. That event is not
+ * looked up if no round has reasoning.
  */
 const tailOf = ({
   workspaceId,
@@ -42,14 +42,14 @@ interface Tail {
   readonly thought: NewJobEvent | null;
 }
 
-/** Reads what the log of an unfinished job shows. */
+/** Reads the text that the log of an unfinished job shows. */
 @Injectable()
 export class ShownTextsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * For `JobRun.resumeText`, when a job whose rounds may be open at once goes on: what was shown since it last came to rest, when no
-   * round was open. `contentLength`: of the rounds that are finished by now.
+   * For `JobRun.resumeText` of a job with concurrent rounds: what was shown since the job last waited, when no round was open.
+   * `contentLength`: of the rounds that are finished.
    */
   async sinceRest(job: JobRef & { readonly contentLength: number }): Promise<ShownTexts> {
     const [tail] = await this.prisma.queryInWorkspace<Tail>(job, tailOf(job));
@@ -61,7 +61,7 @@ export class ShownTextsRepository {
     return { ...shownTexts(events), before };
   }
 
-  /** All of it. */
+  /** The text of the whole log. */
   async read(job: JobRef): Promise<ShownTexts> {
     const rows = await this.prisma.queryInWorkspace<{ type: string; body: unknown }>(job, showsOf(job));
     // The log is written from NewJobEvent only, so type and body belong together.
@@ -74,7 +74,7 @@ function firstOffset(events: readonly NewJobEvent[], type: Delta['type']): numbe
   return undefined;
 }
 
-/** How much reasoning there was after an event that says so. */
+/** The length of the reasoning after `event`. */
 function reasoningAfter(event: NewJobEvent | null): number {
   if (event?.type === 'round-restarted') return event.body.reasoningLength;
   if (event?.type === 'reasoning-delta') return (event.body.offset ?? 0) + event.body.text.length;

@@ -4,7 +4,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { shownTexts } from './shown-texts.js';
 
 const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
-const said = (round: number, text: string, rest: { offset?: number; nodeId?: string } = {}): NewJobEvent => ({
+const delta = (round: number, text: string, rest: { offset?: number; nodeId?: string } = {}): NewJobEvent => ({
   type: 'text-delta',
   body: { round, text, ...rest },
 });
@@ -21,42 +21,42 @@ const contentOf = (events: readonly NewJobEvent[]) =>
     .text.map(({ text }) => text)
     .join('');
 
-describe('what a log shows', () => {
-  it('is the content of all rounds, without what belongs to nodes only', () => {
+describe('shownTexts', () => {
+  it('joins the content of all rounds and skips text that only a node shows', () => {
     const log = [
-      said(1, 'ab', { offset: 0 }),
-      said(2, 'aside', { nodeId: 'n' }),
-      said(3, 'cd', { offset: 2, nodeId: 'm' }),
+      delta(1, 'ab', { offset: 0 }),
+      delta(2, 'aside', { nodeId: 'n' }),
+      delta(3, 'cd', { offset: 2, nodeId: 'm' }),
     ];
     expect(contentOf(log)).toBe('abcd');
   });
 
-  it('is not what was withdrawn, but what was shown again after it', () => {
+  it('removes withdrawn text and keeps text that is shown again after it', () => {
     const log = [
-      said(1, 'ab', { offset: 0, nodeId: 'n' }),
-      said(2, 'cd', { offset: 2, nodeId: 'm' }),
-      said(1, 'ef', { offset: 4, nodeId: 'n' }),
+      delta(1, 'ab', { offset: 0, nodeId: 'n' }),
+      delta(2, 'cd', { offset: 2, nodeId: 'm' }),
+      delta(1, 'ef', { offset: 4, nodeId: 'n' }),
       restarted(1, 0),
-      said(2, 'cd', { offset: 0 }),
+      delta(2, 'cd', { offset: 0 }),
     ];
     expect(contentOf(log)).toBe('cd');
     expect(shownTexts(log).open).toEqual(new Map([[2, { nodeId: 'm', isContent: true }]]));
   });
 
   it('keeps the part of a round that lies before a withdrawal', () => {
-    expect(contentOf([said(1, 'abcd', { offset: 0 }), restarted(2, 3)])).toBe('abc');
+    expect(contentOf([delta(1, 'abcd', { offset: 0 }), restarted(2, 3)])).toBe('abc');
   });
 
-  it('tells which rounds nobody has finished, and where they were shown', () => {
+  it('lists unfinished rounds and where they were shown', () => {
     const log = [
-      said(1, 'a', { offset: 0 }),
+      delta(1, 'a', { offset: 0 }),
       finished(1),
-      said(2, 'aside', { nodeId: 'n' }),
-      said(3, 'b', { offset: 1, nodeId: 'm' }),
+      delta(2, 'aside', { nodeId: 'n' }),
+      delta(3, 'b', { offset: 1, nodeId: 'm' }),
       finished(3),
-      said(4, 'c', { offset: 2 }),
+      delta(4, 'c', { offset: 2 }),
       restarted(4, 2),
-      said(3, 'b', { offset: 2 }),
+      delta(3, 'b', { offset: 2 }),
     ];
     expect(shownTexts(log).open).toEqual(new Map([[2, { nodeId: 'n', isContent: false }]]));
   });

@@ -2,20 +2,20 @@ import { isDelta, type NewJobEvent } from '../events/job-event.js';
 import type { ShownPiece } from './shown-text.js';
 import type { TextPlace } from './text-place.js';
 
-/** What the log of a job shows, in its order: its content, its reasoning, and which rounds nobody has finished. */
+/** What the log of a job shows, in order: its content, its reasoning, and the unfinished rounds. */
 export interface ShownTexts {
   readonly text: readonly ShownPiece[];
   readonly reasoning: readonly ShownPiece[];
-  /** UTF-16 units that lie before these; absent: none. */
+  /** UTF-16 units before these pieces; absent: none. */
   readonly before?: { readonly text: number; readonly reasoning: number };
-  /** Rounds whose text was shown and neither finished nor withdrawn, each with where it was shown. */
+  /** Rounds whose text was shown and neither finished nor withdrawn, each with its place. */
   readonly open: ReadonlyMap<number, TextPlace | undefined>;
 }
 
-/** Events that say what is shown. */
+/** Events that determine the shown text. */
 export const showingTypes = ['text-delta', 'reasoning-delta', 'round-restarted', 'round-finished'] as const;
 
-/** Puts together what a viewer of `events` shows, by the rules of the protocol; other events may be left out. Pure. */
+/** Builds what a viewer of `events` shows, by the rules of the protocol. Ignores other events. Pure. */
 export function shownTexts(events: Iterable<NewJobEvent>): ShownTexts {
   const text: Piece[] = [];
   const reasoning: Piece[] = [];
@@ -56,7 +56,7 @@ function show(shown: Piece[], piece: Piece): void {
   else shown.push(piece);
 }
 
-/** Withdraws what lies beyond `length`. */
+/** Removes the text after `length`. */
 function cut(shown: Piece[], length: number): void {
   for (let last = shown.at(-1); last !== undefined && last.offset + last.text.length > length; last = shown.at(-1)) {
     if (last.offset < length) last.text = last.text.slice(0, length - last.offset);

@@ -1,9 +1,9 @@
-/** Whose text it is, in a workflow. */
+/** The node of a workflow that shows a text. */
 export interface TextPlace {
-  /** As reported. */
+  /** The id that events report. */
   readonly nodeId: string;
-  /** Tells the conversations of one node apart. */
+  /** Distinguishes the conversations of one node. */
   readonly branchId?: string;
-  /** Whether it is part of the content of the job too; otherwise it is shown under its node only, and has no offset. */
+  /** Whether the text is also part of the job's content; otherwise only its node shows it, and it has no offset. */
   readonly isContent: boolean;
 }

@@ -5,7 +5,7 @@ import { Postgres } from '#platform';
 import { partChecks, partClauses, partParameters, partsOf } from '../events/commit-part.js';
 import { TurnMessages } from './turn-messages.js';
 
-interface FirstInLine {
+interface FirstInQueue {
   readonly id: string;
   readonly kind: string;
   readonly messageId: string;
@@ -15,7 +15,7 @@ interface FirstInLine {
   readonly nextPosition: number;
 }
 
-/** Moves the line of one thread, under the lock of the thread's row. */
+/** Starts the next job of a thread's queue, under the lock of the thread's row. */
 @Injectable()
 export class ThreadQueueRepository {
   constructor(
@@ -23,7 +23,7 @@ export class ThreadQueueRepository {
     private readonly turns: TurnMessages,
   ) {}
 
-  /** Threads with a line and no active job, in any workspace. */
+  /** Threads of any workspace with queued jobs and no active one. */
   async findStuck(limit: number): Promise<{ workspaceId: string; threadId: string }[]> {
     const { rows } = await this.postgres.engine.query<{ workspaceId: string; threadId: string }>(
       `SELECT DISTINCT l.workspace_id AS "workspaceId", l.thread_id AS "threadId" FROM job l
@@ -36,15 +36,15 @@ export class ThreadQueueRepository {
     return rows;
   }
 
-  /** The job whose turn has begun, or null when the thread is busy or nobody waits. */
+  /** The job whose turn begins; null: the thread is busy, or its queue is empty. */
   promoteFirst(workspaceId: string, threadId: string): Promise<{ jobId: string; kind: string } | null> {
     return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      // Lock first, look afterwards, in a statement of its own: its snapshot must not be older than the lock.
+      // Lock first and read in a later statement: its snapshot must not be older than the lock.
       await client.query('SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [
         workspaceId,
         threadId,
       ]);
-      const { rows } = await client.query<FirstInLine>(
+      const { rows } = await client.query<FirstInQueue>(
         `SELECT j.id, j.kind, j.message_id AS "messageId", j.message_client_id AS "messageClientId",
                 j.created_by AS "createdBy", j.input, t.next_position AS "nextPosition"
            FROM job j JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id

@@ -7,7 +7,7 @@ import { ThreadQueueRepository } from './thread-queue.repository.js';
 
 const stuckAtOnce = 50;
 
-/** The jobs accepted behind the active one of a thread. Advanced by whoever ends a job, and by the sweeper as a floor. */
+/** The jobs queued behind the active job of a thread. The code that ends a job advances the queue; the sweeper repairs what a crash left. */
 @Injectable()
 export class ThreadQueue {
   constructor(
@@ -16,20 +16,20 @@ export class ThreadQueue {
     private readonly telemetry: JobTelemetry,
   ) {}
 
-  /** Lets the first in line begin its turn if nothing is active in the thread. May be called by anyone, at any time. */
+  /** Starts the first queued job if no job of the thread is active. Safe to call at any time. */
   async advance(workspaceId: string, threadId: string): Promise<void> {
     const promoted = await this.repository.promoteFirst(workspaceId, threadId);
     if (promoted !== null) this.bus.publish('job-runnable', { workspaceId, ...promoted });
   }
 
-  /** Moves lines whose active job ended without anybody moving them. */
+  /** Advances queues whose active job ended in a process that crashed before it advanced them. */
   async advanceStuck(): Promise<void> {
     for (const { workspaceId, threadId } of await this.repository.findStuck(stuckAtOnce)) {
       try {
         await this.advance(workspaceId, threadId);
       } catch (error) {
-        // One thread's trouble is its own: the sweep goes on for everybody else.
-        this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'a line could not be advanced');
+        // An error in one thread must not stop the sweep of the others.
+        this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'a thread queue could not be advanced');
       }
     }
   }

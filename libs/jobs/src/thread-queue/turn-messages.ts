@@ -16,15 +16,15 @@ export interface Turn {
 }
 
 /**
- * What enters the conversation when a job's turn begins: at its start, or when those before it in line have ended. One row
- * per position, counted up from `turn.position`.
+ * Builds the messages that enter the conversation when a job's turn begins: at its start, or when the jobs queued before it have ended.
+ * One row per position, counted up from `turn.position`.
  */
 export interface TurnStarter {
   readonly kind: string;
   rows(turn: Turn): readonly PartRow[];
 }
 
-/** The turn starters of the floors above, one per kind. */
+/** The turn starters of the libs above, one per kind. */
 @Injectable()
 export class TurnMessages {
   private readonly byKind = new Map<string, TurnStarter>();
