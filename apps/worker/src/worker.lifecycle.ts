@@ -4,7 +4,7 @@ import { JobQueue, Worker } from '#jobs';
 import { Config, queuesServed } from '#platform';
 import { ToolWorker } from '#tools';
 
-import { JobUpkeep } from './job-upkeep.js';
+import { Maintenance } from './maintenance.js';
 
 /**
  * Lets the worker take jobs, or calls of isolated tools, once everything is there, and gives them back before anything is
@@ -17,7 +17,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   constructor(
     private readonly worker: Worker,
     private readonly queue: JobQueue,
-    private readonly upkeep: JobUpkeep,
+    private readonly maintenance: Maintenance,
     private readonly tools: ToolWorker,
     private readonly config: Config,
   ) {}
@@ -31,7 +31,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     if (served.includes('jobs')) {
       await this.queue.start();
       this.worker.start();
-      await this.upkeep.start();
+      await this.maintenance.start();
     }
     if (served.includes('tool-execution')) this.tools.start();
   }
@@ -58,6 +58,6 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   private async stopAll(): Promise<void> {
     const { WORKER_DRAIN_MS: graceMs } = this.config.values;
     await Promise.all([this.worker.stop(graceMs), this.tools.stop(graceMs)]);
-    await this.upkeep.stop();
+    await this.maintenance.stop();
   }
 }

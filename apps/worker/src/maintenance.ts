@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+
+import { InterruptTimers, RefusedWaits, Retention } from '#jobs';
+import { Config } from '#platform';
+import { SubJobSweeper, ToolQueueSweeper, ToolResults } from '#tools';
+import { ScheduleTimers } from '#workflows';
+
+/** What a worker does besides running jobs: timers of interrupts and schedules, retention, sub-jobs, and results of isolated calls. */
+@Injectable()
+export class Maintenance {
+  constructor(
+    private readonly retention: Retention,
+    private readonly timers: InterruptTimers,
+    private readonly refused: RefusedWaits,
+    private readonly schedules: ScheduleTimers,
+    private readonly results: ToolResults,
+    private readonly toolQueue: ToolQueueSweeper,
+    private readonly subJobs: SubJobSweeper,
+    private readonly config: Config,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.retention.start();
+    this.timers.start();
+    this.refused.start();
+    this.schedules.start();
+    this.results.start();
+    this.toolQueue.start(this.config.values.LEASE_MS / 2);
+    this.subJobs.start(this.config.values.LEASE_MS / 2);
+  }
+
+  async stop(): Promise<void> {
+    const { retention, timers, refused, schedules, results, toolQueue, subJobs } = this;
+    await Promise.all([retention, timers, refused, schedules, results, toolQueue, subJobs].map((each) => each.stop()));
+  }
+}
