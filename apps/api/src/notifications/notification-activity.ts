@@ -11,7 +11,7 @@ const mostAtOnce = 5_000;
 /** The position from which the next read continues. */
 interface Seen {
   /** All transactions before this one had ended. */
-  readonly floor: string;
+  readonly oldestRunning: string;
   /** The later rows that were read: their ids, and the transaction that had changed each. */
   readonly known: ReadonlyMap<string, string>;
 }
@@ -37,10 +37,14 @@ export class NotificationActivity extends RowActivity<Seen> {
   }
 
   protected async look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>> {
-    const { floor, changed } = await this.notifications.changedFrom(workspaceId, before?.floor ?? null, mostAtOnce);
+    const { oldestRunning, changed } = await this.notifications.changedFrom(
+      workspaceId,
+      before?.oldestRunning ?? null,
+      mostAtOnce,
+    );
     const fresh = before === undefined ? [] : changed.filter(({ id, changedIn }) => before.known.get(id) !== changedIn);
     return {
-      seen: { floor, known: new Map(changed.map(({ id, changedIn }) => [id, changedIn])) },
+      seen: { oldestRunning, known: new Map(changed.map(({ id, changedIn }) => [id, changedIn])) },
       changed: fresh.map(({ id, userId: topic }) => ({ id, topic })),
     };
   }

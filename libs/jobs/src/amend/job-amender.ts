@@ -53,14 +53,14 @@ export class HeldJob {
 }
 
 /** What the hints after the commit need. */
-interface Told {
+interface CommittedChange {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: string;
   readonly seq: number;
   readonly requeue: boolean;
   /** Whether requests were opened or settled, or a running worker waits for this change. */
-  readonly asks: boolean;
+  readonly concernsRequests: boolean;
 }
 
 /**
@@ -82,10 +82,10 @@ export class JobAmender {
       if (row === null) return null;
       const job = new HeldJob(client, workspaceId, jobId, row);
       const result = await work(job);
-      return { result, told: await this.store(job) };
+      return { result, change: await this.store(job) };
     });
     if (done === null) return null;
-    if (done.told !== null) this.tell(done.told);
+    if (done.change !== null) this.publish(done.change);
     return done.result;
   }
 
@@ -98,13 +98,13 @@ export class JobAmender {
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
     const { lastSeq } = await this.repository.amend(client, job, { events, requeue, answers: job.isAnswered });
     if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
-    const asks = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
-    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks };
+    const concernsRequests = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
+    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, concernsRequests };
   }
 
-  private tell(told: Told): void {
-    const { workspaceId, jobId, kind, seq, requeue, asks } = told;
-    if (asks) this.queue.hintInterrupts(workspaceId);
+  private publish(change: CommittedChange): void {
+    const { workspaceId, jobId, kind, seq, requeue, concernsRequests } = change;
+    if (concernsRequests) this.queue.hintInterrupts(workspaceId);
     this.queue.hintGrown({ workspaceId, jobId, seq, ...(requeue ? { status: 'queued' } : {}) });
     if (requeue) this.queue.hint({ workspaceId, jobId, kind });
   }

@@ -19,7 +19,7 @@ type Row = readonly [
   jsonb: unknown,
 ];
 
-/** Has a column of each sort, and gives back what it is given. */
+/** Has a column of each type and returns its input. */
 const echo: CommitPart<Row> = {
   name: 'echo',
   columns: [
@@ -38,7 +38,7 @@ const echo: CommitPart<Row> = {
 };
 
 const [workspaceId, jobId] = [newId(), newId()];
-/** What the array syntax of Postgres, and JSON, have a meaning for. */
+/** Characters with a meaning in the array syntax of Postgres or in JSON. */
 const text = fc.oneof(
   fc.constantFrom('', 'NULL', 'null', '{}', '{a,b}', '"', '\\', '\\"', ' a ', 'a,b', '\n\t', "'", '\\x00', '[]', '😀'),
   fc.string({ unit: 'grapheme' }).filter((given) => !given.includes('\0')),
@@ -59,7 +59,7 @@ const given = fc.tuple(
   ...([json, json] as const),
 );
 
-describe('the rows of a part', () => {
+describe('partClauses', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe('the rows of a part', () => {
     return found.rows;
   };
 
-  it('come as they were given, with the epoch, and those of jobs whose lease is not valid do not', async () => {
+  it('passes each row unchanged with its epoch and drops rows of jobs without a valid lease', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(given, { minLength: 1, maxLength: 20 }), async (rows) => {
         const valid = rows.filter((row) => row[1] === jobId);

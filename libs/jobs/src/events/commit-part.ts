@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { NewJobEvent } from './job-event.js';
 
 /**
- * A part of the group commit: rows of one table, written by every job of a batch in one go. Upper floors declare parts
- * (rounds, tool calls); this floor joins them to the fence, so a fenced job's rows fall out with its events.
+ * A part of the group commit: the rows of one table that all jobs of a batch write together. Upper libs declare parts (rounds, tool
+ * calls); this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
  */
 export interface CommitPart<Row extends readonly unknown[]> {
   /** Unique and constant: part of the prepared statement's name. */
@@ -12,16 +12,16 @@ export interface CommitPart<Row extends readonly unknown[]> {
   /** Postgres array element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /**
-   * The data-modifying statement. `rows` names a relation with `columns` and `lease_epoch`, which has the rows of the jobs
-   * whose lease was found valid; the relation `up` (workspace_id, id, lease_epoch, thread_id, created_by) has these jobs. It
-   * must return one row per row written.
+   * The data-modifying statement. `rows` is a relation with `columns` and `lease_epoch` that contains the rows of the jobs with a valid
+   * lease; the relation `up` (workspace_id, id, lease_epoch, thread_id, created_by) contains these jobs. The statement must return one
+   * row per written row.
    */
   readonly sql: (rows: string) => string;
-  /** A second statement of the part, which may write less or nothing: `rows` as above, `written` what `sql` returns. */
+  /** A second statement of the part, which may write fewer rows: `rows` as above, `written` is what `sql` returns. */
   readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
-  /** A row of it opens an interrupt: the commit changes what waits for a person or a client. */
+  /** Each row opens an interrupt, so the commit changes the inbox. */
   readonly opensInterrupts?: true;
-  /** Ties the row type to the part. */
+  /** Only for type inference: the row type of the part. */
   readonly row?: Row;
 }
 
@@ -29,16 +29,16 @@ export interface CommitPart<Row extends readonly unknown[]> {
 export interface PartRow {
   readonly part: CommitPart<readonly unknown[]>;
   readonly row: readonly unknown[];
-  /** Of several rows of a part and job with the same key that wait for one write, only the last one is written. */
+  /** Of several unwritten rows of the same part, job and key, only the last one is written. */
   readonly key?: string;
 }
 
-/** Type-checked way to make a `PartRow`. */
+/** Creates a type-checked `PartRow`. */
 export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, row: Row, key?: string): PartRow {
   return key === undefined ? { part, row } : { part, row, key };
 }
 
-/** Whether a commit opens or settles interrupts, so that viewers of the inbox are notified. */
+/** Whether a commit opens or settles interrupts, so that viewers of the inbox need a hint. */
 export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonly PartRow[] = []): boolean {
   return (
     events.some(({ type }) => type === 'interrupt-opened' || type === 'interrupt-resolved') ||
@@ -51,10 +51,10 @@ export function partsOf(rows: readonly PartRow[]): CommitPart<readonly unknown[]
   return [...new Set(rows.map(({ part }) => part))].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of an identifier in Postgres, the name of a prepared statement included: what is longer is cut, and is then another's name. */
+/** Postgres truncates longer identifiers, also names of prepared statements, so that two long names could collide. */
 const longestName = 63;
 
-/** The name of the statement that does `what` with these parts; no other one has it. */
+/** The unique name of the statement that does `what` with these parts. */
 export function statementName(what: string, parts: readonly CommitPart<readonly unknown[]>[]): string {
   const name = [what, ...parts.map((part) => part.name)].join('+');
   if (name.length <= longestName) return name;
@@ -62,8 +62,8 @@ export function statementName(what: string, parts: readonly CommitPart<readonly 
 }
 
 /**
- * SQL clauses that follow a `WITH … up AS (…)`. Each column of a part is an array and a parameter, in the order of
- * `partParameters`, the first one `$first`: Postgres reads them at less than half the cost of as many rows in JSON.
+ * SQL clauses that follow a `WITH … up AS (…)`. Each column of a part is one array parameter, in the order of `partParameters`,
+ * starting at `$first`: Postgres reads arrays at less than half the cost of the same rows in JSON.
  */
 export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], first: number): string {
   let next = first;
@@ -82,7 +82,7 @@ ${name} AS (${sql(rows)})${more === undefined ? '' : `,\n${more.name} AS (${more
     .join('');
 }
 
-/** Select-list entries that roll everything back when a part did not write each of its rows. */
+/** Select-list entries that roll everything back if a part did not write each of its rows. */
 export function partChecks(parts: readonly CommitPart<readonly unknown[]>[]): string {
   return parts
     .map(
@@ -107,7 +107,7 @@ function isArray(type: string): boolean {
   return type.endsWith('[]');
 }
 
-/** The driver writes arrays of plain values: what is more than that goes as its text. */
+/** The driver writes arrays of plain values only, so JSON and nested arrays are sent as text. */
 function toElement(value: unknown, type: string): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'json' || type === 'jsonb') return JSON.stringify(value);

@@ -11,47 +11,47 @@ import {
 import { attemptAt, type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';
 
-/** How a write moves its job besides appending. */
+/** A status change that a write makes. */
 export type JobMove =
   | {
       readonly to: TerminalStatus;
       readonly reason: string;
       readonly error?: { readonly code: string; readonly message: string };
     }
-  /** Refused when the job was answered more often than `answered`: its worker has not seen the last answer yet. */
+  /** Refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }
-  /** A drain gives the job back: the attempt is not counted, and its queue message is sent. */
+  /** A drain releases the job: the attempt is not counted, and its queue message is sent. */
   | { readonly to: 'queued'; readonly kind: string };
 
-/** Everything one job wants to commit at once. A job has at most one write in flight. */
+/** Everything that one job commits together. A job has at most one write in flight. */
 export interface JobWrite {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly epoch: number;
   /** 1, 2, 3 … within the lease. */
   readonly number: number;
-  /** How often shown text had been withdrawn before the first of `events`; each `round-restarted` among them raises it. */
+  /** How often shown text had been withdrawn before the first of `events`; each `round-restarted` in them adds one. */
   readonly attempt: number;
   readonly events: readonly NewJobEvent[];
   readonly rows: readonly PartRow[];
-  /** Refuse the write once a cancel was requested: no tool starts after its acknowledgement. */
+  /** Refuses the write if a cancel is requested, so that no tool starts after the cancel was acknowledged. */
   readonly unlessCancelled: boolean;
-  /** A round was committed: the job gets on, so its claims count from zero again. */
+  /** A round was committed: the job makes progress, so its attempts are counted from zero again. */
   readonly progress: boolean;
   readonly counts: JobCounts;
   readonly move?: JobMove;
 }
 
-/** What a write adds to the totals on the job row. */
+/** What a write adds to the totals of the job row. */
 export interface JobCounts {
   readonly rounds: number;
   readonly toolCalls: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly restarts: number;
-  /** UTF-16 units of text the committed rounds grew by. */
+  /** UTF-16 units of text that the committed rounds added. */
   readonly contentLength: number;
-  /** Time (whole ms) spent on model requests that failed because of an outage: it is not working time and moves the deadline. */
+  /** Whole ms spent on model requests that failed in an outage. They do not count as working time and move the deadline. */
   readonly outageMs: number;
 }
 
@@ -66,8 +66,8 @@ export const noCounts: JobCounts = {
 };
 
 /**
- * The fence and the log. `mine` locks the jobs in one fixed order, so that two writers cannot deadlock; a job whose epoch,
- * status or write number does not fit falls out here, and with it its events and rows, because everything else joins `up`.
+ * The fence and the log. `mine` locks the jobs in one fixed order, so two writers cannot deadlock. A job whose epoch, status or write
+ * number does not match is dropped here, and its events and rows with it, because everything else joins `up`.
  */
 const core = `WITH want AS (
   SELECT * FROM json_to_recordset($1::json) AS w(i int, ws uuid, job uuid, epoch int, number int, n int, calm bool,
@@ -112,7 +112,7 @@ interface Statement {
 
 const statements = new Map<string, Statement>();
 
-/** The statement for the parts that occur in `writes`. Few combinations exist; each is prepared once per connection. */
+/** The statement for the parts in `writes`. Few combinations exist; each is prepared once per connection. */
 export function commitStatement(writes: readonly JobWrite[]): Statement {
   const parts = partsOf(writes.flatMap(({ rows }) => rows));
   const name = statementName('commit', parts);
@@ -128,7 +128,7 @@ function compose(parts: readonly CommitPart<readonly unknown[]>[]): string {
 SELECT up.i, up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
 }
 
-/** The parameters of `commitStatement(writes)`. `jobTimeoutMs` turns the deadline back into time worked. */
+/** The parameters of `commitStatement(writes)`. The statement computes the time worked from the deadline and `jobTimeoutMs`. */
 export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number): unknown[] {
   const jobs = writes.map((write, i) => ({
     i,
@@ -152,7 +152,7 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
   return [JSON.stringify(jobs), jobTimeoutMs, ...eventColumns(writes), ...partParameters(partsOf(rows), rows)];
 }
 
-/** Of each row of the log: its write, its place in it, attempt, type, body and how many events it holds. */
+/** Columns of the log rows: index of the write, position in the write, attempt, type, body and number of events. */
 function eventColumns(writes: readonly JobWrite[]): unknown[][] {
   const columns: unknown[][] = [[], [], [], [], [], []];
   writes.forEach((write, i) => {

@@ -98,7 +98,7 @@ describe('the event log', () => {
     expect([workedMs >= 50_000, workedMs < 110_000]).toEqual([true, true]);
   });
 
-  it('tells statements apart whose parts have long names', async () => {
+  it('uses separate prepared statements for parts with long names', async () => {
     const [job] = await claimed(1);
     if (job === undefined) throw new Error('no job');
     const part = (name: string): CommitPart<readonly [string, string]> => ({
@@ -110,14 +110,14 @@ describe('the event log', () => {
       sql: (rows) => `SELECT 1 FROM ${rows}`,
     });
     const rowOf = (name: string) => partRow(part(name), [job.workspaceId, job.jobId]);
-    // As long as those of a worker at work are: Postgres keeps 63 characters of the name of a statement.
+    // The parts of a busy worker. Postgres keeps 63 characters of a statement's name.
     const first = ['new_calls', 'opened_interrupts', 'rounds', 'settled_calls', 'started_calls'].map(rowOf);
     const client = await jobs.platform.postgres.engine.connect();
     try {
       const postgres = { engine: client } as unknown as Postgres; // as above
       const repository = new EventLogRepository(postgres, jobs.app.get(Config), jobs.app.get(JobQueue));
       const writes = [
-        writeOf(job, 1, { rows: [...first, rowOf('told_ends')] }),
+        writeOf(job, 1, { rows: [...first, rowOf('job_ends')] }),
         writeOf(job, 2, { rows: [...first, rowOf('tool_outputs')] }),
       ];
       for (const write of writes) {
@@ -129,7 +129,7 @@ describe('the event log', () => {
     }
   });
 
-  it('has no gap and no older epoch after a newer one, however batches are shuffled while epochs move', async () => {
+  it('writes no gap and no older epoch after a newer one when batches and epochs are shuffled', async () => {
     const held = new Map((await claimed(40)).map((job) => [job.jobId, { job, number: 0 }]));
     const ids = [...held.keys()];
     let written = 0;
@@ -175,7 +175,7 @@ describe('the event log', () => {
     }
   });
 
-  it('stores nothing of an older epoch, and only its own caller learns that', async () => {
+  it('stores nothing of an older epoch and fails only its caller', async () => {
     const [zombie, other] = await claimed(2);
     if (zombie === undefined || other === undefined) throw new Error('two jobs were claimed');
     await jobs.expire(zombie.jobId);
@@ -190,7 +190,7 @@ describe('the event log', () => {
     expect(await logOf(other.jobId)).toHaveLength(3);
   });
 
-  it('applies a write once when its reply was lost, alone or in company', async () => {
+  it('applies a write once when its reply is lost, alone and in a batch', async () => {
     for (const count of [1, 3]) {
       const held = await claimed(count);
       const answers = await losingReplies(1).commit(held.map((job) => writeOf(job, 1, { rows: [round(job, 1)] })));
@@ -202,7 +202,7 @@ describe('the event log', () => {
     }
   });
 
-  it('applies a write once when it comes through after it was given up', async () => {
+  it('applies a write once when its first attempt commits after a failure was reported', async () => {
     const [job] = await claimed(1);
     if (job === undefined) throw new Error('a job was claimed');
     const statements: (() => Promise<unknown>)[] = [];
@@ -217,7 +217,7 @@ describe('the event log', () => {
     expect((await logOf(job.jobId)).filter(({ type }) => type === 'warning')).toHaveLength(1);
   });
 
-  it('says of an end whose reply was lost that it is stored', async () => {
+  it('reports the end of a job as stored when its reply is lost', async () => {
     const [job] = await claimed(1);
     if (job === undefined) throw new Error('a job was claimed');
     const [answer] = await losingReplies(1).commit([endOf(job, 1)]);
@@ -225,7 +225,7 @@ describe('the event log', () => {
     expect((await logOf(job.jobId)).filter(({ type }) => type === 'job-finished')).toHaveLength(1);
   });
 
-  it('does not guess the numbers of a write whose reply was lost', async () => {
+  it('returns no event numbers for a write whose reply is lost', async () => {
     const [job] = await claimed(1);
     if (job === undefined) throw new Error('a job was claimed');
     const lossy = losingReplies(1);
@@ -233,7 +233,7 @@ describe('the event log', () => {
     expect(answer).toMatchObject({ base: null });
   });
 
-  it('rolls back only the job whose part did not match its rows', async () => {
+  it('rolls back only the job whose part does not write all its rows', async () => {
     const [bad, good] = await claimed(2);
     if (bad === undefined || good === undefined) throw new Error('two jobs were claimed');
     await log.commit([writeOf(bad, 1, { rows: [round(bad, 1)] })]);
@@ -249,7 +249,7 @@ describe('the event log', () => {
     expect(row?.last_seq).toBe(3);
   });
 
-  it('refuses a write that starts something once a cancel was asked for, and takes any other', async () => {
+  it('refuses an `unlessCancelled` write after a cancel request and accepts others', async () => {
     const [job] = await claimed(1);
     if (job === undefined) throw new Error('a job was claimed');
     await jobs.rows('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [job.jobId]);
@@ -259,7 +259,7 @@ describe('the event log', () => {
     expect(stored).not.toBeInstanceOf(Error);
   });
 
-  it('erases the key of a job with its end', async () => {
+  it("erases the job's key in the write that ends it", async () => {
     const started = await jobs.start(1);
     const jobId = started[0]?.jobId ?? '';
     await jobs.rows(`UPDATE job SET key_cipher = '\\x01' WHERE id = $1`, [jobId]);

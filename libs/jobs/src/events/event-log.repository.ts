@@ -6,9 +6,9 @@ import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
 
-/** What a committed write tells its lease. */
+/** The result of a committed write. */
 export interface Written {
-  /** The number before the first event of the write; null when the reply was lost: then only the log knows. */
+  /** The number before the first event of the write; null if the reply was lost, then only the log contains the numbers. */
   readonly base: number | null;
   /** The log reaches at least to here. */
   readonly lastSeq: number;
@@ -22,7 +22,7 @@ interface WrittenRow {
   readonly at: string;
 }
 
-/** About 3 s in all: a server's restart, and well within a lease. */
+/** About 3 s in total: enough for a restart of the server, and well below a lease. */
 const pausesMs = [50, 100, 200, 400, 800, 1_600];
 
 /** Writes the logs of many jobs in one statement, which is its own transaction. */
@@ -35,9 +35,9 @@ export class EventLogRepository {
   ) {}
 
   /**
-   * Commits `writes` (each of another job) under their leases. The answer has one entry per write: `Written`, or
-   * `LeaseLost` when the job is no longer held in that epoch (or a cancel was requested and the write minds).
-   * A failure that concerns one job fails that one only. May be called again after a lost reply: a write is applied once.
+   * Commits `writes` (each of another job) under their leases. Returns one entry per write: `Written`, or `LeaseLost` if the lease has
+   * another epoch (or if a cancel is requested and the write is `unlessCancelled`). A failure of one job fails only this job. May be
+   * called again after a lost reply: a write is applied once.
    */
   async commit(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
     try {
@@ -61,7 +61,7 @@ export class EventLogRepository {
     return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
   }
 
-  /** A write that sends no message needs no transaction of its own. */
+  /** A write without a queue message needs no explicit transaction. */
   private async run(statement: SqlStatement, messages: ReturnType<typeof toMessages>) {
     if (messages.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
     const statements = [statement, ...this.queue.insertions(messages, false)];
@@ -69,7 +69,7 @@ export class EventLogRepository {
     return rows;
   }
 
-  /** After a failure nobody knows whether the commit happened; the lease's write counter does. */
+  /** After a failure the commit may have happened; the write counter of the lease shows whether it did. */
   private async commitAlone(write: JobWrite, failure: unknown): Promise<Written | Error> {
     let last = failure;
     for (const pauseMs of pausesMs) {
@@ -77,7 +77,7 @@ export class EventLogRepository {
         const found = await this.findWrite(write);
         if (found !== undefined) return found;
         const [answer] = await this.commitTogether([write]);
-        // Refused: by the fence, or because the first try has come through meanwhile.
+        // Refused by the fence, or because the first attempt has been committed meanwhile.
         if (answer !== undefined)
           return answer instanceof LeaseLost ? ((await this.findWrite(write)) ?? answer) : answer;
       } catch (error) {
@@ -94,13 +94,13 @@ export class EventLogRepository {
       `SELECT last_seq AS "lastSeq" FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND lease_writes = $4`,
       [write.workspaceId, write.jobId, write.epoch, write.number],
     );
-    // Others (a cancel) may have appended since, so the numbers cannot be counted back from the end.
+    // Other writers (a cancel) may have appended since, so the numbers cannot be counted back from the end.
     const row = rows[0];
     return row === undefined ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
   }
 }
 
-/** Jobs that the writes make runnable. A fenced one is announced in vain: nothing can be claimed then. */
+/** Jobs that the writes make runnable. The message of a fenced write does no harm: its job cannot be claimed. */
 function toMessages(writes: readonly JobWrite[]) {
   return writes.flatMap(({ workspaceId, jobId, move }) =>
     move?.to === 'queued' ? [{ workspaceId, jobId, kind: move.kind }] : [],

@@ -10,7 +10,7 @@ import { attemptAt, isDelta, type JobEvent, statusAfter } from './job-event.js';
 import { LocalEvents } from './local-events.js';
 import { WaitingWrites } from './waiting-writes.js';
 
-/** Gives what a job wants written; asked for when the batch is put together, so that what came meanwhile goes along. */
+/** Returns a job's write. The writer calls it when the batch is sent, so that later events of the job are included. */
 export type WriteSource = () => JobWrite;
 
 interface Sealed {
@@ -19,8 +19,8 @@ interface Sealed {
 }
 
 /**
- * The one writer of this process: what all its jobs want to commit in a tick becomes one statement in one transaction.
- * Hints go out after the commit, one per job.
+ * The one writer of this process: it commits the writes of all jobs of a tick as one statement in one transaction. It publishes one hint
+ * per job after the commit.
  */
 @Injectable()
 export class EventLog {
@@ -44,7 +44,7 @@ export class EventLog {
     });
   }
 
-  /** Commits one job's write with whatever else is due. Rejects with `LeaseLost` when the fence refused it. */
+  /** Commits a job's write together with all others that are due. Rejects with `LeaseLost` if the fence refused it. */
   async commit(source: WriteSource): Promise<Written> {
     const { write, written } = await this.writer.submit(source);
     if (write.events.length > 0) this.announce(write, written);
@@ -52,12 +52,12 @@ export class EventLog {
     return written;
   }
 
-  /** Calls `go`, which commits, at the latest after `ms`; a little before when a batch leaves anyway. */
+  /** Calls `go`, which commits, after at most `ms`; a little earlier if a batch is sent then. */
   later(ms: number, go: () => void): Timer {
     return this.waiting.later(ms, go);
   }
 
-  /** Tells that a log has grown by another statement than this writer's. */
+  /** Publishes that a statement of another writer has appended to a log. */
   hint(message: BusMessages['job-events']): void {
     this.bus.publish('job-events', message);
   }

@@ -6,7 +6,7 @@ interface Meaning {
   readonly meaning: string;
 }
 
-/** What each kind means, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
+/** The meaning of each event type, for PROTOCOL.md. The type requires an entry for every type of event. */
 export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'job-queued': {
     body: '`kind`, `threadId`, `messageId`, `workflowId?`, `parentJobId?`, `queuePosition?`',

@@ -7,36 +7,36 @@ export interface Usage {
   readonly totalTokens: number;
 }
 
-/** A tool call as every face shows it; texts are cut to the size of a screen. */
+/** A tool call as every API shows it; long texts are truncated for display. */
 export interface ToolCallItem {
   readonly id: string;
   readonly name: string;
   /** Wire form of the status. */
   readonly status: 'pending' | 'loading' | 'complete' | 'error' | 'skipped';
-  /** JSON text: what the call was run with, or is going to be. */
+  /** JSON text: the arguments that the call runs with. */
   readonly args: string;
-  /** What the model had proposed, where a person made something else of it. */
+  /** The arguments that the model proposed, if a person edited them. */
   readonly proposedArgs?: string;
   readonly result?: string;
   readonly output?: string;
   readonly error?: string;
 }
 
-/** What an event of a workflow is about; absent in jobs of other kinds. */
+/** The node of a workflow that an event is about; absent in jobs of other kinds. */
 interface AtNode {
-  /** As reported: `sf:<subflow node>|<id>` inside subflows. */
+  /** The reported id: `sf:<subflow node>|<id>` inside subflows. */
   readonly nodeId?: string;
 }
 
 interface DeltaBody extends AtNode {
   readonly round: number;
-  /** UTF-16 position of `text` in the content of the job, or in its reasoning; absent: it is text of the node only. */
+  /** UTF-16 position of `text` in the content of the job, or in its reasoning; absent: only the node shows the text. */
   readonly offset?: number;
   readonly text: string;
   readonly branchId?: string;
 }
 
-/** Where a node run stands; the last four are final. */
+/** The status of a node run; the last four are final. */
 export type NodeRunStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped' | 'cancelled';
 
 /** One execution of one node of a workflow. */
@@ -45,9 +45,9 @@ interface NodeRunBody {
   readonly nodeId: string;
   readonly label: string;
   readonly type: string;
-  /** Ids of the nodes it runs inside of, outermost first. */
+  /** Ids of the enclosing nodes, outermost first. */
   readonly path: readonly string[];
-  /** Pass of the innermost loop, or item of the map, that it is part of; from 1. */
+  /** Iteration of the innermost loop, or item of the map, from 1. */
   readonly iteration?: number;
 }
 
@@ -61,7 +61,7 @@ export interface TakenRoute {
 }
 
 interface BranchBody {
-  /** Tells it from the same branch of other passes and items; absent in older logs. */
+  /** Distinguishes the branch from the same branch of other iterations and items; absent in older logs. */
   readonly nodeRunId?: string;
   readonly nodeId: string;
   readonly branchId: string;
@@ -69,8 +69,8 @@ interface BranchBody {
 }
 
 /**
- * THE vocabulary: everything that can be in a job's log, and nothing else. Facts, named noun-what-happened.
- * `seq`, `jobId`, `at` and `attempt` are stamped when the event is stored. Readers ignore kinds they do not know.
+ * The event vocabulary: a job's log contains these types and no others. Events are facts, named noun-what-happened. `seq`, `jobId`, `at`
+ * and `attempt` are added when the event is stored. Readers ignore types that they do not know.
  */
 export interface JobEventBodies {
   'job-queued': {
@@ -78,14 +78,14 @@ export interface JobEventBodies {
     readonly threadId: string | null;
     readonly messageId: string | null;
     readonly workflowId?: string;
-    /** Of a sub-job: the job whose call it is the work of. */
+    /** Of a sub-job: the job whose tool call started it. */
     readonly parentJobId?: string;
     readonly queuePosition?: number;
   };
   'job-started': { readonly epoch: number };
   /**
-   * Who answers, where that was to be chosen; `agent` is its id. `fallback`: the choice fitted nobody, so the default one does.
-   * `usage`: what the choice has cost; logs of older builds do not say.
+   * The agent that answers, if the job had to choose one; `agent` is its id. `fallback`: no agent matched, so the default agent answers.
+   * `usage`: the tokens that the choice used; absent in logs of older builds.
    */
   'agent-selected': {
     readonly agent: string;
@@ -100,7 +100,7 @@ export interface JobEventBodies {
   'round-started': AtNode & { readonly round: number; readonly model: string };
   'text-delta': DeltaBody;
   'reasoning-delta': DeltaBody;
-  /** Text beyond `contentLength` is withdrawn (and reasoning beyond `reasoningLength`), and what the round showed at its node. */
+  /** Withdraws the text after `contentLength`, the reasoning after `reasoningLength`, and what the round showed at its node. */
   'round-restarted': AtNode & {
     readonly branchId?: string;
     readonly round: number;
@@ -109,8 +109,8 @@ export interface JobEventBodies {
     readonly reasoningLength: number;
   };
   /**
-   * The model provider could not be used; nothing of the round was shown. `failures`: failed requests in a row. `delayMs`: from this
-   * event to the next try, at `retryAt` (ms since the epoch). `waits`: the job gives its worker up until then.
+   * The model provider could not be used; nothing of the round was shown. `failures`: failed requests in a row. `delayMs`: from this event
+   * to the next attempt, at `retryAt` (ms since the epoch). `waits`: the job releases its worker until then.
    */
   'model-retry': AtNode & {
     readonly round: number;
@@ -125,7 +125,7 @@ export interface JobEventBodies {
     readonly round: number;
     readonly finishReason: string;
     readonly usage: Usage;
-    /** The provider did not say how many tokens it were. */
+    /** The provider did not report the number of tokens. */
     readonly usageEstimated?: true;
     readonly toolCallIds: readonly string[];
   };
@@ -142,10 +142,10 @@ export interface JobEventBodies {
     readonly progress?: number;
     readonly total?: number;
     readonly message?: string;
-    /** The job that the call has become. */
+    /** The sub-job that runs the call. */
     readonly subJobId?: string;
   };
-  /** `request` by kind; `expiresAt` in ms since the epoch, null: never. */
+  /** `request` depends on `kind`; `expiresAt` in ms since the epoch, null: never. */
   'interrupt-opened': AtNode & {
     readonly interruptId: string;
     readonly kind: string;
@@ -169,7 +169,7 @@ export interface JobEventBodies {
   'job-waiting': { readonly interruptIds: readonly string[] };
   'job-requeued': { readonly reason: string };
   'node-started': NodeRunBody;
-  /** `output` at the size of a screen. */
+  /** `output` is truncated for display. */
   'node-finished': NodeRunBody & {
     readonly status: NodeRunStatus;
     readonly output: string;
@@ -212,7 +212,7 @@ export type NewJobEvent = {
   readonly [T in JobEventType]: { readonly type: T; readonly body: JobEventBodies[T] };
 }[JobEventType];
 
-/** An event of the log. `at` in ms since the epoch; `attempt`: how often shown text had been withdrawn by then. */
+/** An event of the log. `at` in ms since the epoch; `attempt`: how often shown text had been withdrawn before it. */
 export type JobEvent = NewJobEvent & {
   readonly seq: number;
   readonly jobId: string;
@@ -220,12 +220,12 @@ export type JobEvent = NewJobEvent & {
   readonly attempt: number;
 };
 
-/** The `attempt` of an event, given that of the event before it: an event belongs to the text that was shown when it was appended. */
+/** The `attempt` of an event, from that of the event before it. */
 export function attemptAt(before: number, type: string): number {
   return type === 'round-restarted' ? before + 1 : before;
 }
 
-/** The only kinds that are merged while waiting to be written, and trimmed some time after the end. */
+/** The only types that are merged before they are written, and trimmed some time after the end of the job. */
 export const deltaTypes = ['text-delta', 'reasoning-delta'] as const satisfies readonly JobEventType[];
 
 export type Delta = Extract<NewJobEvent, { type: (typeof deltaTypes)[number] }>;
@@ -234,7 +234,7 @@ export function isDelta(event: NewJobEvent): event is Delta {
   return event.type === 'text-delta' || event.type === 'reasoning-delta';
 }
 
-/** The status a job has once this event is in its log; undefined when the event does not move it. */
+/** The status of a job after this event; undefined if the event does not change it. */
 export function statusAfter(event: NewJobEvent): JobStatus | undefined {
   switch (event.type) {
     case 'job-queued':
@@ -272,8 +272,8 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
 }
 
 /**
- * Adds an event to those waiting to be written: a delta that continues the last one of its round is merged into it, so that
- * however many pieces arrive before a write, the log grows by one row for each round that speaks.
+ * Adds an event to the unwritten ones. A delta that continues the last delta of its round is merged into it, so a write adds one row for
+ * each round that produces text, however many pieces arrived.
  */
 export function mergeInto(pending: NewJobEvent[], event: NewJobEvent): void {
   for (let at = pending.length - 1; at >= 0 && isDelta(event); at--) {
@@ -284,7 +284,7 @@ export function mergeInto(pending: NewJobEvent[], event: NewJobEvent): void {
       pending[at] = { type: event.type, body: { ...earlier.body, text } };
       return;
     }
-    // Within a round the order of text and reasoning stays; other rounds are apart from it.
+    // Text and reasoning of one round keep their order; deltas of other rounds may be skipped.
     if (earlier.body.round === event.body.round) break;
   }
   pending.push(event);

@@ -14,12 +14,12 @@ export interface FinalTotals {
 
 export interface JobEnd {
   readonly status: TerminalStatus;
-  /** Finish reason, error code, or why it was cancelled. */
+  /** Finish reason, error code, or the reason of the cancel. */
   readonly reason: string;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** The one last event of a job, whoever ends it. */
+/** The last event of a job. Every code path that ends a job builds it here. */
 export function jobFinished(end: JobEnd, totals: FinalTotals): NewJobEvent {
   const { promptTokens, completionTokens } = totals;
   return {

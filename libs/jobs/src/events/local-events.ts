@@ -10,14 +10,14 @@ export interface StoredEvents {
 }
 
 /**
- * Hands stored events to readers of the same process, so that they need not read them back. A reader uses them only if
- * they continue what it has; nothing depends on them arriving.
+ * Passes stored events to readers of the same process, so that they need not read them from Postgres. A reader uses them only if they
+ * continue what it has; if they do not arrive, it reads the log.
  */
 @Injectable()
 export class LocalEvents {
   private readonly listeners = new Set<(stored: StoredEvents) => void>();
 
-  /** False when nobody would listen, so that nothing is built for nobody. */
+  /** False without listeners: callers then need not build the events. */
   get wanted(): boolean {
     return this.listeners.size > 0;
   }

@@ -13,7 +13,7 @@ const finished = (i: number, output = 'done'): NewJobEvent => ({
 const warning: NewJobEvent = { type: 'warning', body: { code: 'c', text: 't' } };
 const many = (count: number) => Array.from({ length: count }, (_, i) => (i % 2 === 0 ? started(i) : finished(i)));
 
-/** As the database numbers them. */
+/** Numbers the rows as the database does. */
 function stored(events: readonly NewJobEvent[], base: number): readonly StoredLogRow[] {
   let seq = base;
   return toLogRows(events).map((row) => {
@@ -22,24 +22,24 @@ function stored(events: readonly NewJobEvent[], base: number): readonly StoredLo
   });
 }
 
-describe('the rows of a write', () => {
+describe('toLogRows', () => {
   const sizes = (events: readonly NewJobEvent[]) => toLogRows(events).map((row) => row.events);
 
-  it('are one for what many nodes tell', () => {
+  it('packs a long sequence of node events into one row', () => {
     expect(sizes(many(40))).toEqual([40]);
     expect(sizes([warning, ...many(12), warning])).toEqual([1, 12, 1]);
   });
 
-  it('are those of the events where nodes tell little', () => {
+  it('keeps a short sequence of node events in rows of their own', () => {
     expect(toLogRows(many(11))).toEqual(many(11).map((event) => ({ ...event, events: 1 })));
   });
 
-  it('hold no more than 64 events, and no long output among others', () => {
+  it('puts at most 64 events and no long output into a pack', () => {
     expect(sizes(many(150))).toEqual([64, 64, 22]);
     expect(sizes([...many(20), finished(20, 'x'.repeat(1_025)), ...many(20)])).toEqual([20, 1, 20]);
   });
 
-  it('give back the events, each once and in its place, behind any cursor', () => {
+  it('eventsOf returns each event once and in order after any cursor', () => {
     const event = fc.oneof(
       { weight: 30, arbitrary: fc.nat(99).map(started) },
       { weight: 30, arbitrary: fc.nat(99).map((i) => finished(i)) },

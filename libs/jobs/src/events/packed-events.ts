@@ -4,7 +4,7 @@ import type { JobEvent, NewJobEvent } from './job-event.js';
 export interface LogRow {
   readonly type: string;
   readonly body: unknown;
-  /** How many events it holds. */
+  /** How many events the row contains. */
   readonly events: number;
 }
 
@@ -18,13 +18,13 @@ export interface StoredLogRow extends LogRow {
 
 const packed = 'packed';
 
-/** A workflow of a thousand nodes has two thousand of them. SQL that looks for one of these kinds has to look into packs as well. */
+/** A workflow of a thousand nodes has two thousand of these events. SQL that searches for one of these types must also search in packs. */
 const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished', 'loop-iteration']);
 
-/** Fewer stay rows of their own; more are several rows, so that nobody reads many to get a few. */
+/** Fewer events stay rows of their own; more become several packs, so that a reader of a few events does not load many. */
 const bounds = { fewest: 12, most: 64, outputLength: 1_024 } as const;
 
-/** The rows of one write's events: long successions of what nodes tell become one row. Pure. */
+/** The rows of the events of one write: long sequences of node events become one row. Pure. */
 export function toLogRows(events: readonly NewJobEvent[]): readonly LogRow[] {
   if (events.length < bounds.fewest) return events.map(toRow);
   const rows: LogRow[] = [];
@@ -39,7 +39,7 @@ export function toLogRows(events: readonly NewJobEvent[]): readonly LogRow[] {
   return rows;
 }
 
-/** The events of a row behind `after`, in order. */
+/** The events of a row after `after`, in order. */
 export function eventsOf(
   row: StoredLogRow,
   { jobId, after }: { readonly jobId: string; readonly after: number },

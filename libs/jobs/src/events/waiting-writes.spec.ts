@@ -15,8 +15,8 @@ function scene() {
   return { clock, waiting, gone, wait };
 }
 
-describe('a write that waits for company', () => {
-  it('goes alone when its time has come and no batch has left', () => {
+describe('WaitingWrites', () => {
+  it('calls the write when its time has come if no batch was sent', () => {
     const { clock, waiting, gone, wait } = scene();
     wait('a', 100);
     clock.advance(74);
@@ -27,7 +27,7 @@ describe('a write that waits for company', () => {
     expect(gone).toEqual(['a']);
   });
 
-  it('goes once, with a batch that leaves shortly before', () => {
+  it('calls the write once, with a batch that is sent shortly before its time', () => {
     const { clock, waiting, gone, wait } = scene();
     wait('soon', 100);
     wait('later', 150);
@@ -39,7 +39,7 @@ describe('a write that waits for company', () => {
     expect(clock.pending).toBe(1);
   });
 
-  it('goes never once it is cancelled', () => {
+  it('does not call a cancelled write', () => {
     const { clock, waiting, gone, wait } = scene();
     wait('a', 10).cancel();
     waiting.board();

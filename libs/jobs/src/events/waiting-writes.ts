@@ -1,15 +1,16 @@
 import type { Clock, Timer } from '#platform';
 
 interface WaitingWrite {
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly dueAt: number;
   readonly go: () => void;
   readonly timer: Timer;
 }
 
 /**
- * Writes that wait for company. Each goes when its time has come, or with a batch that leaves at most `rideMs` before: so the many
- * streams of a process soon flush together, in a fraction of the commits. There are as many as runs at most; a batch looks at each.
+ * Writes that may wait to share a commit. Each is sent when its time has come, or with a batch that is sent at most `rideMs` before that:
+ * so the streams of a process soon flush together, which takes a fraction of the commits. Each run has at most one waiting write; a batch
+ * checks all of them.
  */
 export class WaitingWrites {
   private readonly waiting = new Set<WaitingWrite>();
@@ -19,7 +20,7 @@ export class WaitingWrites {
     private readonly rideMs: number,
   ) {}
 
-  /** Calls `go` once, at the latest after `ms`, unless it is cancelled. */
+  /** Calls `go` once, after at most `ms`, unless it is cancelled. */
   later(ms: number, go: () => void): Timer {
     const timer = this.clock.after(ms, () => {
       this.waiting.delete(write);
@@ -35,7 +36,7 @@ export class WaitingWrites {
     };
   }
 
-  /** A batch is about to leave. */
+  /** Call it right before a batch is sent. */
   board(): void {
     const latest = this.clock.monotonic() + this.rideMs;
     for (const write of [...this.waiting]) {

@@ -8,13 +8,13 @@ import { EventLogRepository } from '../events/event-log.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { EventFeed } from './event-feed.js';
 
-/** Not to be made smaller by any compression. */
+/** Cannot be compressed. */
 const warning = (bytes: number): NewJobEvent => ({
   type: 'warning',
   body: { code: 'NOISE', text: randomBytes(bytes).toString('base64') },
 });
 
-describe('a viewer who is behind', () => {
+describe('EventFeed', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 
@@ -41,11 +41,11 @@ describe('a viewer who is behind', () => {
     return value;
   };
 
-  it('gets what was missed', async () => {
+  it('sends the missed events to a viewer that is a little behind', async () => {
     expect(await firstAfterStart(10)).toMatchObject({ type: 'events' });
   });
 
-  it('gets a snapshot where that is much, whatever kind of events it is', async () => {
+  it('sends a snapshot to a viewer that is far behind, for all types of events', async () => {
     expect(await firstAfterStart(40_000)).toMatchObject({ type: 'snapshot', reset: true });
   });
 });

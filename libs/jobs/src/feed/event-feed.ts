@@ -11,7 +11,7 @@ import { FeedRepository, isFull } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
 import { TailReader } from './tail-reader.js';
 
-/** What a viewer gets: first perhaps a snapshot, then events in order, several at a time. */
+/** What a viewer receives: a snapshot first if it needs one, then events in order, several at a time. */
 export type FeedItem =
   | { readonly type: 'snapshot'; readonly snapshot: JobSnapshot; readonly reset: boolean }
   | { readonly type: 'events'; readonly events: readonly JobEvent[] };
@@ -19,9 +19,9 @@ export type FeedItem =
 export interface FollowOptions {
   readonly workspaceId: string;
   readonly jobId: string;
-  /** The last number the viewer has; undefined: it has nothing and wants a snapshot first. */
+  /** The number of the last event that the viewer has; undefined: it has none and needs a snapshot. */
   readonly after: number | undefined;
-  /** Ends the following; the iterator then returns. */
+  /** Stops the feed; the iterator then returns. */
   readonly signal: AbortSignal;
 }
 
@@ -30,8 +30,8 @@ const maxReplayEvents = 2_000;
 const maxReplayBytes = 1024 * 1024;
 
 /**
- * The one way to watch a job: listen, replay from the log, drop what was seen, go live, end after `job-finished`. Pulled,
- * not pushed: a viewer that does not ask costs nothing, and all viewers of a job share one tail.
+ * Follows the log of a job for a viewer: subscribe to hints, replay from the log, drop known events, go live, end after `job-finished`.
+ * The viewer pulls: an idle viewer costs nothing, and all viewers of a job share one tail.
  */
 @Injectable()
 export class EventFeed implements OnModuleDestroy {
@@ -43,15 +43,15 @@ export class EventFeed implements OnModuleDestroy {
     private readonly telemetry: JobTelemetry,
   ) {}
 
-  /** Live tails in this process; zero when nobody watches. */
+  /** Live tails in this process; zero without viewers. */
   get tails(): number {
     return this.reader.size;
   }
 
   /**
-   * Follows one job. The caller has checked that it may be read, and goes on checking between items. Throws `not_found`
-   * for a job that does not exist in the workspace. Every number after `after` arrives exactly once and in order, or is
-   * covered by a snapshot. Returns after `job-finished`, or when `signal` aborts.
+   * Follows one job. The caller checks the right to read before the call and between items. Throws `not_found` for a job that does not
+   * exist in the workspace. Every number after `after` is delivered exactly once and in order, or covered by a snapshot. Returns after
+   * `job-finished`, or when `signal` aborts.
    */
   async *follow(options: FollowOptions): AsyncGenerator<FeedItem, void, undefined> {
     const { workspaceId, jobId, signal } = options;
@@ -84,11 +84,11 @@ export class EventFeed implements OnModuleDestroy {
     this.reader.stop();
   }
 
-  /** Most viewers come fresh, or are a little behind: both are served with the first thing that is read. */
+  /** Most viewers have nothing yet or are a little behind: one read serves both. */
   private async startAt(tail: JobTail, { workspaceId, jobId, after }: FollowOptions): Promise<Start> {
     if (after === undefined) return { type: 'snapshot', reset: false };
     if (after >= 0) {
-      // Not yet known to lie within the log: the shared tail learns of it only when something follows it.
+      // `after` may lie beyond the end of the log, so the shared tail is aligned only if events follow it.
       const events = await this.repository.readAfter(workspaceId, { jobId, after });
       if (isWholeReplay(events, after)) {
         if (tail.last <= after) {
@@ -142,9 +142,9 @@ export class EventFeed implements OnModuleDestroy {
     const { workspaceId, jobId } = tail;
     const known = tail.last;
     const events = await this.repository.readAfter(workspaceId, { jobId, after });
-    // It was longer than this before we read: the job was deleted since. (It may also have grown while we read.)
+    // The tail had more events than this read returned: the job was deleted meanwhile. (The log may also have grown during the read.)
     if (events.length === 0 && known > after) throw jobNotFound();
-    // A tail that knows no more than this viewer goes on from here, for all who follow.
+    // A tail that has nothing newer than this viewer continues from here, for all viewers.
     if (tail.last <= after) {
       tail.align(after);
       tail.push(events);
@@ -153,7 +153,7 @@ export class EventFeed implements OnModuleDestroy {
   }
 }
 
-/** The events that follow `cursor` without a gap. */
+/** The events after `cursor` up to the first gap. */
 function unbroken(events: readonly JobEvent[], cursor: number): readonly JobEvent[] {
   const hole = events.findIndex(({ seq }, i) => seq !== cursor + i + 1);
   return hole === -1 ? events : events.slice(0, hole);
@@ -165,7 +165,7 @@ type Start =
   | { readonly type: 'replay' }
   | { readonly type: 'end' };
 
-/** Something follows the cursor, without a gap, and less than a page of it: no need to measure. */
+/** The events continue the cursor without a gap and are less than a page: the distance need not be measured. */
 function isWholeReplay(events: readonly JobEvent[], after: number): boolean {
   return events.length > 0 && events.at(-1)?.seq === after + events.length && !isFull(events);
 }

@@ -13,12 +13,12 @@ const started = (i: number): NewJobEvent => ({
   body: { nodeRunId: `j:${i}`, nodeId: `n${i}`, label: 'N', type: 'transform', path: [] },
 });
 
-describe('a page of a log', () => {
+describe('a page of FeedRepository', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let jobId: string;
 
-  /** 1280 events in packs of 64, behind the one of the claim. */
+  /** 1280 events in packs of 64, after the event of the claim. */
   beforeAll(async () => {
     database = await createTestDatabase();
     jobs = await openTestJobs(database);
@@ -33,7 +33,7 @@ describe('a page of a log', () => {
     await database.close();
   });
 
-  /** The numbers of the events behind `after`, and how many events their rows hold. */
+  /** The numbers of the events after `after`, and how many events their rows contain. */
   const page = async (after: number) => {
     const read = jest.spyOn(jobs.platform.postgres, 'readInWorkspace');
     const events = await jobs.app.get(FeedRepository).readAfter(jobs.workspaceId, { jobId, after });
@@ -42,11 +42,14 @@ describe('a page of a log', () => {
     return { seqs: events.map(({ seq }) => seq), loaded: rows.reduce((sum, row) => sum + row.events, 0) };
   };
 
-  it.each([0, 2, 40, 64, 65, 66, 700])('is full of what follows %i, and loads little more', async (after) => {
-    const { seqs, loaded } = await page(after);
-    expect(seqs).toEqual(Array.from({ length: feedPage }, (_, i) => after + i + 1));
-    expect(loaded).toBeLessThan(feedPage + 2 * 64);
-  });
+  it.each([0, 2, 40, 64, 65, 66, 700])(
+    'contains all events after %i and loads at most two packs more',
+    async (after) => {
+      const { seqs, loaded } = await page(after);
+      expect(seqs).toEqual(Array.from({ length: feedPage }, (_, i) => after + i + 1));
+      expect(loaded).toBeLessThan(feedPage + 2 * 64);
+    },
+  );
 
   it.each([
     ['incompressible', () => randomBytes(15_000).toString('base64')],
@@ -70,7 +73,7 @@ describe('a page of a log', () => {
     expect(seqs.length).toBeGreaterThanOrEqual(60);
   });
 
-  it('is what is left where that is less', async () => {
+  it('contains the remaining events if they are fewer than a page', async () => {
     const [{ last }] = (await jobs.rows('SELECT last_seq AS last FROM job WHERE id = $1', [jobId])) as [
       { last: number },
     ]; // one job

@@ -5,10 +5,10 @@ import { Postgres, systemClock, WorkspaceBatches } from '#platform';
 import { isDelta, type JobEvent } from '../events/job-event.js';
 import { eventsOf, type StoredLogRow } from '../events/packed-events.js';
 
-/** Where a reader of one job stands. */
+/** The position of a reader in the log of a job. */
 export interface Cursor {
   readonly jobId: string;
-  /** The last number it has. */
+  /** The number of the last event that it has. */
   readonly after: number;
 }
 
@@ -24,11 +24,11 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
-/** Least bytes of a body that Postgres has compressed: it compresses rows of more than 2 kB. */
+/** Lower bound for a body that Postgres has compressed: it compresses rows above 2 kB. */
 const leastCompressedBytes = 1_000;
 
-// A row is read while those before it contain less than a page; of the first one only what lies behind the cursor counts. A body is
-// decompressed to measure it, so the rows are first limited by their stored sizes, which are read from their headers.
+// A row is read while the rows before it contain less than a page; of the first row only the events after the cursor count. Measuring a
+// body decompresses it, so the rows are limited by their stored sizes first, which are read from their headers.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
        LATERAL (SELECT measured.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
@@ -48,7 +48,7 @@ const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extrac
  WHERE e.before < ${feedPage} AND e.bytes_before < ${feedPageBytes}
  ORDER BY w.i, e.seq`;
 
-/** Reads logs for viewers, inside the workspace's own transaction: another tenant's log does not exist here. */
+/** Reads logs for viewers, inside a transaction of the workspace, which hides the logs of other workspaces. */
 @Injectable()
 export class FeedRepository {
   private readonly batches: WorkspaceBatches<Cursor, readonly JobEvent[]>;
@@ -68,7 +68,7 @@ export class FeedRepository {
     return this.batches.submit(workspaceId, cursor);
   }
 
-  /** First kept number after `after` and how much text lies there: decides between a replay and a snapshot. */
+  /** The first kept number after `after` and the amount of text there, to choose between a replay and a snapshot. */
   async measureAfter(workspaceId: string, { jobId, after }: Cursor): Promise<Distance | null> {
     const rows = await this.postgres.readInWorkspace<Distance>(workspaceId, {
       name: 'feed-measure',
@@ -97,7 +97,7 @@ export class FeedRepository {
   }
 }
 
-/** Whether more may follow a page. By its text: half the limit leaves room for what a body has beside that. */
+/** Whether more may follow a page. Counts text only, so it compares with half the limit. */
 export function isFull(page: readonly JobEvent[]): boolean {
   return page.length >= feedPage || bytesOf(page) >= feedPageBytes / 2;
 }

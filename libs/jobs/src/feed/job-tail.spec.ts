@@ -7,7 +7,7 @@ const long = 'x'.repeat(64 * 1024);
 const branch = { nodeRunId: 'j:1', nodeId: 'n', branchId: 'b', label: 'B' };
 const node = { nodeRunId: 'j:1', nodeId: 'n', label: 'N', type: 'transform', path: [] };
 
-/** How many of 20 such events a tail keeps. */
+/** How many of 20 such events the tail keeps. */
 function keptOf(event: NewJobEvent): number {
   const tail = new JobTail('w', 'j');
   tail.align(0);
@@ -16,16 +16,16 @@ function keptOf(event: NewJobEvent): number {
   return first?.length ?? 0;
 }
 
-describe('a tail', () => {
+describe('JobTail', () => {
   it.each<[NewJobEvent]>([
     [{ type: 'text-delta', body: { round: 1, text: long } }],
     [{ type: 'node-finished', body: { ...node, status: 'completed', output: long } }],
     [{ type: 'branch-finished', body: { ...branch, status: 'completed', output: long } }],
-  ])('keeps half a megabyte of long texts, whatever tells them', (event) => {
+  ])('keeps at most 512 Ki characters of long texts of every event type', (event) => {
     expect(keptOf(event)).toBe(7);
   });
 
-  it('keeps many short ones', () => {
+  it('keeps all of 20 short events', () => {
     expect(keptOf({ type: 'node-finished', body: { ...node, status: 'completed', output: 'done' } })).toBe(20);
   });
 });

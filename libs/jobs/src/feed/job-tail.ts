@@ -1,23 +1,23 @@
 import type { JobEvent } from '../events/job-event.js';
 
-/** Most events and text a tail keeps for viewers that are a little behind; older ones are read from the log. */
+/** Limits of the events that a tail keeps for viewers that are a little behind; older events are read from the log. */
 const maxKept = 512;
 const maxKeptLength = 512 * 1024;
 
 /**
- * The newest part of one job's log, shared by all its viewers in this process. A viewer holds a cursor only and asks for
- * what follows it; the tail holds no queue for anyone.
+ * The newest part of one job's log, shared by all its viewers in this process. A viewer has only a cursor and pulls the events after it;
+ * the tail keeps no queue per viewer.
  */
 export class JobTail {
   private kept: JobEvent[] = [];
   private keptLength = 0;
   private waiting = new Set<() => void>();
-  /** The log goes on, but not where this tail ends: viewers have to look there themselves. */
+  /** The log continues after a gap, so viewers must read it themselves. */
   private hasHole = false;
   viewers = 0;
-  /** The last number read so far; -1: nothing was read yet. */
+  /** The number of the last event read; -1: nothing was read yet. */
   last = -1;
-  /** The log is known to have grown to this. */
+  /** The log contains at least this many events, according to hints. */
   hinted = 0;
 
   constructor(
@@ -29,13 +29,13 @@ export class JobTail {
     return this.hinted > this.last;
   }
 
-  /** Takes events only if they continue what is here without a gap; returns whether anything was new. */
+  /** Adds events only if they continue the tail without a gap; returns whether any was new. */
   push(events: readonly JobEvent[]): boolean {
     let fresh = false;
     this.hasHole = false;
     for (const event of events) {
       if (event.seq <= this.last) continue;
-      // Missed, or trimmed for ever: the log tells.
+      // Missed, or trimmed: only the log shows which.
       if (event.seq !== this.last + 1) {
         this.hasHole = true;
         break;
@@ -53,7 +53,7 @@ export class JobTail {
     return fresh;
   }
 
-  /** A viewer has read on by itself, beyond what is here: from now on the tail continues from there. */
+  /** A viewer has read further than the tail: the tail continues from its cursor. */
   align(cursor: number): void {
     if (cursor <= this.last) return;
     this.kept = [];
@@ -61,7 +61,7 @@ export class JobTail {
     this.last = cursor;
   }
 
-  /** What follows `after`; undefined when that is not known here and has to be read from the log. Empty: nothing new yet. */
+  /** The events after `after`; empty: none yet; undefined: they must be read from the log. */
   after(after: number): readonly JobEvent[] | undefined {
     if (after > this.last) return undefined;
     if (after === this.last) return this.hasHole ? undefined : [];
@@ -70,7 +70,7 @@ export class JobTail {
     return this.kept.slice(after + 1 - first.seq);
   }
 
-  /** Resolves when something new has arrived, or `signal` aborts. */
+  /** Resolves when events have arrived, or `signal` aborts. */
   async changed(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export class JobTail {
   }
 }
 
-/** About: what may be long is counted. */
+/** Approximate: counts the texts that may be long. */
 function lengthOf(event: JobEvent): number {
   if (event.type === 'text-delta' || event.type === 'reasoning-delta') return event.body.text.length + 100;
   return event.type === 'node-finished' || event.type === 'branch-finished' ? event.body.output.length + 300 : 300;

@@ -6,12 +6,12 @@ import { LocalEvents } from '../events/local-events.js';
 import { FeedRepository, isFull } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
 
-/** The floor under lost hints: a live tail that heard nothing is read this often. */
+/** A live tail is read at least this often, because hints can be lost. */
 const pollMs = 1_500;
 
 /**
- * Keeps the live tails of this process up to date: one read for all tails of a workspace that have something new, one at a
- * time, so that a thousand hints while a read is under way cost one more read.
+ * Keeps the live tails of this process up to date: one read for all tails of a workspace with new events, one read at a time, so that a thousand
+ * hints during a read cost one more read.
  */
 @Injectable()
 export class TailReader {
@@ -90,7 +90,7 @@ export class TailReader {
   }
 
   private markDirty(tail: JobTail): void {
-    // Its first viewer is reading it, and then looks how far it was said to go.
+    // The tail's first viewer is reading; it compares the result with `hinted` afterwards.
     if (tail.last < 0) return;
     this.dirty.add(tail);
     if (this.reading) return;
@@ -111,12 +111,12 @@ export class TailReader {
     const { workspaceId, jobId, last } = tail;
     try {
       const events = await this.repository.readAfter(workspaceId, { jobId, after: last });
-      // A viewer whose tail begins in the middle (a trimmed log) reads for itself; it only has to wake up.
+      // The log of this tail begins with a gap (it was trimmed), so its viewers read it themselves and only need to wake.
       const isFresh = tail.push(events);
       if (!isFresh && events.length > 0) tail.wake();
       if (isFresh && isFull(events)) this.dirty.add(tail);
     } catch (error) {
-      // The poll tries again; viewers wait a little longer and lose nothing.
+      // The poll reads again; viewers wait a little longer and lose nothing.
       this.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');
     }
   }

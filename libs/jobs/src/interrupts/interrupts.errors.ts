@@ -2,10 +2,10 @@ import { AppError } from '#platform';
 
 import type { Interrupt } from '../interrupt.js';
 
-/** Unknown, of another tenant, or of a job that may not be read. */
+/** The request is unknown, belongs to another workspace, or the caller may not read its job. */
 export const requestNotFound = () => new AppError({ code: 'not_found', message: 'Request not found' });
 
-/** Settled before, otherwise than is asked for now. `details` tells how. */
+/** The request was settled before, with another outcome. `details` contains the status and the outcome. */
 export const alreadyAnswered = ({ status, outcome }: Pick<Interrupt, 'status' | 'outcome'>) =>
   new AppError({
     code: 'already_answered',

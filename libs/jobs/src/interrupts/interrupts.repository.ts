@@ -14,35 +14,35 @@ import { decidableKinds, type Interrupt, type Outcome } from '../interrupt.js';
 import type { KeysetPage } from '../jobs.repository.js';
 import { type StoredInterrupt, toInterrupt } from './to-interrupt.js';
 
-/** Which requests a list shows; every member narrows it. Instants in ms since the epoch. */
+/** Filters a list of requests; all given members must match. Instants in ms since the epoch. */
 export interface InterruptFilter {
   readonly statuses?: readonly string[];
   readonly kinds?: readonly string[];
   readonly tool?: string;
   readonly jobId?: string;
-  /** A job with all jobs below it, if it is one that a person started; else that one alone. */
+  /** For a root job: its requests and those of its descendants. For another job: only its own. */
   readonly rootJobId?: string;
   readonly threadId?: string;
-  /** The user whom it waits for, as the one who started the job. */
+  /** Requests of jobs that this user started. */
   readonly requester?: string;
   readonly decidableBy?: readonly string[];
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  /** Only those that somebody with these rights may decide. */
+  /** Only requests that a principal with these rights may decide. */
   readonly decider?: DeciderRights;
 }
 
-/** What a principal may decide, in the words of rows. The rule itself is the ability's; lists need it as a filter. */
+/** What a principal may decide, as a filter for lists. The rule itself is part of the ability. */
 export interface DeciderRights {
-  /** Null: no person, who decides nothing. */
+  /** Null: not a person, so it may decide nothing. */
   readonly userId: string | null;
-  /** `own`: what comes from its own jobs. */
+  /** `own`: requests from jobs that it started. */
   readonly approves: 'any' | 'own' | 'none';
-  /** Whose jobs it may change, which is what a request to `members` asks for. */
+  /** Which jobs it may change; a request that is decidable by `members` requires this right. */
   readonly changes: 'any' | 'own' | 'none';
 }
 
-/** An open request of a job below. */
+/** An open request of a descendant. */
 export type InterruptBelow = Pick<Interrupt, 'id' | 'kind'>;
 
 const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job_id AS "jobId", i.root_job_id AS "rootJobId",
@@ -55,7 +55,7 @@ const settleSql = `UPDATE interrupt SET status = $3, outcome = $4, decided_by = 
        claim_until = NULL
   WHERE workspace_id = $1 AND id = $2 AND status = 'open' RETURNING (extract(epoch FROM decided_at) * 1000)::float8 AS "decidedAt"`;
 
-/** Requests to people and clients. Lists take a Scope; settling happens under the lock of the job's row. */
+/** Requests to people and clients. Lists take a Scope; `settle` requires the lock of the job's row. */
 @Injectable()
 export class InterruptsRepository {
   constructor(
@@ -63,7 +63,7 @@ export class InterruptsRepository {
     private readonly postgres: Postgres,
   ) {}
 
-  /** Null: absent, or of a job the scope may not read. */
+  /** Null: absent, or of a job that the scope does not cover. */
   async findInScope(scope: Scope, id: string): Promise<Interrupt | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const row = await tx.interrupt.findFirst({ where: { AND: [readable(scope), { id }] } });
@@ -71,7 +71,7 @@ export class InterruptsRepository {
     });
   }
 
-  /** Newest first (or oldest, with `reverse`); one more than `limit` may come back: then there is a next page. */
+  /** Newest first (or oldest, with `reverse`). Returns one more than `limit` if there is a next page. */
   async listInScope(scope: Scope, filter: InterruptFilter, page: KeysetPage): Promise<Interrupt[]> {
     const beyond =
       page.after === undefined ? {} : { id: page.reverse === true ? { gt: page.after } : { lt: page.after } };
@@ -92,7 +92,7 @@ export class InterruptsRepository {
     );
   }
 
-  /** Many at once, as far as they fit the filter; absent and forbidden ones are left out. Oldest first. */
+  /** Many at once that match the filter, oldest first. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[], filter: InterruptFilter = {}): Promise<Interrupt[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.interrupt.findMany({
@@ -103,7 +103,7 @@ export class InterruptsRepository {
     });
   }
 
-  /** What these jobs wait for now, oldest first; a job with more than 100 open requests may show fewer. */
+  /** Open requests of these jobs, oldest first, at most 100 times the number of jobs. */
   openOfJobsInScope(scope: Scope, jobIds: readonly string[]): Promise<Interrupt[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.interrupt.findMany({
@@ -115,7 +115,7 @@ export class InterruptsRepository {
     });
   }
 
-  /** Ids of the open requests of a workspace, the newest `limit` of them. Says nothing about rights. */
+  /** Ids of the newest `limit` open requests of a workspace. Does not check rights. */
   async openIds(workspaceId: string, limit: number): Promise<string[]> {
     const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
       name: 'open-interrupts',
@@ -125,7 +125,7 @@ export class InterruptsRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** What jobs below this one wait for, at every depth: the oldest `limit`, oldest first. Says nothing about rights. */
+  /** The oldest `limit` open requests of the job's descendants, oldest first. Does not check rights. */
   openBelow(workspaceId: string, rootJobId: string, limit: number): Promise<InterruptBelow[]> {
     return this.postgres.readInWorkspace<InterruptBelow>(workspaceId, {
       name: 'open-interrupts-below',
@@ -134,7 +134,7 @@ export class InterruptsRepository {
     });
   }
 
-  /** As it is now, inside the transaction that holds the job. */
+  /** The current state, read in the transaction that locks the job. */
   async read(client: SqlClient, workspaceId: string, id: string): Promise<Interrupt | null> {
     const { rows } = await client.query<StoredInterrupt>(
       `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.id = $2`,
@@ -154,7 +154,7 @@ export class InterruptsRepository {
     return row === undefined ? null : toInterrupt(row);
   }
 
-  /** What a job waits for, oldest first. */
+  /** The open requests of a job, oldest first. */
   async openOfJob(
     client: SqlClient,
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
@@ -166,7 +166,7 @@ export class InterruptsRepository {
     return rows.map(toInterrupt);
   }
 
-  /** The instant of the settlement, ms since the epoch; null when it was not open any more. */
+  /** Returns the instant of the settlement, ms since the epoch; null: the request was not open. */
   async settle(
     client: SqlClient,
     ref: { readonly workspaceId: string; readonly id: string },
@@ -181,7 +181,7 @@ export class InterruptsRepository {
     return rows[0]?.decidedAt ?? null;
   }
 
-  /** Whether anything of a job still waits for somebody outside: a request, or a call that does not run in its worker. */
+  /** Whether the job still waits for something outside its worker: an open request, or a call that runs elsewhere. */
   async isAnythingOpen(
     client: SqlClient,
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
@@ -195,7 +195,7 @@ export class InterruptsRepository {
     return rows[0]?.open ?? false;
   }
 
-  /** Sets the next reminder a day on; false when somebody else has, or nothing waits any more. */
+  /** Sets the next reminder to a day from now; false: another worker did, or the request is not open. */
   async remindLater(client: SqlClient, ref: { readonly workspaceId: string; readonly id: string }): Promise<boolean> {
     const { rowCount } = await client.query(
       `UPDATE interrupt SET remind_at = clock_timestamp() + interval '1 day'
@@ -206,7 +206,7 @@ export class InterruptsRepository {
   }
 }
 
-/** A caller sees a request that it may read, of a job that it may read. */
+/** A caller sees a request only if it may read the request and its job. */
 function readable(scope: Scope): Prisma.InterruptWhereInput {
   return { AND: [scope.where('Interrupt')], workspaceId: scope.workspaceId, job: scope.where('Job') };
 }
@@ -222,13 +222,13 @@ function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
       ...(createdAfter === undefined ? [] : [{ id: { gte: firstIdAt(createdAfter) } }]),
       ...(createdBefore === undefined ? [] : [{ id: { lt: firstIdAt(createdBefore) } }]),
       ...(decider === undefined ? [] : [decidableWith(decider)]),
-      // What the root asks itself names no root.
+      // The root job's own requests have no `rootJobId`.
       ...(rootJobId === undefined ? [] : [{ OR: [{ jobId: rootJobId }, { rootJobId }] }]),
     ],
   };
 }
 
-/** `mayDecide` of the tools library as a filter; a spec holds the two against each other. */
+/** `mayDecide` of the tools lib as a filter; a spec compares the two. */
 function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.InterruptWhereInput {
   const own = { requester: userId };
   const circles: Prisma.InterruptWhereInput[] = [];
@@ -239,7 +239,7 @@ function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.Int
   if (changes === 'own') circles.push({ ...own, decidableBy: 'members', adminRequired: false });
   if (changes === 'any') circles.push({ decidableBy: 'members', adminRequired: false });
   if (userId === null || circles.length === 0) return { id: { in: [] } };
-  // A request of nobody's has no fourth eye to look for; NULL would make a plain NOT unknown.
+  // Without a requester, four eyes cannot be required; NULL would make a plain NOT unknown.
   const isOther = { OR: [{ fourEyes: false }, { requester: null }, { requester: { not: userId } }] };
   return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: circles }] };
 }

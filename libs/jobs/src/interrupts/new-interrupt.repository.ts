@@ -8,11 +8,11 @@ import { notifyOfRequestsSql } from '../notifications/new-notification.repositor
 
 type Row = readonly [workspaceId: string, jobId: string, id: string, body: object];
 
-/** A first reminder after a day, and every day after it, while a person is awaited. */
+/** The first reminder of a request to a person is sent after a day, then one every day. */
 const remindAfter = `interval '1 day'`;
 const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')})`;
 
-/** No person is to be waited for: so it was wished for the job that all this is the work of. */
+/** The job must not wait for a person: its own input or that of its root job contains `humanWait: 'reject'`. */
 const isRefused = `CASE WHEN ${isToPerson} THEN coalesce(coalesce(root.input, j.input)->>'humanWait' = 'reject', false) ELSE false END`;
 
 const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
@@ -20,8 +20,8 @@ const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, c
     created_at`;
 
 /**
- * Reads a request out of its JSON; `r` has workspace_id, job_id, id and body. What a sub-job asks stands below the job that a
- * person started, and in the thread of that one: here, so that nobody who opens a request has to know of it.
+ * Reads a request from its JSON; `r` has workspace_id, job_id, id and body. A request of a sub-job gets the root job and its thread here,
+ * so that the code that opens a request need not know the root.
  */
 const values = `r.workspace_id, r.job_id, r.id, b.kind, b.title, b.request, b."toolCallId", b."callId", b.tool, b."nodeId",
     coalesce(b.path, '{}'), coalesce(b."threadId", root.thread_id), j.root_job_id, b.requester, coalesce(b."decidableBy", 'requester'),
@@ -33,12 +33,12 @@ const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "call
     "threadId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,
     "deviceId" text, "expireAction" text, "expiresAt" float8)`;
 
-/** A sub-job acts for whoever started its root, so its requester is the root's anyway. */
+/** A sub-job acts for the user who started its root, so both have the same requester. */
 const ofJob = `JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
   LEFT JOIN job root ON root.workspace_id = j.workspace_id AND root.id = j.root_job_id`;
 
-/** What the notification of it is made of. */
-const told = 'workspace_id, id, job_id, kind, refused';
+/** The columns that a notification is built from. */
+const notifiedColumns = 'workspace_id, id, job_id, kind, refused';
 
 const opened: CommitPart<Row> = {
   name: 'opened_interrupts',
@@ -50,30 +50,30 @@ const opened: CommitPart<Row> = {
   ],
   sql: (rows) => `INSERT INTO interrupt (${columns})
   SELECT ${values} FROM ${rows} r ${ofJob},
-    json_to_record(r.body) AS ${fields} RETURNING ${told}`,
+    json_to_record(r.body) AS ${fields} RETURNING ${notifiedColumns}`,
   opensInterrupts: true,
   beside: (_rows, written) => ({ name: 'notified_requests', sql: notifyOfRequestsSql(written) }),
 };
 
-/** A request as a run opens it: committed with what it is about, before anybody is told. */
+/** The row of a request that a worker opens. It commits with the rows that the request is about, before any viewer sees it. */
 export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow {
   const { id, ...body } = interrupt;
   return partRow(opened, [job.workspaceId, job.jobId, id, body]);
 }
 
-/** Opens a request from outside a lease, under the job's row lock. */
+/** Opens a request without a lease, under the lock of the job's row. */
 export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
   await client.query(
     `WITH opened AS (INSERT INTO interrupt (${columns}) SELECT ${values}
        FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
-         json_to_record(r.body) AS ${fields} RETURNING ${told})
+         json_to_record(r.body) AS ${fields} RETURNING ${notifiedColumns})
      ${notifyOfRequestsSql('opened')}`,
     [job.workspaceId, job.jobId, id, JSON.stringify(body)],
   );
 }
 
-/** Tells viewers of a request; goes with the commit that opens it. */
+/** The event that shows a request to viewers; append it in the commit that opens the request. */
 export function interruptOpened(interrupt: NewInterrupt): NewJobEvent {
   const { id: interruptId, kind, callId, nodeId, title, expiresAt, request } = interrupt;
   return {

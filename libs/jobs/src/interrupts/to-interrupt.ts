@@ -1,6 +1,6 @@
 import type { Interrupt } from '../interrupt.js';
 
-/** A row as either driver gives it. */
+/** A row as Prisma or the driver returns it. */
 export interface StoredInterrupt extends Omit<
   Interrupt,
   | 'kind'
@@ -26,7 +26,7 @@ export interface StoredInterrupt extends Omit<
   readonly expiresAt: Date | null;
 }
 
-/** The request of a row. The table's checks allow no other words than the types do, and only `NewInterrupt`s were written. */
+/** Converts a row. The casts hold: check constraints allow only the values of the types, and only `NewInterrupt`s are stored. */
 export function toInterrupt(row: StoredInterrupt): Interrupt {
   return {
     workspaceId: row.workspaceId,

@@ -8,9 +8,9 @@ type Row = readonly [workspaceId: string, jobId: string, id: string, type: Notif
 
 const insert = 'INSERT INTO notification (workspace_id, id, user_id, type, job_id, interrupt_id, created_at)';
 
-/** Tells of an end in the statement that ends the job: whoever watches at that moment is seen by it. */
+/** Notifies of an end in the statement that ends the job, so it sees the viewers of that moment. */
 const ends: CommitPart<Row> = {
-  name: 'told_ends',
+  name: 'job_ends',
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
@@ -28,7 +28,7 @@ const ends: CommitPart<Row> = {
   }),
 };
 
-/** Goes with the write that ends the job. None when there is nobody to tell: no starter, a cancel, the end of a sub-job. */
+/** The notification of an end, for the write that ends the job. None for a job without a starter, a cancel, or the end of a sub-job. */
 export function endNotifications(
   job: {
     readonly workspaceId: string;
@@ -44,8 +44,8 @@ export function endNotifications(
 }
 
 /**
- * Tells of requests to people in the statement that opens them; `opened` has workspace_id, id, job_id, kind and refused
- * of each. A notification and its request share an id.
+ * Notifies of requests to people in the statement that opens them; `opened` has workspace_id, id, job_id, kind and refused of each. A
+ * notification and its request share an id.
  */
 export function notifyOfRequestsSql(opened: string): string {
   return `${insert}

@@ -1,28 +1,28 @@
-/** What people are told of. A job that was cancelled is nobody's news. */
+/** The events that users are notified of. A cancel is not one of them. */
 export const notificationTypes = ['job_completed', 'job_failed', 'input_needed'] as const;
 export type NotificationType = (typeof notificationTypes)[number];
 
-/** One thing that the starter of a job is told, because nobody watched. Instants in ms since the epoch. */
+/** One message for the starter of a job, stored because the job had no viewer. Instants in ms since the epoch. */
 export interface Notification {
   readonly id: string;
   readonly type: NotificationType;
-  /** The job that has ended, or that asks; the latter may be a sub-job. */
+  /** The job that ended or opened the request; in the second case it may be a sub-job. */
   readonly jobId: string;
-  /** The job that a person started: `jobId` itself unless that one is a sub-job. */
+  /** The job that the user started: `jobId` itself unless that is a sub-job. */
   readonly rootJobId: string;
-  /** The thread of the latter, by our id, and as its starter names it. */
+  /** The thread of the root job: our id, and the client's name for it. */
   readonly threadId: string | null;
   readonly threadName: string | null;
-  /** The request, if it is about one. */
+  /** The request of an `input_needed`, else null. */
   readonly interruptId: string | null;
-  /** What is asked, else the name of the thread or of the workflow as it is now; may be empty. */
+  /** The title of the request, else the current name of the thread or of the workflow; may be empty. */
   readonly title: string;
   readonly createdAt: number;
   /** Null: not read. */
   readonly readAt: number | null;
 }
 
-/** Which notifications a list shows; every member narrows it. */
+/** Filters a list of notifications; all given members must match. */
 export interface NotificationFilter {
   readonly read?: boolean;
   readonly types?: readonly string[];

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** Absent, of somebody else, and of another workspace look the same. */
+/** The same error for an absent notification, one of another user, and one of another workspace. */
 export function notificationNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Notification not found' });
 }

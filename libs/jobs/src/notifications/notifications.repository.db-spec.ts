@@ -9,24 +9,24 @@ import { Retention } from '../retention/retention.js';
 import { keptPerUser, NotificationsRepository } from './notifications.repository.js';
 
 let database: TestDatabase;
-let door: TestJobs;
+let api: TestJobs;
 let stage: NotificationStage;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  door = await openTestJobs(database);
-  stage = notificationStage(door);
+  api = await openTestJobs(database);
+  stage = notificationStage(api);
 });
 afterAll(async () => {
-  await door.close();
+  await api.close();
   await database.close();
 });
 
-describe('the notifications of somebody', () => {
+describe('NotificationsRepository', () => {
   const list = (scope: Scope, filter = {}, page = {}) =>
-    door.app.get(NotificationsRepository).listMine(scope, filter, { limit: 10, ...page });
-  /** A user of its own with `count` notifications, oldest first. */
-  const someone = async (count: number) => {
+    api.app.get(NotificationsRepository).listMine(scope, filter, { limit: 10, ...page });
+  /** A new user with `count` notifications, oldest first. */
+  const userWith = async (count: number) => {
     const userId = newId();
     const jobIds: string[] = [];
     for (let i = 0; i < count; i++) {
@@ -35,11 +35,11 @@ describe('the notifications of somebody', () => {
       await stage.end(job);
       jobIds.push(job.jobId);
     }
-    return { scope: scopeOfUser(door.workspaceId, userId), jobIds };
+    return { scope: scopeOfUser(api.workspaceId, userId), jobIds };
   };
 
-  it('are shown newest first, page by page, to nobody else', async () => {
-    const { scope, jobIds } = await someone(3);
+  it("pages through a user's notifications, newest first, and shows them to no other user", async () => {
+    const { scope, jobIds } = await userWith(3);
     const all = await list(scope);
     expect(all.map(({ jobId }) => jobId)).toEqual([...jobIds].reverse());
     expect(all[0]).toMatchObject({ type: 'job_completed', title: 'Title 2', readAt: null, rootJobId: jobIds[2] });
@@ -50,21 +50,21 @@ describe('the notifications of somebody', () => {
     ]);
     expect((await list(scope, {}, { after: first, reverse: true })).length).toBe(0);
     for (const stranger of [
-      scopeOfUser(door.workspaceId, newId()),
-      scopeOfUser(door.workspaceId, null),
+      scopeOfUser(api.workspaceId, newId()),
+      scopeOfUser(api.workspaceId, null),
       scopeOfUser(newId(), scope.userId),
     ]) {
       expect(await list(stranger)).toEqual([]);
-      expect(await door.app.get(NotificationsRepository).findMine(stranger, {}, [first])).toEqual([]);
+      expect(await api.app.get(NotificationsRepository).findMine(stranger, {}, [first])).toEqual([]);
     }
   });
 
-  it('are marked as read, one or all, by their owner only', async () => {
-    const { scope } = await someone(3);
-    const repository = door.app.get(NotificationsRepository);
+  it("marks one or all as read, only the caller's own", async () => {
+    const { scope } = await userWith(3);
+    const repository = api.app.get(NotificationsRepository);
     const [newest] = await list(scope);
     const id = newest?.id ?? '';
-    expect(await repository.markRead(scopeOfUser(door.workspaceId, newId()), { id })).toBe(0);
+    expect(await repository.markRead(scopeOfUser(api.workspaceId, newId()), { id })).toBe(0);
     expect([await repository.markRead(scope, { id }), await repository.markRead(scope, { id })]).toEqual([1, 0]);
     expect((await list(scope, { read: true })).map((shown) => shown.id)).toEqual([id]);
     expect([await repository.countMine(scope, { read: false }), await repository.countMine(scope, {})]).toEqual([2, 3]);
@@ -73,27 +73,27 @@ describe('the notifications of somebody', () => {
     expect(await repository.countMine(scope, { read: false })).toBe(0);
   });
 
-  it('go with their job', async () => {
-    const { scope, jobIds } = await someone(2);
-    await door.rows(`UPDATE job SET finished_at = clock_timestamp() - interval '9 years' WHERE id = $1`, [jobIds[0]]);
-    await database.postgres.withWorkspaceSql(door.workspaceId, (client) =>
+  it('loses the notifications of a deleted job', async () => {
+    const { scope, jobIds } = await userWith(2);
+    await api.rows(`UPDATE job SET finished_at = clock_timestamp() - interval '9 years' WHERE id = $1`, [jobIds[0]]);
+    await database.postgres.withWorkspaceSql(api.workspaceId, (client) =>
       client.query('DELETE FROM job WHERE id = $1', [jobIds[0]]),
     );
     expect((await list(scope)).map(({ jobId }) => jobId)).toEqual([jobIds[1]]);
   });
 
-  it('are kept as far as they are the newest', async () => {
-    const { scope, jobIds } = await someone(1);
+  it('keeps only the newest notifications of each user', async () => {
+    const { scope, jobIds } = await userWith(1);
     const [kept] = await list(scope);
-    await door.rows(
+    await api.rows(
       `INSERT INTO notification (workspace_id, id, user_id, type, job_id, interrupt_id)
        SELECT $1, ('00000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, $2, 'input_needed', $3, gen_random_uuid()
          FROM generate_series(1, $4::int) i`,
-      [door.workspaceId, scope.userId, jobIds[0], keptPerUser + 1],
+      [api.workspaceId, scope.userId, jobIds[0], keptPerUser + 1],
     );
-    const pass = () => door.app.get(Retention).pass();
+    const pass = () => api.app.get(Retention).pass();
     await pass();
-    expect(await door.app.get(NotificationsRepository).countMine(scope, {})).toBe(keptPerUser);
+    expect(await api.app.get(NotificationsRepository).countMine(scope, {})).toBe(keptPerUser);
     expect((await list(scope))[0]).toEqual(kept);
   });
 });

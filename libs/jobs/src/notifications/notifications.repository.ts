@@ -5,7 +5,7 @@ import { Prisma, PrismaService, type Scope } from '#platform';
 import type { KeysetPage } from '../jobs.repository.js';
 import type { Notification, NotificationFilter } from './notification.js';
 
-/** Of each user in a workspace the newest are kept; the others go with the next pass of the retention. */
+/** The newest notifications of each user in a workspace are kept; the retention deletes older ones. */
 export const keptPerUser = 1_000;
 const forgottenAtOnce = 1_000;
 
@@ -19,36 +19,36 @@ const about = Prisma.sql`JOIN job j ON j.workspace_id = n.workspace_id AND j.id 
   LEFT JOIN thread t ON t.workspace_id = n.workspace_id AND t.id = coalesce(i.thread_id, j.thread_id)
   LEFT JOIN workflow w ON w.workspace_id = n.workspace_id AND w.id = j.workflow_id`;
 
-/** The caller's own, as far as they fit the filter. */
+/** The caller's own notifications that match the filter. */
 const mine = (scope: Scope, { read, types }: NotificationFilter) => {
   const isRead = read === undefined ? Prisma.empty : Prisma.sql`AND (n.read_at IS NOT NULL) = ${read}::bool`;
   const isOfType = types === undefined ? Prisma.empty : Prisma.sql`AND n.type = ANY(${[...types]}::text[])`;
   return Prisma.sql`n.workspace_id = ${scope.workspaceId}::uuid AND n.user_id = ${scope.userId}::uuid ${isRead} ${isOfType}`;
 };
 
-type ChangeRow = { readonly floor: string } & (
+type ChangeRow = { readonly oldestRunning: string } & (
   | { readonly id: string; readonly userId: string; readonly changedIn: string }
   | { readonly id: null; readonly userId: null; readonly changedIn: null }
 );
 
-/** What has changed, and from where the next look goes on. */
+/** The changes since a transaction, and the transaction from which the next call continues. */
 export interface NotificationChanges {
-  /** The first transaction that had not ended. */
-  readonly floor: string;
+  /** The oldest transaction that had not ended. */
+  readonly oldestRunning: string;
   readonly changed: readonly {
     readonly id: string;
     readonly userId: string;
-    /** The transaction that has changed it last. */
+    /** The transaction that changed it last. */
     readonly changedIn: string;
   }[];
 }
 
-/** What people were told. Everybody has only their own: the user of the scope is part of every statement. */
+/** Notifications of users. Every statement for a caller filters by the user of its scope. */
 @Injectable()
 export class NotificationsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Newest first (or oldest, with `reverse`); one more than `limit` may come back: then there is a next page. */
+  /** Newest first (or oldest, with `reverse`). Returns one more than `limit` if there is a next page. */
   listMine(scope: Scope, filter: NotificationFilter, page: KeysetPage): Promise<Notification[]> {
     const [compare, direction] =
       page.reverse === true ? [Prisma.sql`>`, Prisma.sql`ASC`] : [Prisma.sql`<`, Prisma.sql`DESC`];
@@ -61,7 +61,7 @@ export class NotificationsRepository {
     );
   }
 
-  /** The caller's own among these ids that fit the filter; newest first. */
+  /** The caller's own among these ids that match the filter; newest first. */
   findMine(scope: Scope, filter: NotificationFilter, ids: readonly string[]): Promise<Notification[]> {
     return this.prisma.queryInWorkspace<Notification>(
       scope,
@@ -71,22 +71,22 @@ export class NotificationsRepository {
   }
 
   /**
-   * What was written or read by transaction `floor` and later ones, the latest change first and `limit` at most. `floor` null: by those
-   * that have not ended now. Says nothing about rights.
+   * Notifications that transaction `since` or a later one has created or marked as read, the latest change first, at most `limit`. `since`
+   * null: those of transactions that have not ended now. Does not check rights.
    */
-  async changedFrom(workspaceId: string, floor: string | null, limit: number): Promise<NotificationChanges> {
-    // Transactions before the floor have ended, so they can change nothing any more. A dump of another server may know later ones.
+  async changedFrom(workspaceId: string, since: string | null, limit: number): Promise<NotificationChanges> {
+    // Transactions before `oldestRunning` have ended and cannot change rows any more. The dump of another server may contain later ids.
     const rows = await this.prisma.queryInWorkspace<ChangeRow>(
       { workspaceId },
-      Prisma.sql`SELECT now.floor::text, n.id, n.user_id AS "userId", n.changed_in::text AS "changedIn"
-   FROM (SELECT pg_snapshot_xmin(s) AS floor, pg_snapshot_xmax(s) AS ceiling FROM pg_current_snapshot() s) now
+      Prisma.sql`SELECT now."oldestRunning"::text, n.id, n.user_id AS "userId", n.changed_in::text AS "changedIn"
+   FROM (SELECT pg_snapshot_xmin(s) AS "oldestRunning", pg_snapshot_xmax(s) AS next_transaction FROM pg_current_snapshot() s) now
    LEFT JOIN LATERAL (
      SELECT id, user_id, changed_in FROM notification
-      WHERE workspace_id = ${workspaceId}::uuid AND changed_in >= coalesce(${floor}::text::xid8, now.floor) AND changed_in < now.ceiling
+      WHERE workspace_id = ${workspaceId}::uuid AND changed_in >= coalesce(${since}::text::xid8, now."oldestRunning") AND changed_in < now.next_transaction
       ORDER BY changed_in DESC LIMIT ${limit}) n ON true`,
     );
     const changed = rows.flatMap(({ id, userId, changedIn }) => (id === null ? [] : [{ id, userId, changedIn }]));
-    return { floor: rows[0]?.floor ?? '', changed };
+    return { oldestRunning: rows[0]?.oldestRunning ?? '', changed };
   }
 
   async countMine(scope: Scope, filter: NotificationFilter): Promise<number> {
@@ -97,7 +97,7 @@ export class NotificationsRepository {
     return row?.count ?? 0;
   }
 
-  /** Marks unread ones of the caller as read: one, or all up to one, or all. Gives how many it marked. */
+  /** Marks unread notifications of the caller as read: one, all up to one, or all. Returns how many it marked. */
   markRead(scope: Scope, which: { readonly id?: string; readonly upTo?: string } = {}): Promise<number> {
     const { id = null, upTo = null } = which;
     return this.prisma.withWorkspace(
@@ -108,7 +108,7 @@ export class NotificationsRepository {
     );
   }
 
-  /** Removes what is beyond `keptPerUser`, a part at a time; gives how much. */
+  /** Deletes notifications beyond `keptPerUser`, one batch per call; returns how many. */
   forget(workspaceId: string): Promise<number> {
     return this.prisma.withWorkspace(
       { workspaceId },

@@ -6,21 +6,21 @@ import { PresenceRepository, type WatchedJob } from './presence.repository.js';
 
 interface Watched extends WatchedJob {
   viewers: number;
-  /** Resolves once its row is there, or could not be written. */
+  /** Resolves once the row is written or could not be written. */
   here: Promise<void>;
 }
 
 /**
- * Which jobs are watched through this process, told to all of them. A viewer counts before it is shown anything, because most
- * jobs are over before a refresh comes; one that leaves stops counting a moment later. What comes together is one statement,
- * and so is the refresh of all; a process that nobody watches through asks the database nothing.
+ * Records which jobs have viewers in this process, so that every process knows. A viewer is recorded before it receives anything, because
+ * most jobs end before the first refresh; a viewer that leaves is removed a moment later. Changes of one tick share a statement, and so
+ * does the refresh of all rows; a process without viewers sends no statement.
  */
 @Injectable()
 export class Presence implements OnModuleDestroy {
   protected readonly refreshMs: number = 15_000;
-  /** Viewers come back at once after a gap, and jobs end with all their viewers: both leave together. */
+  /** A viewer often reconnects at once, and a job's end closes all its viewers: the delay combines these changes into one write. */
   protected readonly leaveMs: number = 250;
-  /** A slow database must not keep viewers from what they came for. */
+  /** A viewer waits at most this long for a slow database. */
   protected readonly timeoutMs: number = 1_000;
   private readonly process = newId();
   private readonly watched = new Map<string, Watched>();
@@ -36,12 +36,12 @@ export class Presence implements OnModuleDestroy {
     this.writer = new GroupWriter((batches) => this.write(batches), systemClock, { tickMs: 0, maxBatch: 500 });
   }
 
-  /** Jobs that are watched here now. */
+  /** Jobs that have viewers in this process. */
   get size(): number {
     return this.watched.size;
   }
 
-  /** Resolves once the viewer counts everywhere, or that takes too long. Never rejects: it is served nevertheless. */
+  /** Resolves once the viewer is recorded, or after `timeoutMs`. Never rejects: the viewer is served in any case. */
   enter({ workspaceId, jobId }: WatchedJob): Promise<void> {
     const known = this.watched.get(jobId);
     if (known !== undefined) {
@@ -55,7 +55,7 @@ export class Presence implements OnModuleDestroy {
     return job.here;
   }
 
-  /** Once for each `enter`. */
+  /** Call it once for each `enter`. */
   leave({ workspaceId, jobId }: WatchedJob): void {
     const job = this.watched.get(jobId);
     if (job === undefined) return;
@@ -70,7 +70,7 @@ export class Presence implements OnModuleDestroy {
     });
   }
 
-  /** Takes leave of all, as far as the database still listens. */
+  /** Removes all viewers of this process, if the database still answers. */
   async onModuleDestroy(): Promise<void> {
     this.stopRefresh();
     this.leaving?.cancel();
@@ -103,7 +103,7 @@ export class Presence implements OnModuleDestroy {
     await this.writer.submit(jobs).catch(this.warn);
   }
 
-  /** What holds now is written, not what held when it was asked for: one batch at a time, so the last one is right. */
+  /** Writes the current state, not that of the call: batches run one at a time, so the last one is right. */
   private async write(batches: readonly (readonly WatchedJob[])[]): Promise<undefined[]> {
     const jobs = new Map(batches.flat().map(({ workspaceId, jobId }) => [jobId, { workspaceId, jobId }]));
     const watched = [...jobs.values()].filter(({ jobId }) => this.watched.has(jobId));
@@ -113,7 +113,7 @@ export class Presence implements OnModuleDestroy {
   }
 
   private readonly warn = (err: unknown): void => {
-    this.logger.warn({ err }, 'who watches could not be told; trying again');
+    this.logger.warn({ err }, 'the presence of viewers could not be stored; the next refresh tries again');
   };
 }
 

@@ -16,7 +16,7 @@ import { isJobKind, type JobKind, type JobRef } from '../job.js';
 type Runnable = JobRef & { readonly kind: string };
 
 /**
- * The job queues, one for each kind, and the hints about jobs. A message says that a job may be runnable, and is sent in the transaction
+ * The job queues, one for each kind, and the hints about jobs. A message names a job that may be runnable, and is sent in the transaction
  * that makes it so. The hint after the commit wakes the workers. Neither carries state; if both are lost, the sweeper finds the job.
  */
 @Injectable()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService } from '#platform';
 
-/** A request that is due for something. */
+/** A request that expired, whose claim lapsed, or whose reminder is due. */
 export interface DueInterrupt {
   readonly workspaceId: string;
   readonly id: string;
@@ -11,7 +11,7 @@ export interface DueInterrupt {
   readonly due: 'expiry' | 'claim' | 'reminder';
 }
 
-/** A request that outlived its job. */
+/** An open request whose job has ended. */
 export interface LeftOver {
   readonly workspaceId: string;
   readonly id: string;
@@ -19,27 +19,27 @@ export interface LeftOver {
 }
 
 export interface DueQuery {
-  /** Of each sort. */
+  /** At most this many of each type. */
   readonly limit: number;
-  /** Those that this process can end; a reminder is the same for all. */
+  /** Kinds that this process can end; reminders do not depend on the kind. */
   readonly kinds: readonly string[];
-  /** Ids that are left out for now. */
+  /** Ids to skip for now. */
   readonly without: readonly string[];
 }
 
 const found = Prisma.sql`i.workspace_id AS "workspaceId", i.id, i.job_id AS "jobId", i.kind`;
 
-/** Requests that are due and cannot be settled would come first every time, and keep all others from their turn. */
+/** Skips requests that cannot be settled: they would come first in every query and block the others. */
 const actable = (without: readonly string[]) => Prisma.sql`i.status = 'open'
   AND i.id NOT IN (SELECT unnest(${[...without]}::uuid[])) AND EXISTS (SELECT 1 FROM job j
      WHERE j.workspace_id = i.workspace_id AND j.id = i.job_id AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL)`;
 
-/** Requests by their instants, in any workspace. */
+/** Finds requests of any workspace by their instants. */
 @Injectable()
 export class DueInterruptsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Each branch has a partial index of its own that has open requests only. */
+  /** Each branch uses a partial index of its own that contains open requests only. */
   find({ limit, without, ...query }: DueQuery): Promise<DueInterrupt[]> {
     const [isActable, kinds] = [actable(without), [...query.kinds]];
     return this.prisma.asEngine(
@@ -57,7 +57,7 @@ export class DueInterruptsRepository {
     );
   }
 
-  /** Cancels up to `limit` open requests of jobs that have ended. Their logs have had their last event and stay as they are. */
+  /** Cancels up to `limit` open requests of ended jobs. Their logs end with `job-finished`, so no event is appended. */
   closeLeftOver(limit: number): Promise<LeftOver[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<

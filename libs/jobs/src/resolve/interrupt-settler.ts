@@ -7,33 +7,33 @@ import type { Interrupt, InterruptKind, Outcome } from '../interrupt.js';
 import { alreadyAnswered, requestNotFound } from '../interrupts/interrupts.errors.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 
-/** A request and its job, both held: what is seen here is what the settlement commits on. */
+/** A request whose job's row is locked: both stay as read until the settlement commits. */
 export interface HeldInterrupt {
   readonly job: HeldJob;
   readonly interrupt: Interrupt;
 }
 
-/** How a request ends. `by`: the principal who decided; null: nobody. */
+/** How a request ends. `by`: the principal who decided; null: no principal did. */
 export interface Settlement {
   readonly status: 'resolved' | 'expired' | 'cancelled';
   readonly outcome: Outcome;
   readonly by: string | null;
-  /** The answer lets something run at once, whatever else is still open: an approved call. */
+  /** The decision makes something runnable at once (an approved call), even if other requests are open. */
   readonly runnable?: boolean;
 }
 
-/** What a kind makes of a request that nobody answered in time, or whose client was lost. */
+/** What a kind of request does when it expires, or when its client is lost. */
 export interface DueHandler {
   readonly kind: InterruptKind;
-  /** Writes what expiry means, with `held.job.client`, and says the outcome. Null: it was put off meanwhile. */
+  /** Writes the effects of the expiry with `held.job.client` and returns the settlement. Null: the expiry was postponed meanwhile. */
   expire(held: HeldInterrupt): Promise<Settlement | null>;
-  /** A client began and was not heard of again. Only for kinds that can be claimed. Null: it is open again, for anybody. */
+  /** The client that claimed the request stopped renewing. Only for kinds that can be claimed. Null: the request is open to all clients again. */
   lapse?(held: HeldInterrupt): Promise<Settlement | null>;
 }
 
 /**
- * Settles requests, each by its own id and once: the row of the job is locked, then the request is looked at, then
- * everything that follows from the answer is written, told and woken in that one transaction.
+ * Settles requests, each by its id and once: locks the job's row, reads the request, then writes the effects of the decision, its events
+ * and the queue message in the same transaction.
  */
 @Injectable()
 export class InterruptSettler {
@@ -43,9 +43,9 @@ export class InterruptSettler {
   ) {}
 
   /**
-   * `decide` looks at the request under the lock and writes what the answer means; null leaves it open. It throws to refuse:
-   * then nothing is stored. Gives the request as it then is. Throws `not_found` when there is none with this id in this job, and
-   * `already_answered` where the job is cancelled for having asked, also before it is.
+   * `decide` reads the request under the lock and writes the effects of the decision; null leaves the request open. If it throws, nothing is
+   * stored. Returns the request in its new state. Throws `not_found` if the job has no request with this id, and `already_answered` if the
+   * job is cancelled because it opened the request, even before the cancel has happened.
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
@@ -68,15 +68,15 @@ export class InterruptSettler {
   }
 
   /**
-   * Lets a job go on once nothing of it is open any more; call it after everything else of the change was written. Nodes of a
-   * workflow wait each for itself: there, every answer may let one go on.
+   * Re-queues a job once nothing of it is open; call it after the other writes of the change. The nodes of a workflow wait independently, so
+   * for a workflow every settled request re-queues the job.
    */
   async requeueIfSettled(job: HeldJob): Promise<void> {
     if (job.row.kind === 'workflow') job.requeue('request answered');
     else if (!(await this.interrupts.isAnythingOpen(job.client, job))) job.requeue('nothing is open any more');
   }
 
-  /** Ends a request within a transaction that already holds its job. */
+  /** Ends a request in a transaction that has already locked its job. */
   async store({ job, interrupt }: HeldInterrupt, settlement: Settlement): Promise<Interrupt> {
     const { status, outcome, by } = settlement;
     crashpoint('in-decision');

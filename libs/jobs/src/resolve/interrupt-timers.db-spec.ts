@@ -7,15 +7,15 @@ import { endOf, openTestJobs, type TestJobs } from '../../../../test/harness/job
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { InterruptTimers } from './interrupt-timers.js';
 
-/** As many as one look takes. */
+/** The batch size of one look. */
 const many = 100;
 
-describe('the timers of requests', () => {
+describe('InterruptTimers', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let timers: InterruptTimers;
   let time: { mockReturnValue(ms: number): unknown; mockRestore(): unknown };
-  /** Titles of the requests whose expiry was asked for. */
+  /** Titles of the requests whose expiry was handled. */
   let tried: string[];
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('the timers of requests', () => {
   const expired = [{ status: 'expired', outcome: { outcome: 'reject' }, n: 1 }];
   const open = [{ status: 'open', outcome: null, n: many }];
 
-  it('are not kept from a request by a hundred older ones that fail, which are tried again after a minute', async () => {
+  it('handles a request behind a hundred older failing ones, which are tried again after a minute', async () => {
     const { jobId } = await claimed();
     await due(jobId, 'broken', { count: many });
     await due(jobId, 'fine', { age: '1 second' });
@@ -72,7 +72,7 @@ describe('the timers of requests', () => {
     expect(tried).toHaveLength(2 * many + 1);
   });
 
-  it('are not kept from a request by a hundred of a kind nobody here knows', async () => {
+  it('handles a request behind a hundred of a kind without a handler', async () => {
     const { jobId } = await claimed();
     await due(jobId, 'strange', { count: many, kind: 'client_tool' });
     await due(jobId, 'fine', { age: '1 second' });
@@ -81,9 +81,9 @@ describe('the timers of requests', () => {
   });
 
   it.each([
-    ['that is being stopped', `UPDATE job SET cancel_requested_at = clock_timestamp() WHERE id = $1`],
+    ['with a cancel request', `UPDATE job SET cancel_requested_at = clock_timestamp() WHERE id = $1`],
     ['that has ended', null],
-  ])('are not kept from a request by a hundred of a job %s', async (_what, stop) => {
+  ])('handles a request behind a hundred of a job %s', async (_what, stop) => {
     const [stuck, { jobId }] = [await claimed(), await claimed()];
     await due(stuck.jobId, 'stuck', { count: many });
     await due(jobId, 'fine', { age: '1 second' });
@@ -93,7 +93,7 @@ describe('the timers of requests', () => {
     expect([await statusesOf('fine'), await statusesOf('stuck')]).toEqual([expired, open]);
   });
 
-  it('come with a sweep that cancels what is open of an ended job, and nothing else', async () => {
+  it('cancels open requests of an ended job in its sweep and no others', async () => {
     const [ended, { jobId }] = [await claimed(), await claimed()];
     await due(ended.jobId, 'left over', { age: '-1 day' });
     await due(jobId, 'awaited', { age: '-1 day' });

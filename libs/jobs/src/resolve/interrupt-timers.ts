@@ -14,13 +14,13 @@ const sweepEveryMs = 60_000;
 const dueAtOnce = 100;
 
 /**
- * The timers of open requests: expiries, lapsed claims, reminders. They are instants in the table, by the database's clock, so
- * they outlive every process; each worker looks once a second, and the lock of the job's row lets one of them act.
+ * The timers of open requests: expiries, lapsed claims, reminders. They are instants in the table, on the database's clock, so they survive
+ * every process. Each worker looks once a second, and the lock of the job's row lets one of them act.
  */
 @Injectable()
 export class InterruptTimers {
   private readonly handlers = new Map<InterruptKind, DueHandler>();
-  /** Requests that failed here give way to the others. */
+  /** Postpones requests that failed here, so that others are not blocked. */
   private readonly looks: DueLooks;
   private readonly clock: Clock = systemClock;
   private sweepAt = 0;
@@ -35,7 +35,7 @@ export class InterruptTimers {
     this.looks = new DueLooks({ what: 'due requests', logger: telemetry.logger });
   }
 
-  /** Kinds register while the process boots. A request of an unknown kind stays open. */
+  /** Libs register their kinds at boot. A request of an unknown kind stays open. */
   register(handler: DueHandler): void {
     this.handlers.set(handler.kind, handler);
   }
@@ -48,14 +48,14 @@ export class InterruptTimers {
     return this.looks.stop();
   }
 
-  /** Acts on everything that is due now, up to a bound. */
+  /** Handles everything that is due now, up to a limit. */
   async look(): Promise<void> {
     const query = { limit: dueAtOnce, kinds: [...this.handlers.keys()], without: this.looks.stillPutOff() };
     for (const due of await this.dues.find(query)) {
       try {
         await (due.due === 'reminder' ? this.remind(due) : this.end(due));
       } catch (error) {
-        // One request's trouble is its own: it waits a while, so that it does not keep others from their turn.
+        // An error of one request must not block the others, so this request is postponed.
         const { workspaceId, jobId, id } = due;
         this.looks.postpone(id);
         this.telemetry.logger.warn(
@@ -66,7 +66,7 @@ export class InterruptTimers {
     }
   }
 
-  /** Cancels what is open of jobs that have ended. Whoever ends a job closes its requests, so there should be none. */
+  /** Cancels open requests of ended jobs. The code that ends a job closes its requests, so there should be none. */
   async sweep(): Promise<void> {
     for (const { workspaceId, jobId, id } of await this.dues.closeLeftOver(dueAtOnce))
       this.telemetry.logger.warn(

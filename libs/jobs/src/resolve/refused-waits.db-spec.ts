@@ -7,7 +7,7 @@ import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { JobStarter } from '../start/job-starter.js';
 import { RefusedWaits } from './refused-waits.js';
 
-describe('a wait for a person', () => {
+describe('RefusedWaits', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 
@@ -20,7 +20,7 @@ describe('a wait for a person', () => {
     await database.close();
   });
 
-  /** A job with an open request, as a worker stores it that knows nothing of refusals. */
+  /** A job with an open request, stored as by a worker of a build that does not know `refused`. */
   const asking = async (input: object, kind: string) => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ input: { messages: [], ...input } }));
     await jobs.rows(
@@ -32,14 +32,14 @@ describe('a wait for a person', () => {
   const statusOf = async ({ jobId }: { readonly jobId: string }) =>
     (await jobs.rows<{ status: string }>('SELECT status FROM job WHERE id = $1', [jobId]))[0]?.status;
 
-  it('is refused by what its job says, though the worker that asked did not know of it', async () => {
+  it("cancels a job by its input's humanWait if the worker did not mark the request as refused", async () => {
     const job = await asking({ humanWait: 'reject' }, 'tool_approval');
     expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
     expect(await statusOf(job)).toBe('cancelled');
     expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
   });
 
-  it('goes on where the job may wait, or waits for nobody but its client', async () => {
+  it('keeps a job that may wait for a person, or that waits for a client only', async () => {
     for (const job of [await asking({}, 'tool_approval'), await asking({ humanWait: 'reject' }, 'client_tool')]) {
       expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(false);
       expect(await statusOf(job)).toBe('queued');

@@ -5,10 +5,10 @@ import { Prisma, PrismaService } from '#platform';
 import { personKinds } from '../interrupt.js';
 import type { JobRef } from '../job.js';
 
-/** Why a job was cancelled that had to wait for a person, and was not to. */
+/** The cancel reason of a job that would have had to wait for a person and must not. */
 export const humanWait = 'human_wait';
 
-/** A worker of an older build opens requests without the mark that they are refused; the input of the job has it. */
+/** A worker of an older build opens requests without the `refused` mark, so the input of the job is checked as well. */
 const isRefused = ({
   workspaceId,
   jobId,
@@ -16,12 +16,12 @@ const isRefused = ({
   AND EXISTS (SELECT 1 FROM job j
     WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid AND j.input->>'humanWait' = 'reject'))`;
 
-/** Requests to people whose job does not wait for any. */
+/** Requests to people whose job must not wait for a person. */
 @Injectable()
 export class RefusedWaitsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Jobs of any workspace that are to be cancelled for what they, or jobs below, have asked: the root job, whose client made the choice. */
+  /** Root jobs of any workspace to cancel, because they or their descendants opened a refused request: their client chose `reject`. */
   due(limit: number, without: readonly string[]): Promise<JobRef[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<JobRef[]>`SELECT DISTINCT j.workspace_id AS "workspaceId", j.id AS "jobId"
@@ -31,7 +31,7 @@ export class RefusedWaitsRepository {
     );
   }
 
-  /** Whether this job, or one below, has asked a person whom it is not to wait for, also after it was cancelled for that. */
+  /** Whether this job or a descendant has opened a refused request, also after the job was cancelled for it. */
   async isDue(job: JobRef): Promise<boolean> {
     const { workspaceId, jobId } = job;
     const refused = Prisma.sql`i.workspace_id = ${workspaceId}::uuid AND i.status = 'open' AND ${isRefused(job)}`;

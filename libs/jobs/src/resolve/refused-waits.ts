@@ -9,8 +9,8 @@ import { humanWait, RefusedWaitsRepository } from './refused-waits.repository.js
 const dueAtOnce = 100;
 
 /**
- * Cancels jobs that were started with `humanWait: 'reject'` once they, or jobs below them, ask a person. A request knows from
- * its opening that it is refused, so it is enough that somebody looks: who tells the answer at once, and every worker each second.
+ * Cancels jobs that were started with `humanWait: 'reject'` once they or their descendants open a request to a person. A request is marked
+ * as refused when it is opened, so a later look suffices: the API process that reports the job looks at once, every worker each second.
  */
 @Injectable()
 export class RefusedWaits {
@@ -32,14 +32,14 @@ export class RefusedWaits {
     return this.looks.stop();
   }
 
-  /** Cancels the job if it has asked a person and is not to; true: it is, was, or is about to be. May be called again. */
+  /** Cancels the job if it or a descendant has opened a refused request; returns whether that is so. May be called again. */
   async refuse(job: JobRef): Promise<boolean> {
     if (!(await this.waits.isDue(job))) return false;
     await this.stopper.stopUnwanted(job, humanWait);
     return true;
   }
 
-  /** Acts on all there is now, up to a bound. */
+  /** Cancels the jobs found now, up to a limit. */
   async look(): Promise<void> {
     for (const job of await this.waits.due(dueAtOnce, this.looks.stillPutOff())) {
       try {

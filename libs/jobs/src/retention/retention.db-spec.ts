@@ -12,7 +12,7 @@ import { Retention } from './retention.js';
 
 const hour = 3_600_000;
 
-describe('retention', () => {
+describe('Retention', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   const opened: TestJobs[] = [];
@@ -37,7 +37,7 @@ describe('retention', () => {
       jobs.workspaceId,
       async (client) => (await client.query<Row>(sql, [...values])).rows,
     );
-  /** A job that said "Hello world" and did not end yet. */
+  /** A running job that has shown "Hello world". */
   const speak = async () => {
     const [started] = await jobs.start(1);
     const job = await jobs.claim(started?.jobId ?? '');
@@ -65,7 +65,7 @@ describe('retention', () => {
     const job = await speak();
     await jobs.app.get(EventLogRepository).commit([endOf(job, 3)]);
     const past = `${firstIdAt(Date.now() - ms - 1_000).slice(0, 18)}${newId().slice(18)}`;
-    // Its id tells when it was made, so it has to be as old as it claims.
+    // A job's id contains its creation time, so it must be as old as the job pretends to be.
     await rename(job.jobId, past);
     await jobs.rows(`UPDATE job SET finished_at = clock_timestamp() - $2 * interval '1 ms' WHERE id = $1`, [past, ms]);
     return past;
@@ -92,7 +92,7 @@ describe('retention', () => {
     return items;
   };
 
-  it('trims the deltas of jobs that ended long ago, and of no others', async () => {
+  it('trims the deltas only of jobs that ended long ago', async () => {
     const [old, fresh, open] = [await endedAgo(2 * hour), await endedAgo(hour / 2), (await speak()).jobId];
     await jobs.rows(`UPDATE job SET created_at = now() - interval '1 year' WHERE id = $1`, [open]);
     expect(await pass()).toMatchObject({ trimmed: 1, deleted: 0 });
@@ -102,7 +102,7 @@ describe('retention', () => {
     expect(await pass()).toMatchObject({ trimmed: 0 });
   });
 
-  it("lets a workspace's own times win", async () => {
+  it("uses the workspace's own times instead of the installation's", async () => {
     const [a, b] = [await endedAgo(2 * hour), await endedAgo(hour / 2)];
     await inWorkspace('UPDATE workspace SET delta_retention_ms = $1, job_retention_ms = 0', [3 * hour]);
     expect(await pass()).toMatchObject({ trimmed: 0, deleted: 0 });
@@ -119,7 +119,7 @@ describe('retention', () => {
     expect(await jobs.rows('SELECT 1 FROM job WHERE id = $1', [veryOld])).toEqual([]);
   });
 
-  it('keeps what an idempotency key stands for, for a day', async () => {
+  it('keeps a job for a day after its idempotency key was used', async () => {
     const [kept, gone] = [await endedAgo(20 * hour), await endedAgo(20 * hour)];
     for (const [key, jobId, age] of [
       ['of today', kept, 23],
@@ -134,7 +134,7 @@ describe('retention', () => {
     expect(await jobs.rows('SELECT id FROM job WHERE id = ANY($1::uuid[])', [[kept, gone]])).toEqual([{ id: kept }]);
   });
 
-  it('gives a viewer behind the trim a snapshot, and one beyond it the tail', async () => {
+  it('lets a viewer before the trimmed events get a snapshot and a viewer after them the tail', async () => {
     const jobId = await endedAgo(2 * hour);
     await pass();
     expect(await follow(jobId, 1)).toMatchObject([
@@ -143,7 +143,7 @@ describe('retention', () => {
     expect(await follow(jobId, 4)).toMatchObject([{ type: 'events', events: [{ seq: 5 }, { seq: 6 }] }]);
   });
 
-  it('gives a viewer that was overtaken by the trim a snapshot, never a gap', async () => {
+  it('lets a viewer get a snapshot instead of a gap if the log is trimmed between its reads', async () => {
     const jobId = await endedAgo(2 * hour);
     const { workspaceId } = jobs;
     const signal = AbortSignal.timeout(100_000);
@@ -159,7 +159,7 @@ describe('retention', () => {
       { type: 'snapshot', reset: true, snapshot: { content: 'Hello world', ended: true } },
     ]);
   });
-  /** As if a viewer read one event at a time. */
+  /** Lets a viewer read one event at a time. */
   const shortenReads = async (run: () => Promise<void>) => {
     const feed = jobs.app.get(EventFeed);
     const repository: unknown = Reflect.get(feed, 'repository');
@@ -175,7 +175,7 @@ describe('retention', () => {
     Reflect.deleteProperty(repository, 'readAfter');
   };
 
-  it('deletes jobs that ended long ago, and the conversation keeps what they said', async () => {
+  it('deletes jobs that ended long ago and keeps their content in the conversation', async () => {
     const jobId = await endedAgo(11 * hour);
     const [threadId, messageId] = [newId(), newId()];
     await inWorkspace('INSERT INTO thread (workspace_id, id, created_by) VALUES ($1, $2, $2)', [
@@ -195,7 +195,7 @@ describe('retention', () => {
     expect(await jobs.app.get(SnapshotRepository).read(jobs.workspaceId, jobId)).toBeNull();
   });
 
-  it('deletes in batches until nothing is left, and never an unfinished job', async () => {
+  it('deletes in batches until nothing is left and never an unfinished job', async () => {
     const ids = [];
     for (let i = 0; i < 55; i++) ids.push(await endedAgo(11 * hour));
     const { jobId } = await speak();
@@ -204,13 +204,13 @@ describe('retention', () => {
     expect(left.map(({ id }) => id)).toEqual([jobId]);
   });
 
-  it('counts from the end of a job, however long ago it was made', async () => {
+  it('counts from the end of a job and not from its creation', async () => {
     const jobId = await endedAgo(11 * hour);
     await jobs.rows('UPDATE job SET finished_at = clock_timestamp() WHERE id = $1', [jobId]);
     expect(await pass()).toMatchObject({ trimmed: 0, deleted: 0 });
   });
 
-  it('removes keys that were cancelled a day ago and never used', async () => {
+  it('deletes keys that were cancelled a day ago and never used', async () => {
     const add = (key: string, hours: number) =>
       inWorkspace(
         `INSERT INTO admission (workspace_id, principal, key, cancelled_at, created_at)

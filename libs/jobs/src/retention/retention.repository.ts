@@ -5,7 +5,7 @@ import { PrismaService } from '#platform';
 import { deltaTypes } from '../events/job-event.js';
 import type { JobRef } from '../job.js';
 
-/** Where the walk through the workspaces stands: the last one visited; null: at the beginning. */
+/** The position of the walk through the workspaces: the last one visited; null: the beginning. */
 export type WorkspaceCursor = string | null;
 
 /** Rows past their retention. Candidates are found as the engine's role; deletions run inside their workspace. */
@@ -33,9 +33,9 @@ SELECT count(*)::int AS jobs FROM marked`,
   }
 
   /**
-   * Up to `limit` jobs that ended more than `retentionMs` (or their workspace's own) ago; 0 keeps them for ever. A job cannot end before it
-   * began, and its id contains that instant: the bound makes the search a short walk from the oldest end of the index, whatever the number
-   * of jobs that are kept. A job whose key was given today stays: its repetition must not start another one.
+   * Up to `limit` jobs that ended more than `retentionMs` (or their workspace's own value) ago; 0 keeps jobs for ever. A job ends after its
+   * id was created, and the id contains that instant: the bound makes the search a short walk from the oldest end of the index, for any number
+   * of kept jobs. A job whose idempotency key is younger than a day stays, because a repeated start must not create another job.
    */
   findExpired(retentionMs: number, limit: number): Promise<JobRef[]> {
     return this.prisma.asEngine(
@@ -53,7 +53,7 @@ SELECT count(*)::int AS jobs FROM marked`,
     );
   }
 
-  /** Deletes finished jobs with all their rows, after the text of their rounds was copied to the messages of the conversation. */
+  /** Deletes finished jobs with all their rows, after it copied the text of their rounds to the messages of the thread. */
   deleteJobs(workspaceId: string, jobIds: readonly string[]): Promise<number> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       const rows = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM job WHERE workspace_id = ${workspaceId}::uuid
@@ -78,7 +78,7 @@ SELECT count(*)::int AS jobs FROM marked`,
     return rows.map(({ id }) => id);
   }
 
-  /** Removes keys that were cancelled before their start and never used within `retentionMs`. */
+  /** Deletes keys that were cancelled before their start and not used within `retentionMs`. */
   deleteMarkers(workspaceId: string, retentionMs: number): Promise<number> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       const createdAt = { lt: new Date(Date.now() - retentionMs) };

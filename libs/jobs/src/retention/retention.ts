@@ -5,29 +5,29 @@ import { Config, type QueueHandler, Queues } from '#platform';
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
 
-/** What one pass has removed. */
+/** What one pass has deleted. */
 export interface RetentionResult {
-  /** Jobs whose deltas are gone. */
+  /** Jobs whose deltas were deleted. */
   readonly trimmed: number;
   readonly deleted: number;
   /** Keys that were cancelled before their start. */
   readonly markers: number;
 }
 
-/** Something else of workspaces that is not kept for ever. Forgets a part at a time; gives how much. */
+/** Deletes other expired rows of a workspace, one batch per call; returns how many. */
 export interface Forgetter {
   forget(workspaceId: string): Promise<number>;
 }
 
 const markerRetentionMs = 24 * 3_600_000;
-/** Small, so that no lock is held for long and no transaction grows. */
+/** Small, so that no lock is kept for long and transactions stay short. */
 const batch = 50;
 const batchesPerPass = 40;
 const workspacesPerPass = 100;
 
 /**
- * Forgets what has been kept long enough: deltas of finished jobs (the text lives on in their rounds), then the jobs (it
- * lives on in the conversation). Never touches a job that is not finished. Safe in several workers at once.
+ * Deletes what has passed its retention: deltas of finished jobs (their rounds keep the text), then the jobs (the thread keeps the text).
+ * Never touches an unfinished job. Safe in several workers at once.
  */
 @Injectable()
 export class Retention {
@@ -44,12 +44,12 @@ export class Retention {
     this.forgetters = [notifications];
   }
 
-  /** Floors above register what they keep while the process boots. */
+  /** Libs above register their forgetters at boot. */
   register(forgetter: Forgetter): void {
     this.forgetters.push(forgetter);
   }
 
-  /** From now on one worker of the installation makes a pass each minute. */
+  /** Starts the handler; one worker of the installation makes a pass each minute. */
   async start(): Promise<void> {
     await this.queues.schedule('maintenance.retention', '* * * * *');
     this.handler ??= await this.queues.handle('maintenance.retention', { pollSeconds: 5 }, async () => {
@@ -63,7 +63,7 @@ export class Retention {
     this.handler = undefined;
   }
 
-  /** One pass over all workspaces; over some of them for the markers and what others keep, which the next passes go on with. */
+  /** One pass. Markers and forgetters handle some workspaces per pass; the next pass continues there. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
     const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));

@@ -7,7 +7,7 @@ import type { JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { shownTexts } from '../text/shown-texts.js';
 
-/** A committed round as a snapshot shows it. */
+/** A committed round in a snapshot. */
 export interface SnapshotRound {
   readonly number: number;
   readonly text: string;
@@ -16,14 +16,14 @@ export interface SnapshotRound {
   readonly usage: SnapshotUsage;
 }
 
-/** Tokens counted so far. `estimated`: of one round at least the provider said nothing. */
+/** Tokens counted so far. `estimated`: the provider did not report the tokens of at least one round. */
 export interface SnapshotUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly estimated: boolean;
 }
 
-/** A ledger row as a snapshot shows it: raw, at durable size. */
+/** A tool call in a snapshot: raw, with its stored texts. */
 export interface SnapshotCall {
   readonly round: number;
   readonly ordinal: number;
@@ -31,12 +31,12 @@ export interface SnapshotCall {
   readonly name: string;
   /** As the model proposed them. */
   readonly arguments: string;
-  /** What it was started with, or else approved with; null or absent: the same. */
+  /** The arguments that the call was started with, else those approved; null or absent: equal to `arguments`. */
   readonly approvedArguments?: string | null;
   readonly status: string;
   readonly result: string | null;
   readonly error: { readonly phase?: string; readonly message: string } | null;
-  /** A client was asked to run it. */
+  /** The call was routed to a client. */
   readonly byClient: boolean;
 }
 
@@ -51,14 +51,14 @@ export interface SnapshotInterrupt {
   readonly expiresAt: number | null;
 }
 
-/** A job as it stood at number `seq`, read in one statement, so that nothing in it disagrees. */
+/** A job as of event `seq`, read in one statement, so that it is consistent. */
 export interface JobSnapshot {
   readonly jobId: string;
   readonly kind: JobKind;
   readonly status: JobStatus;
   readonly seq: number;
   readonly ended: boolean;
-  /** How often shown text was withdrawn. */
+  /** How often the job withdrew shown text. */
   readonly attempt: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
@@ -66,10 +66,10 @@ export interface JobSnapshot {
   readonly startedAt: number;
   readonly completedAt: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Why it ended: a finish reason, an error code, or the cancel's reason. */
+  /** Finish reason, error code, or the reason of the cancel. */
   readonly reason: string | null;
   readonly usage: SnapshotUsage;
-  /** Text of the committed rounds, then of the open one. */
+  /** Text of the committed rounds, then of the open round. */
   readonly content: string;
   readonly reasoning: string;
   readonly rounds: readonly SnapshotRound[];
@@ -86,9 +86,9 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
 }
 
 /**
- * One statement is one snapshot. In a chat one round is open at a time: its text is what its deltas since the last boundary
- * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read, until the final
- * output stands as a round of no node, or its texts are trimmed.
+ * One statement reads one consistent snapshot. A chat has one open round at a time: its text is the deltas since the last boundary. Rounds
+ * of a workflow are concurrent, and most of their text is not content: there the log itself is read, until the final output is stored as
+ * a round without a node, or the deltas are trimmed.
  */
 const snapshotOf = (
   workspaceId: string,
@@ -129,7 +129,7 @@ const snapshotOf = (
 export class SnapshotRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The caller has checked the right to read. Null: no such job in the workspace. */
+  /** The caller checks the right to read. Null: no such job in the workspace. */
   async read(workspaceId: string, jobId: string): Promise<JobSnapshot | null> {
     const [row] = await this.prisma.queryInWorkspace<SnapshotRow>({ workspaceId }, snapshotOf(workspaceId, jobId));
     if (row === undefined) return null;
