@@ -70,38 +70,40 @@ export const noCounts: JobCounts = {
  * number does not match is dropped here, and its events and rows with it, because everything else joins `up`.
  */
 const core = `WITH want AS (
-  SELECT * FROM json_to_recordset($1::json) AS w(i int, ws uuid, job uuid, epoch int, number int, n int, calm bool,
-    progress bool, next text, reason text, error jsonb, rounds int, calls int, prompt int, completion int, restarts int,
-    content int, outage_ms int, seen int)),
+  SELECT * FROM json_to_recordset($1::json) AS w(write_index int, workspace_id uuid, job_id uuid, epoch int, number int,
+    event_count int, refuse_if_cancelled bool, progress bool, next_status text, reason text, error jsonb, rounds int, calls int,
+    prompt int, completion int, restarts int, content int, outage_ms int, expected_answers int)),
 mine AS (
-  SELECT j.workspace_id, j.id, w.* FROM want w JOIN job j ON j.workspace_id = w.ws AND j.id = w.job
+  SELECT w.* FROM want w JOIN job j ON j.workspace_id = w.workspace_id AND j.id = w.job_id
    WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
-     AND NOT (w.calm AND j.cancel_requested_at IS NOT NULL) AND (w.seen IS NULL OR j.answered = w.seen)
+     AND NOT (w.refuse_if_cancelled AND j.cancel_requested_at IS NOT NULL)
+     AND (w.expected_answers IS NULL OR j.answered = w.expected_answers)
    ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j),
 up AS (
   UPDATE job j SET
-      last_seq = j.last_seq + m.n, lease_writes = m.number,
+      last_seq = j.last_seq + m.event_count, lease_writes = m.number,
       rounds = j.rounds + m.rounds, tool_calls = j.tool_calls + m.calls, restarts = j.restarts + m.restarts,
       content_length = j.content_length + m.content,
       prompt_tokens = j.prompt_tokens + m.prompt, completion_tokens = j.completion_tokens + m.completion,
-      attempts = CASE WHEN m.progress OR m.next = 'waiting' THEN 0 WHEN m.next = 'queued' THEN greatest(j.attempts - 1, 0) ELSE j.attempts END,
-      status = coalesce(m.next, j.status),
-      reason = CASE WHEN m.next = 'cancelled' THEN coalesce(j.reason, m.reason) ELSE coalesce(m.reason, j.reason) END,
+      attempts = CASE WHEN m.progress OR m.next_status = 'waiting' THEN 0 WHEN m.next_status = 'queued' THEN greatest(j.attempts - 1, 0) ELSE j.attempts END,
+      status = coalesce(m.next_status, j.status),
+      reason = CASE WHEN m.next_status = 'cancelled' THEN coalesce(j.reason, m.reason) ELSE coalesce(m.reason, j.reason) END,
       error = coalesce(m.error, j.error),
-      lease_owner = CASE WHEN m.next IS NULL THEN j.lease_owner END,
-      lease_until = CASE WHEN m.next IS NULL THEN j.lease_until END,
+      lease_owner = CASE WHEN m.next_status IS NULL THEN j.lease_owner END,
+      lease_until = CASE WHEN m.next_status IS NULL THEN j.lease_until END,
       deadline_at = j.deadline_at + m.outage_ms * interval '1 ms',
-      worked_ms = CASE WHEN m.next IS NULL THEN j.worked_ms
+      worked_ms = CASE WHEN m.next_status IS NULL THEN j.worked_ms
         ELSE greatest(j.worked_ms, $2::int - m.outage_ms - (extract(epoch FROM j.deadline_at - clock_timestamp()) * 1000)::int) END,
-      key_cipher = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN NULL ELSE j.key_cipher END,
-      finished_at = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN clock_timestamp() END
+      key_cipher = CASE WHEN m.next_status IN ('completed', 'failed', 'cancelled') THEN NULL ELSE j.key_cipher END,
+      finished_at = CASE WHEN m.next_status IN ('completed', 'failed', 'cancelled') THEN clock_timestamp() END
     FROM mine m
-   WHERE j.workspace_id = m.workspace_id AND j.id = m.id AND j.lease_epoch = m.epoch AND j.status = 'running'
-  RETURNING j.workspace_id, j.id, j.lease_epoch, j.thread_id, j.created_by, j.last_seq - m.n AS base, m.i),
+   WHERE j.workspace_id = m.workspace_id AND j.id = m.job_id AND j.lease_epoch = m.epoch AND j.status = 'running'
+  RETURNING j.workspace_id, j.id, j.lease_epoch, j.thread_id, j.created_by, j.last_seq - m.event_count AS base, m.write_index),
 logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, events, at)
-  SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, e.c, clock_timestamp()
-    FROM unnest($3::int[], $4::int[], $5::int[], $6::text[], $7::jsonb[], $8::int[]) AS e(i, o, a, t, b, c) JOIN up USING (i))`;
+  SELECT up.workspace_id, up.id, up.base + e.last_event, up.lease_epoch, e.attempt, e.type, e.body, e.events, clock_timestamp()
+    FROM unnest($3::int[], $4::int[], $5::int[], $6::text[], $7::jsonb[], $8::int[])
+      AS e(write_index, last_event, attempt, type, body, events) JOIN up USING (write_index))`;
 
 const firstPartParameter = 9;
 
@@ -125,19 +127,19 @@ export function commitStatement(writes: readonly JobWrite[]): Statement {
 
 function compose(parts: readonly CommitPart<readonly unknown[]>[]): string {
   return `${core}${partClauses(parts, firstPartParameter)}
-SELECT up.i, up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
+SELECT up.write_index AS "writeIndex", up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
 }
 
 /** The parameters of `commitStatement(writes)`. The statement computes the time worked from the deadline and `jobTimeoutMs`. */
 export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number): unknown[] {
   const jobs = writes.map((write, i) => ({
-    i,
-    ws: write.workspaceId,
-    job: write.jobId,
+    write_index: i,
+    workspace_id: write.workspaceId,
+    job_id: write.jobId,
     epoch: write.epoch,
     number: write.number,
-    n: write.events.length,
-    calm: write.unlessCancelled,
+    event_count: write.events.length,
+    refuse_if_cancelled: write.unlessCancelled,
     progress: write.progress,
     ...toMove(write.move),
     rounds: write.counts.rounds,
@@ -169,7 +171,7 @@ function eventColumns(writes: readonly JobWrite[]): unknown[][] {
 
 function toMove(move: JobMove | undefined): object {
   if (move === undefined) return {};
-  if (move.to === 'queued') return { next: move.to };
-  if (move.to === 'waiting') return { next: move.to, seen: move.answered };
-  return { next: move.to, reason: move.reason, error: move.error };
+  if (move.to === 'queued') return { next_status: move.to };
+  if (move.to === 'waiting') return { next_status: move.to, expected_answers: move.answered };
+  return { next_status: move.to, reason: move.reason, error: move.error };
 }

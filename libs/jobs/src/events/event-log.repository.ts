@@ -17,7 +17,7 @@ export interface Written {
 }
 
 interface WrittenRow {
-  readonly i: number;
+  readonly writeIndex: number;
   readonly base: number;
   readonly at: string;
 }
@@ -54,9 +54,9 @@ export class EventLogRepository {
     const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
     const rows = await this.run({ ...statement, values }, toMessages(writes));
     const answers: (Written | undefined)[] = writes.map(() => undefined);
-    for (const { i, base, at } of rows) {
-      const lastSeq = base + (writes[i]?.events.length ?? 0);
-      answers[i] = { base, lastSeq, at: Math.round(Number(at)) };
+    for (const { writeIndex, base, at } of rows) {
+      const lastSeq = base + (writes[writeIndex]?.events.length ?? 0);
+      answers[writeIndex] = { base, lastSeq, at: Math.round(Number(at)) };
     }
     return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
   }
