@@ -169,7 +169,7 @@ export function principalOf(ability: AppAbility): Principal | undefined {
 
 const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'] });
 
-/** A row that says which subject it is. */
+/** A row that names its subject. */
 export type NamedSubject = Exclude<Subjects<SubjectRow>, string>;
 
 /** Names the subject of a plain row for `ability.can`; the row itself is left as it is. */

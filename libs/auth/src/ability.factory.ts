@@ -45,8 +45,8 @@ export interface Question<T extends AbilitySubject> {
 }
 
 /**
- * Returns if the ability allows it. Else throws `forbidden` to somebody who may at least read the row, and `not_found` to
- * everybody else, so that absent and forbidden look the same.
+ * Returns if the ability allows it. Else throws `forbidden` to a principal who may at least read the row, and `not_found` to
+ * any other, so that absent and forbidden look the same.
  */
 export function assertCan<T extends AbilitySubject>(ability: AppAbility, question: Question<T>): void {
   const about = asSubject(question.subject, question.row);

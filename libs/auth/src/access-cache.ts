@@ -11,19 +11,19 @@ const MOST = 10_000;
 /** Keys that one statement looks up. */
 const MOST_IN_BATCH = 200;
 const LONGEST_BATCH_MS = 1_000;
-/** So often a second memory that somebody is no member is checked; whoever asks for a wrong workspace over and over costs no more. */
-const LOOKS_ANEW = 5;
+/** How often a second `currentUser` reads a user who is not a member. Repeated requests for a wrong workspace cost no more. */
+const FRESH_READS = 5;
 
 /**
- * Who may enter, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
- * A change of membership, role or key is told by the bus and forgets everything at once; without the hint the second is
- * the floor. That somebody is no member is not taken from memory: `userAnew` asks, for each user a few times a second. Keys are
+ * Memberships, keys and identities, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
+ * After a change of membership, role or key, a hint on the bus clears everything at once; if the hint is lost, the second is
+ * the bound. A missing membership is never taken from memory: `currentUser` reads it, a few times a second for each user. Keys are
  * unique across workspaces (a prefix, a user id, a hash of the credential), so no answer is shared.
  */
 export class AccessCache {
   private readonly keys: TimedCache<KeyRecord | null>;
   private readonly users: TimedCache<UserRecord | null>;
-  private readonly looksLeft: TimedCache<{ anew: number }>;
+  private readonly readsLeft: TimedCache<{ count: number }>;
   private readonly subjects: TimedCache<string>;
   private readonly principals: TimedCache<MemberPrincipal>;
   private readonly wayOut: (() => void)[];
@@ -44,7 +44,7 @@ export class AccessCache {
       batchScheduleFn: (run) => void this.lastBatch.then(run),
     });
     this.users = new TimedCache(options);
-    this.looksLeft = new TimedCache(options);
+    this.readsLeft = new TimedCache(options);
     this.subjects = new TimedCache(options);
     this.principals = new TimedCache(options);
     const clear = () => {
@@ -61,11 +61,11 @@ export class AccessCache {
     return this.users.get(id, () => this.identities.user(id));
   }
 
-  /** The user as it is now, which others are then told as well; asked for too often, as it was within the last second. */
-  async userAnew(id: string): Promise<UserRecord | null> {
-    const left = await this.looksLeft.get(id, () => Promise.resolve({ anew: LOOKS_ANEW }));
-    if (left.anew > 0) this.users.forget(id);
-    left.anew -= 1;
+  /** The user as stored now, which later callers then get as well. Over the rate of fresh reads: as stored within the last second. */
+  async currentUser(id: string): Promise<UserRecord | null> {
+    const left = await this.readsLeft.get(id, () => Promise.resolve({ count: FRESH_READS }));
+    if (left.count > 0) this.users.forget(id);
+    left.count -= 1;
     return this.user(id);
   }
 
@@ -80,7 +80,7 @@ export class AccessCache {
 
   /** Forgets everything; the next question goes to the database. */
   clear(): void {
-    for (const cache of [this.keys, this.users, this.looksLeft, this.subjects, this.principals]) cache.clear();
+    for (const cache of [this.keys, this.users, this.readsLeft, this.subjects, this.principals]) cache.clear();
   }
 
   /** Leaves the bus. */

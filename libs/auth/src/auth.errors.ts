@@ -2,7 +2,7 @@ import { AppError, limitDetails, rateLimited } from '#platform';
 
 import type { AbilitySubject } from './abilities.js';
 
-/** Nobody, or nobody we know: no, wrong, expired and revoked credentials are one answer. */
+/** For a caller without a valid credential. Missing, wrong, expired and revoked ones get the same error. */
 export function unauthenticated(): AppError {
   return new AppError({ code: 'unauthenticated', message: 'Authentication required' });
 }
@@ -44,7 +44,7 @@ export function tooManyWrongKeys(most: number, retryAfterSeconds: number): AppEr
   return rateLimited({ name: 'wrong_keys_per_minute', value: most, raisedBy: 'fixed', counts }, retryAfterSeconds);
 }
 
-/** The token issuer's keys cannot be fetched; says nothing about the token. */
+/** The token issuer's keys cannot be fetched; the token may be valid. */
 export function issuerUnavailable(cause: unknown): AppError {
   return new AppError({
     code: 'unavailable',

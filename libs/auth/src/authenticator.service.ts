@@ -16,7 +16,7 @@ import {
   userPrincipal,
 } from './principal.js';
 
-/** What a door has in its hands: the `Authorization` header (or `connection_init`'s) and the workspace asked for. */
+/** What an endpoint received: the `Authorization` header (or `connection_init`'s) and the requested workspace. */
 export interface Credentials {
   readonly authorization?: string | undefined;
   readonly workspaceId?: string | undefined;
@@ -34,7 +34,7 @@ export interface AuthenticatorParts {
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** Answers who asks, for every door alike. */
+/** Authenticates the caller of a request, in the same way for every endpoint. */
 export class Authenticator {
   constructor(private readonly parts: AuthenticatorParts) {}
 
@@ -108,10 +108,10 @@ export class Authenticator {
     const { access } = this.parts;
     const asked = workspaceId?.toLowerCase();
     // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
-    const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.userAnew(userId), asked);
+    const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.currentUser(userId), asked);
     if (entered === undefined) {
       const detail =
-        asked === undefined ? 'the user is a member of no workspace' : 'the user is no member of the workspace';
+        asked === undefined ? 'the user is not a member of any workspace' : 'the user is not a member of the workspace';
       this.parts.logger?.info(
         { reason: 'not_a_member', detail, userId, workspaceId: asked },
         'a token entered no workspace',

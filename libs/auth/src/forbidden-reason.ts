@@ -43,7 +43,7 @@ const verbs: Readonly<Record<Action, string>> = {
   manage: 'manage',
 };
 
-/** Says why the principal may not do this, and who may: a scope, a token in place of a key, or another role. */
+/** States why the principal may not do this, and who may: a scope, a token in place of a key, or another role. */
 export function forbiddenReason<T extends AbilitySubject>(principal: Principal, denied: DeniedAction<T>): string {
   if (principal.role === null) return 'Forbidden';
   const { workspaceId, userId, role } = principal;

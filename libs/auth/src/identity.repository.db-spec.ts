@@ -84,7 +84,7 @@ describe('the user of an address', () => {
 
   it('keeps its name when asked for again', async () => {
     const id = await identities.userByEmail({ email: 'two@example.org', name: 'Two' });
-    expect(await identities.userByEmail({ email: 'two@example.org', name: 'Somebody' })).toBe(id);
+    expect(await identities.userByEmail({ email: 'two@example.org', name: 'Second name' })).toBe(id);
     expect((await identities.user(id))?.name).toBe('Two');
   });
 });
@@ -123,7 +123,7 @@ describe('the user of a token', () => {
     expect(await identities.userBySubject(token('first', 'shared@example.org'))).toBe(first);
   });
 
-  it('is never a user that the installation made for itself, whatever address the token has', async () => {
+  it('never matches a user that the installation created, whatever address the token has', async () => {
     const demo = await identities.userByEmail({ email: 'demo@nightshift.local', name: 'Demo' });
     const claimed = await identities.userBySubject(token('claims-demo', 'demo@nightshift.local'));
     expect(claimed).not.toBe(demo);

@@ -1,6 +1,6 @@
 import { KEY_SCOPES, type KeyScope } from './principal.js';
 
-/** Who somebody is, before (or without) entering a workspace. Every member's principal is one. */
+/** A caller before (or without) entering a workspace. Every member's principal is one. */
 export interface Identity {
   readonly id: `user:${string}` | `key:${string}`;
   readonly userId: string;

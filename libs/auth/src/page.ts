@@ -8,7 +8,7 @@ export interface PageRequest {
   readonly after?: string | undefined;
 }
 
-/** One page; `hasMore` tells whether another follows. */
+/** One page; `hasMore` is whether another follows. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean;

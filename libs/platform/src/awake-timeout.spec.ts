@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { awakeTimeout } from './awake-timeout.js';
 import { type Clock, ManualClock } from './clock.js';
 
-describe('patience', () => {
+describe('awakeTimeout', () => {
   it('is over after its time, once', () => {
     const clock = new ManualClock();
     let over = 0;

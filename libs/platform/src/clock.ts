@@ -45,7 +45,7 @@ interface Entry {
   readonly run: () => void;
 }
 
-/** A clock that moves only when told to; due timers run in order of their instant, then of their making. */
+/** A clock that moves only by `advance`; due timers run in the order of their instant, then of their creation. */
 export class ManualClock implements Clock {
   private readonly entries = new Set<Entry>();
   private order = 0;

@@ -29,7 +29,7 @@ describe('crashpoint', () => {
     }).toThrow(CrashPointReached);
   });
 
-  it('strikes once, at the passing it was told', () => {
+  it('strikes once, at the armed passing', () => {
     armWith('after-response:throw:2');
     crashpoint('after-response');
 

@@ -33,7 +33,7 @@ export function armCrashPoint(config: Config): void {
 }
 
 /**
- * A named instant at which tests let a process die (`kill`: SIGKILL), freeze (`stop`: SIGSTOP, until somebody sends
+ * A named instant at which tests let a process die (`kill`: SIGKILL), freeze (`stop`: SIGSTOP, until a test sends
  * SIGCONT) or fail (`throw`). Does nothing unless armed; strikes once, at the N-th passing.
  */
 export function crashpoint(name: string): void {

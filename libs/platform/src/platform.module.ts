@@ -55,7 +55,7 @@ export interface ToolPlatformInit extends Pick<PlatformInit, 'config' | 'logger'
   readonly previousToolsKeys?: readonly string[];
 }
 
-/** Opens pools and the bus. The bus is in memory when one process plays all roles, unless BUS says otherwise. */
+/** Opens pools and the bus. The bus is in memory when one process has all roles, unless BUS sets another. */
 export async function openPlatform(init: PlatformInit): Promise<Platform> {
   const { urls, secret, previousSecrets = [] } = init;
   return assemble(init, {

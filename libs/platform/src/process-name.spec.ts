@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/harness/eventually.js';
 import { hasEnded, processName } from './process-name.js';
 
-/** Elsewhere nobody is ever taken for ended. */
+/** On other systems no process counts as ended. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 onLinux('the name of a process', () => {
@@ -54,7 +54,7 @@ onLinux('the name of a process', () => {
   });
 
   it('of one that has ended and was not collected is that of one that has ended', async () => {
-    // The shell becomes a program that collects nobody.
+    // The shell becomes a program that reaps no children.
     const { child } = await run('sh', '-c', 'sleep 1000 & exec sleep 1000');
     const below = await eventually('the shell has a child', () => {
       const pids = readFileSync(`/proc/${child.pid ?? 0}/task/${child.pid ?? 0}/children`, 'utf8').trim();

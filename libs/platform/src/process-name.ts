@@ -16,8 +16,8 @@ export function processName(pid = process.pid): string {
 }
 
 /**
- * Whether the process of that name has surely ended. False: it lives, or that cannot be told from here, since it ran in another place,
- * on a system that does not say, or what may be seen of processes is limited.
+ * Whether the process of that name has certainly ended. False: it lives, or this process cannot know, because it ran on another machine or
+ * in another namespace, the system gives no start times, or it hides other processes.
  */
 export function hasEnded(name: string): boolean {
   const named = pattern.exec(name)?.groups;
@@ -28,7 +28,7 @@ export function hasEnded(name: string): boolean {
   return now !== undefined && now !== named['startedAt'];
 }
 
-/** Signal 0 asks only. `hidepid` hides processes from /proc, but not from this; EPERM says that it is somebody else's. */
+/** Signal 0 only checks existence. `hidepid` hides processes from /proc, but not from this; EPERM: another user's process. */
 function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -49,7 +49,7 @@ function startedAt(pid: number): string | undefined {
 }
 
 /**
- * Where process numbers and ticks are the same for all: one boot of one kernel, one namespace of each. A container that is made anew is
+ * Where process ids and start ticks mean the same: one boot of one kernel, one namespace of each. A recreated container is
  * another place, and so is every other machine.
  */
 function place(): string | undefined {

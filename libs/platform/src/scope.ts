@@ -19,7 +19,7 @@ export type ScopedSubject =
   | 'AuditEntry';
 
 /**
- * Proof that somebody may read, made only by the ability (`libs/auth`); every read method demands one.
+ * Proof that the caller may read, made only by the ability (`libs/auth`); every read method demands one.
  * It is a parameter, never ambient: a method without a Scope cannot reach tenant rows.
  */
 export interface Scope {

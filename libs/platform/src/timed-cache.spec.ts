@@ -59,7 +59,7 @@ describe('TimedCache', () => {
     expect([await cache.get('a', load), await cache.get('b', load)]).toEqual([3, 2]);
   });
 
-  it('hands nobody after a clear what began to load before it', async () => {
+  it('never returns a value after a clear whose load began before it', async () => {
     const { cache, load } = arrange();
     let finish: (value: number) => void = () => undefined;
     const early = cache.get('a', () => new Promise<number>((resolve) => (finish = resolve)));

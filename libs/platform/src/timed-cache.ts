@@ -7,8 +7,8 @@ interface Entry<V> {
 
 /**
  * Remembers answers for `ttlMs`, counted from when the asking began, and at most `max` of them (the least recently used
- * goes first). Callers that ask at once share one load. A failed load is not remembered. After `clear` or `forget` nobody
- * is handed an answer whose load began before it, except those who were waiting for it already.
+ * goes first). Concurrent callers share one load. A failed load is not remembered. After `clear` or `forget`, a caller never
+ * gets a value whose load began before it, except callers who were waiting for that load already.
  */
 export class TimedCache<V> {
   private readonly entries = new Map<string, Entry<V>>();

@@ -34,7 +34,7 @@ describe('toStorable', () => {
     expect(Object.getPrototypeOf(stored)).toBe(Object.prototype);
   });
 
-  it('says what JSON.stringify says of everything else, and is stable', () => {
+  it('gives what JSON.stringify gives of everything else, and is stable', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const clean: unknown = JSON.parse(toStorableText(JSON.stringify(value)));

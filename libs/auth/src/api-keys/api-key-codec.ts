@@ -14,7 +14,7 @@ export interface MintedKey {
 
 /**
  * Makes and checks API keys: `nsk_<prefix>_<secret>`, 12 characters to look the key up by and 32 random bytes (base64url).
- * Stored is HMAC-SHA-256 of the whole text under a pepper that is not in the database: a stolen table opens no door. A
+ * Stored is HMAC-SHA-256 of the whole text under a pepper that is not in the database: a stolen table opens no account. A
  * slow password hash would add nothing to 256 random bits.
  */
 export class ApiKeyCodec {

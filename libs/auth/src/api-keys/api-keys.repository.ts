@@ -3,7 +3,7 @@ import type { ApiKeyRow, Prisma, PrismaTransaction, Scope } from '#platform';
 import { isKeyScope, type KeyScope } from '../principal.js';
 import type { MintedKey } from './api-key-codec.js';
 
-/** What may be told of a key; never its secret. All instants are ms since the epoch. */
+/** What readers may know of a key; never its secret. All instants are ms since the epoch. */
 export interface ApiKey {
   readonly id: string;
   readonly userId: string;

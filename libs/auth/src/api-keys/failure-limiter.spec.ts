@@ -7,7 +7,7 @@ import { FailureLimiter } from './failure-limiter.js';
 const limits = { failures: 2, windowMs: 60_000, names: 3 };
 
 describe('FailureLimiter', () => {
-  it('says how long to wait once the limit is passed', () => {
+  it('returns how long to wait once the limit is passed', () => {
     const clock = new ManualClock();
     const limiter = new FailureLimiter(clock, limits);
     expect([limiter.fail('a'), limiter.fail('a')]).toEqual([null, null]);
@@ -16,7 +16,7 @@ describe('FailureLimiter', () => {
     expect(limiter.fail('b')).toBeNull();
   });
 
-  it('begins anew after the window', () => {
+  it('starts a new count after the window', () => {
     const clock = new ManualClock();
     const limiter = new FailureLimiter(clock, limits);
     for (let i = 0; i < 5; i++) limiter.fail('a');

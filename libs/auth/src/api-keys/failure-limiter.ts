@@ -14,7 +14,7 @@ interface Window {
 
 /**
  * Counts failed attempts by name, in this process and in bounded memory: with too many names the oldest window is
- * forgotten. It never stands in the way of a right key, so nobody can lock an owner out by guessing.
+ * forgotten. It never delays a right key, so guessing cannot lock an owner out.
  */
 export class FailureLimiter {
   private readonly windows = new Map<string, Window>();

@@ -21,11 +21,11 @@ export type JwtSettings = Pick<
 /** Fetches the issuer's key set: the guarded outbound client in production. */
 export type FetchKeys = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What a good token says. */
+/** The claims of a valid token. */
 export interface VerifiedToken {
   readonly issuer: string;
   readonly subject: string;
-  /** Lower-case; null unless the issuer says that it verified the address (OpenID Connect Core 1.0, section 5.1). */
+  /** Lower-case; null unless the issuer states that it verified the address (OpenID Connect Core 1.0, section 5.1). */
   readonly email: string | null;
   readonly name: string;
   /** `exp` in ms since the epoch. */
@@ -100,7 +100,7 @@ export class JwtVerifier {
   }
 
   /**
-   * What the token says, or null if it is not good; then `refused` has received the reason. Throws `unavailable` when the
+   * The claims of the token, or null if it is invalid; then `refused` has received the reason. Throws `unavailable` when the
    * issuer's keys cannot be fetched.
    */
   async verify(token: string): Promise<VerifiedToken | null> {
@@ -214,7 +214,7 @@ function toVerifiedAddress(email: string): string | null {
   return address.endsWith(LOCAL_ADDRESSES) ? null : address;
 }
 
-/** Text that Postgres can store and that is no memory hazard. */
+/** Text that Postgres can store, of bounded length. */
 function isText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

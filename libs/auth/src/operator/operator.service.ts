@@ -40,7 +40,7 @@ export interface OperatorParts {
 }
 
 /**
- * What the operator of an installation may do with workspaces, users, members and keys. No ability is asked: whoever reaches this
+ * What the operator of an installation may do with workspaces, users, members and keys. It checks no ability: its caller
  * has the migrating login and the installation's secret. Every change is audited as `operator`.
  */
 export class OperatorService {

@@ -29,7 +29,7 @@ export class MembershipsRepository {
     return row === null ? null : toMember(row);
   }
 
-  /** In the order of user ids, after `after`; without the right to read members, nobody. */
+  /** In the order of user ids, after `after`. Empty for a principal who may not read members. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,

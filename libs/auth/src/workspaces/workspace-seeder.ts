@@ -12,7 +12,7 @@ export interface Seed {
   readonly workspaceName: string;
 }
 
-/** Makes sure that an installation has somebody to start with. For launchers only: it asks no ability. */
+/** Makes sure that an installation has a first user and workspace. For launchers only: it checks no ability. */
 export class WorkspaceSeeder {
   constructor(
     private readonly identities: IdentityRepository,
@@ -22,7 +22,7 @@ export class WorkspaceSeeder {
 
   /**
    * Finds, or makes, the user and the first workspace it owns. The principal is the owner's and lasts a minute: enough to
-   * make a first API key. `created` tells whether the workspace is new. Calling it again finds the same one.
+   * make a first API key. `created` is whether the workspace is new. Calling it again finds the same one.
    */
   async ensure(seed: Seed): Promise<{ readonly principal: UserPrincipal; readonly created: boolean }> {
     const email = seed.email.toLowerCase();

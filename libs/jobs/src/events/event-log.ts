@@ -38,7 +38,7 @@ export class EventLog {
     this.waiting = new WaitingWrites(systemClock, DELTA_FLUSH_MS / 4);
     this.writer = new GroupWriter((sources) => this.write(sources), systemClock, {
       ...{ tickMs, maxBatch: 500 },
-      onBoarding: () => {
+      onBatchStart: () => {
         this.waiting.board();
       },
     });

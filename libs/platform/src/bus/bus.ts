@@ -17,17 +17,17 @@ export interface BusMessages {
     readonly kind: string;
     readonly hasMessage?: boolean;
   };
-  /** Somebody asked a running job to stop. */
+  /** A client or a person asked to cancel a running job. */
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
   /** A sub-job of this job has ended, or this job does not wait for one any more. */
   'sub-jobs': { readonly workspaceId: string; readonly jobId: string };
   /** A membership, role or key changed: open viewers of this workspace must be asked again. */
   'access-changed': { readonly workspaceId: string };
-  /** A request to somebody outside was opened or settled in this workspace. */
+  /** A request to a person or a client was opened or settled in this workspace. */
   'interrupts-changed': { readonly workspaceId: string };
   /** Something was put into a queue of the isolated tools. */
   'tool-queue': { readonly workspaceId: string; readonly queue: 'requests' | 'results' };
-  /** Somebody wants a call in the isolated queue to end, whoever runs it. */
+  /** A call in the isolated queue must end, in whichever process it runs. */
   'tool-cancel': { readonly workspaceId: string; readonly jobId: string; readonly toolCallId: string };
 }
 
@@ -39,7 +39,7 @@ export type BusTopic = keyof BusMessages;
  * - a message published by anyone on the bus reaches every subscriber of its topic, the publisher's own included, at
  *   most once and asynchronously (never inside `publish`);
  * - `job-events` hints of one job may be merged, the highest `seq` wins (and the newest `status`);
- * - after a lost connection comes back, `onGap` listeners run: whatever was missed must be read from its source.
+ * - after a lost connection comes back, `onGap` listeners run: they read what was missed from its source.
  * `publish` never throws and never blocks; what is waiting when the channel is down is bounded and then dropped.
  */
 export interface Bus {

@@ -88,7 +88,7 @@ export function encodeHints(hints: readonly Hint[]): string[] {
   return payloads;
 }
 
-/** The hints of a payload; what cannot be read (a newer build's topic, somebody else's NOTIFY) is skipped. */
+/** The hints of a payload. Skips what this build cannot read: a newer build's topic, or a NOTIFY of another program. */
 export function decodeHints(payload: string): Hint[] {
   const parsed = parse(payload);
   if (!Array.isArray(parsed)) return [];

@@ -123,7 +123,7 @@ export class PostgresBus implements Bus {
     this.schedule();
   }
 
-  /** A server that went silent sends no reset: only a question that stays unanswered tells. */
+  /** A server that stops responding sends no reset: only an unanswered query shows it. */
   private async heartbeat(): Promise<void> {
     await this.connection?.check();
     if (this.isStarted() && this.connection !== undefined) {

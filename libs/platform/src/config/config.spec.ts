@@ -47,7 +47,7 @@ describe('Config', () => {
     expect(config.values.PORT).toBe(4000);
   });
 
-  it('says of every setting what is allowed and what it means', () => {
+  it('describes every setting with its allowed values and its meaning', () => {
     for (const { name, allowed, description } of describeSettings()) {
       expect({ name, allowed: allowed.length > 3, description: description.length > 5 }).toEqual({
         name,

@@ -125,7 +125,7 @@ export const settings = z.object({
   WORKER_DRAIN_MS: ms([20_000, 0], 'At a stop: time for rounds to reach their commit.'),
   WORKFLOW_PAUSE_MS: ms(
     [10_000, 0],
-    'A workflow has used up its time: how long nodes may go on to the commit of their round.',
+    'A workflow has reached its time limit: how long its nodes may still run to commit their round.',
   ),
   TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
   TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
@@ -137,13 +137,13 @@ export const settings = z.object({
   MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
   ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
-  TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool says otherwise.'),
+  TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool sets its own.'),
   MAX_ROUNDS: whole([10, 1, 100], 'Rounds of a job.'),
   TOOL_APPROVAL_DEFAULT: z
     .enum(approvals)
     .default('auto_approve')
     .meta(
-      choice(approvals, 'auto_approve', 'What becomes of a tool call that no approval rule meets, in every workspace.'),
+      choice(approvals, 'auto_approve', 'Decision for a tool call that no approval rule matches, in every workspace.'),
     ),
   MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
   MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
@@ -184,7 +184,7 @@ export const settings = z.object({
       choice(
         humanWaits,
         'wait',
-        'What becomes of a run with strict tool calls that needs a person: it waits, or is cancelled.',
+        'What a run with strict tool calls does when it needs a person: it waits, or is cancelled.',
       ),
     ),
   ...connectionSettings,
@@ -211,7 +211,7 @@ const queuesOfRole: Readonly<Record<Settings['ROLE'], readonly WorkerQueue[]>> =
   all: workerQueues,
 };
 
-/** What this process takes work from, by its role unless WORKER_QUEUES says otherwise. An api takes none. */
+/** What this process takes work from, by its role unless WORKER_QUEUES names queues. An API process takes none. */
 export function queuesServed({
   ROLE,
   WORKER_QUEUES,

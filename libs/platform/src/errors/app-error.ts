@@ -14,7 +14,7 @@ export interface AppErrorInit {
   readonly cause?: unknown;
 }
 
-/** The one error class of the libraries. Doors map `code` to HTTP and GraphQL in one table; everything else is a bug. */
+/** The one error class of the libraries. One table maps `code` to HTTP and GraphQL; any other error is a bug. */
 export class AppError extends Error {
   readonly code: string;
   readonly retryable: boolean;

@@ -17,7 +17,7 @@ const sentences: Readonly<Record<LimitRaiser, string>> = {
   fixed: 'It cannot be changed.',
 };
 
-/** A sentence that says who can raise a limit. */
+/** A sentence that names who can raise a limit. */
 export function raiserSentence({ raisedBy }: Pick<ReachedLimit, 'raisedBy'>): string {
   return sentences[raisedBy];
 }

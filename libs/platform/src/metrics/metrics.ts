@@ -16,7 +16,7 @@ export class Metrics {
     return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }
 
-  /** A gauge that is counted anew, by `fill`, each time Prometheus asks. */
+  /** A gauge whose values `fill` counts at each scrape by Prometheus. */
   gaugeOnScrape<L extends string>(
     name: string,
     help: string,

@@ -96,7 +96,7 @@ describe('createGuardedAgent', () => {
     await expect(get('none.test', { lookup: answering([]).lookup })).rejects.toMatchObject({ code: 'address_refused' });
   });
 
-  it('lets loopback through when told to', async () => {
+  it('lets loopback through when private addresses are allowed', async () => {
     expect(await get('127.0.0.1', { allowPrivate: true })).toBe(200);
     expect(await get('localhost', { allowPrivate: true })).toBe(200);
   });

@@ -26,7 +26,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The HTTP client for addresses that users chose. Each new connection is checked by the address it goes to, whatever the URL
+ * The HTTP client for addresses that users chose. Each new connection is checked by the address it goes to, not by the URL's
  * looked like: names are resolved once, every address found must be public, and exactly those are connected to, so that a
  * second answer of the DNS changes nothing. Connections fail with `address_refused`, maybe as the cause of undici's error.
  * Redirects are not followed. Close it at the end.

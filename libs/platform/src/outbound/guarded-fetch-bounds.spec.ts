@@ -46,7 +46,7 @@ describe('Bounds of GuardedFetch', () => {
     await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_broken' });
   });
 
-  it('refuse a body that is not what its coding says, or breaks off', async () => {
+  it('refuse a body that does not match its content coding or ends early', async () => {
     for (const body of [Buffer.from('plain'), gzipSync('x'.repeat(1_000)).subarray(0, 20)]) {
       given.answering(200, { 'content-encoding': 'gzip' }, body);
       await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_broken' });

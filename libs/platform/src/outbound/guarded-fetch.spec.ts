@@ -68,12 +68,12 @@ describe('GuardedFetch', () => {
       expect([answer.status, given.target.connections()]).toEqual([200, 1]);
     });
 
-    it('says the same of a name without addresses as of a private one', async () => {
+    it('gives the same error for a name without addresses as for a private one', async () => {
       const asked = given.client({ lookup: leading([]) });
       await expect(asked.request({ url: 'http://none.test/' })).rejects.toMatchObject({ code: 'address_refused' });
     });
 
-    it('lets private addresses through only where the operator says so, and never in production', async () => {
+    it('lets private addresses through only where the operator allows it, and never in production', async () => {
       const strict = GuardedFetch.from(Config.from({}));
       const open = GuardedFetch.from(Config.from({ ALLOW_PRIVATE_TOOL_URLS: 'true' }));
       given.client(strict);

@@ -37,7 +37,7 @@ export interface OutboundAnswer {
   readonly url: string;
   /** Without its content coding. */
   readonly body: Uint8Array;
-  /** Whether the body went on after `maxBytes`. */
+  /** Whether the body was longer than `maxBytes`. */
   readonly isCut: boolean;
 }
 
@@ -75,7 +75,7 @@ export class GuardedFetch {
     return new GuardedFetch({ allowPrivate, ports: values.OUTBOUND_PORTS });
   }
 
-  /** Asks and reads the answer, whatever its status. A body over `maxBytes` is cut there, and said to be. */
+  /** Sends the request and reads the response, whatever its status. A body over `maxBytes` is cut there, and `isCut` is set. */
   async request(request: OutboundRequest): Promise<OutboundAnswer> {
     const opened = await this.open(request);
     const { hop, answer } = opened;
@@ -85,7 +85,7 @@ export class GuardedFetch {
 
   /**
    * A `fetch` for libraries that want one, with the same guard: the answer may be streamed, the request's body is sent whole.
-   * Redirects are followed, 5 at most unless `limits` says otherwise; a body over `maxBytes` ends in `outbound_too_large`. Say
+   * Redirects are followed, 5 at most unless `limits` sets another number; a body over `maxBytes` ends in `outbound_too_large`. Pass
    * null for `maxBytes`, `idleMs` and `totalMs` where a stream may stay open.
    */
   fetchWith(policy: FetchPolicy = {}): typeof fetch {
@@ -160,7 +160,7 @@ export class GuardedFetch {
   }
 }
 
-/** What the connection says about the body's form is not true of what we hand on. */
+/** Headers about the form of the body on the connection. They are not true of the decoded body that callers get. */
 const OF_THE_WIRE = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive']);
 
 function headersOf(answer: Dispatcher.ResponseData): Headers {

@@ -9,8 +9,8 @@ import type { OutboundWatch } from './outbound-watch.js';
 import { toOutboundError } from './to-outbound-error.js';
 
 /**
- * The body of an answer without its content coding (RFC 9110, 8.4: gzip, deflate, br), a piece at a time, so that what swells
- * is held back like anything else; how much is taken is the reader's to say. Its errors are ours. Ends the watch when it
+ * The body of a response without its content coding (RFC 9110, 8.4: gzip, deflate, br), decoded in pieces: backpressure holds for
+ * the decoded bytes, and the reader decides how many it takes. Its errors are ours. Ends the watch when it
  * ends; destroying it ends the exchange. Throws `outbound_broken` for other codings.
  */
 export function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits, watch: OutboundWatch): Readable {
@@ -20,7 +20,7 @@ export function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits
     answer.body.on('error', () => undefined).destroy();
     throw answerBroken();
   }
-  // What is compressed is bounded as it was sent, too: it may swell to nothing and go on for ever.
+  // The compressed bytes are bounded too: an endless stream can decompress to nothing.
   const isBounded = decoders.length > 0 && limits.maxBytes !== null;
   const counter = counting(watch, isBounded ? limits.maxBytes + IN_FLIGHT_BYTES : Infinity);
   const last = new PassThrough({
@@ -53,7 +53,7 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : answerBroken(reason);
 }
 
-/** Null: unknown, or several; one coding inside another makes sense to nobody but an attacker. */
+/** Null: an unknown coding, or several. Nested codings have no honest use and multiply the size. */
 function decodersOf(coding: string): Transform[] | null {
   const codings = coding.toLowerCase().split(',');
   const named = codings.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity');

@@ -14,7 +14,7 @@ export interface OutboundLimits {
   readonly maxRedirects: number;
 }
 
-/** One request to a server that somebody else chose. */
+/** One request to a server whose address a user chose. */
 export interface OutboundRequest {
   /** GET when absent. */
   readonly method?: string;
@@ -73,7 +73,7 @@ export function isRedirect(status: number): boolean {
 /**
  * The hop after a redirect, as fetch would make it (303, and 301 and 302 after POST, become GET), but stricter: on another
  * origin only harmless headers go along, and a body goes nowhere but where it was sent: `outbound_redirect_refused`. `url`
- * has been checked anew.
+ * has been checked again.
  */
 export function nextHop(hop: Hop, status: number, url: URL): Hop {
   const becomesGet =

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../clock.js';
 import { type OutboundStage, outboundTimedOut } from './outbound.errors.js';
 import type { OutboundLimits } from './outbound-request.js';
 
-/** The time limits of one exchange and the caller's own stop, as one signal; its reason says which it was. */
+/** The time limits of one exchange and the caller's abort, as one signal; its reason names the one that fired. */
 export class OutboundWatch {
   private readonly controller = new AbortController();
   private readonly timers = new Map<OutboundStage, Timer>();

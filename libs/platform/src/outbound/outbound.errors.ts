@@ -1,6 +1,6 @@
 import { AppError } from '../errors/app-error.js';
 
-/** Every way a request to somebody else's server fails. Stable. */
+/** Every way in which an outbound request fails. Stable. */
 export type OutboundErrorCode =
   | 'address_refused'
   | 'outbound_url_refused'
@@ -13,7 +13,7 @@ export type OutboundErrorCode =
   | 'outbound_broken'
   | 'outbound_too_large';
 
-/** A request did not go out, or its answer did not come. No message tells an address: it would answer a port scan. */
+/** A request was not sent, or its response did not arrive. No message contains an address: that would answer a port scan. */
 export class OutboundError extends AppError {
   override readonly code: OutboundErrorCode;
 

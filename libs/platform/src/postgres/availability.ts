@@ -10,22 +10,22 @@ const away = new Set([
 /** Conflicts with what others do at the same time, and waits that were cut off. */
 const crossed = new Set(['40001', '40P01', '55P03', '57014', 'P2034']);
 /** The driver has no codes for these. */
-const saidByTheDriver =
+const driverMessages =
   /^(connection terminated|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|cannot use a pool after)/i;
 
-/** `error`, or `unavailable` (retryable, 503) when it only says that the database is away or has no room. */
+/** `error`, or `unavailable` (retryable, 503) when the database cannot be reached or refuses connections. */
 export function asAvailabilityError(error: unknown): unknown {
   return !(error instanceof AppError) && isAway(error) ? new DatabaseUnavailable(error) : error;
 }
 
-/** The same for a caller who waits for an answer: whatever passes is `unavailable`. */
+/** The same for a caller who waits for a response: every transient failure is `unavailable`. */
 export function asAnswerable(error: unknown): unknown {
   return !(error instanceof AppError) && isPassing(error) ? new DatabaseUnavailable(error) : error;
 }
 
 /**
- * Whether a failure is the database's own and passes: it was away or overloaded, or others were at the same rows. It says nothing about
- * what was asked; the same may succeed in a moment.
+ * Whether a failure is the database's own and transient: it was down or overloaded, or other transactions locked the same rows. The same
+ * statement may succeed in a moment.
  */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AppError) return error instanceof DatabaseUnavailable;
@@ -34,10 +34,10 @@ export function isPassing(error: unknown): boolean {
 
 function isAway(error: unknown): boolean {
   if (codesOf(error).some((code) => away.has(code) || code.startsWith('08'))) return true;
-  return error instanceof Error && saidByTheDriver.test(error.message);
+  return error instanceof Error && driverMessages.test(error.message);
 }
 
-/** The error's own code, and what Prisma says of the driver's. */
+/** The error's own code, and the driver's code that Prisma wraps. */
 function codesOf(error: unknown): readonly string[] {
   const { code, meta } = (error ?? {}) as { readonly code?: unknown; readonly meta?: DriverFailure };
   return [code, meta?.driverAdapterError?.cause?.originalCode].filter((one) => typeof one === 'string');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { alreadyRunning } from './postgres.errors.js';
 
-/** What the holder tells whoever finds the directory taken. */
+/** What the process that holds the lock reports to a second one. */
 export interface DataDirHolder {
   readonly pid: number;
   /** The embedded Postgres's port; 0 while it starts. */
@@ -19,7 +19,7 @@ export interface DataDirHolder {
  */
 export class DataDirLock {
   private constructor(
-    private readonly door: Server,
+    private readonly socket: Server,
     private readonly holder: DataDirHolder,
   ) {}
 
@@ -28,8 +28,8 @@ export class DataDirLock {
     const name = await socketName(dataDir);
     const holder: DataDirHolder = { pid: process.pid, port: 0 };
     for (let left = 3; ; left -= 1) {
-      const door = await listen(name, holder);
-      if (door !== undefined) return new DataDirLock(door, holder);
+      const socket = await listen(name, holder);
+      if (socket !== undefined) return new DataDirLock(socket, holder);
       const other = await askHolder(name);
       if (other !== undefined || left <= 1) throw alreadyRunning(dataDir, other ?? { pid: 0, port: 0 });
       if (!name.startsWith('\0')) await rm(name, { force: true }); // left behind by a process that died
@@ -42,7 +42,7 @@ export class DataDirLock {
 
   release(): Promise<void> {
     return new Promise((resolve) => {
-      this.door.close(() => {
+      this.socket.close(() => {
         resolve();
       });
     });
@@ -60,17 +60,17 @@ async function socketName(dataDir: string): Promise<string> {
 
 function listen(name: string, holder: DataDirHolder): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
-    const door = createServer((socket) => {
+    const server = createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.end(`${holder.pid} ${holder.port}`);
     });
-    door.once('error', (error: NodeJS.ErrnoException) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined);
       else reject(error);
     });
-    door.listen(name, () => {
-      door.unref();
-      resolve(door);
+    server.listen(name, () => {
+      server.unref();
+      resolve(server);
     });
   });
 }

@@ -23,7 +23,7 @@ export async function ensureRoles(client: pg.Client): Promise<void> {
     "SELECT pg_has_role(current_user, 'nightshift_owner', 'USAGE') AND pg_has_role(current_user, 'nightshift_owner', 'SET') AS usable",
   );
   if (member.rows[0]?.usable === true) return;
-  // From Postgres 16 on, whoever makes a role may administer it but is not a member with its rights.
+  // From Postgres 16 on, the creator of a role may administer it but is not a member with its rights.
   await retryCatalogRace(() => client.query('GRANT nightshift_owner TO CURRENT_USER WITH INHERIT TRUE, SET TRUE'));
 }
 

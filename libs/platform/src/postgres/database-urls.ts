@@ -4,9 +4,9 @@ import { toolsKeyOf } from '../secrets/installation-secret.js';
 
 /** The logins of one database. All servers of an installation derive the same ones from the same secret. */
 export interface DatabaseUrls {
-  /** Migrations only; nobody serves as it. */
+  /** Migrations only; no process serves requests as it. */
   readonly owner: string;
-  /** `nightshift_api`: doors and handlers, row-level security applies. */
+  /** `nightshift_api`: endpoints and handlers; row-level security applies. */
   readonly api: string;
   /** `nightshift_engine`: group writer, leases, sweeper, bus; narrow grants. */
   readonly engine: string;

@@ -81,9 +81,9 @@ it('starts after a crash although a process of the crashed server is still there
   process.kill(pid, 'SIGKILL');
   await crashed;
   await first.stop();
-  // As long as a busy machine does not let it go on.
-  const goesOn = setTimeout(1_000).then(() => process.kill(left?.pid ?? NaN, 'SIGCONT'));
-  const [second] = await Promise.all([start(), goesOn]);
+  // The stopped process resumes after a second, as on a busy machine.
+  const resumed = setTimeout(1_000).then(() => process.kill(left?.pid ?? NaN, 'SIGCONT'));
+  const [second] = await Promise.all([start(), resumed]);
   expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
@@ -115,7 +115,7 @@ it('takes over from a server that a killed process left behind', async () => {
   expect(await query(second.url, 'SELECT x FROM kept')).toEqual([]);
 });
 
-it('asks for the password, which nobody else can read', async () => {
+it('requires the password, which only its own user can read', async () => {
   const server = await start();
   const wrong = new URL(server.url);
   wrong.password = 'wrong';

@@ -128,7 +128,7 @@ async function openFolder(): Promise<string> {
   const root = '/var/lib/nightshift';
   await mkdir(root, { recursive: true });
   const place = await mkdtemp(join(root, 'data-'));
-  for (const folder of [root, place]) await chmod(folder, 0o755); // whatever the umask says
+  for (const folder of [root, place]) await chmod(folder, 0o755); // the umask may have removed these bits
   return place;
 }
 

@@ -82,7 +82,7 @@ describe('GroupWriter', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('rejects every caller of a batch that could not be written, and goes on', async () => {
+  it('rejects every caller of a batch that could not be written, and writes the next one', async () => {
     let broken = true;
     const writer = new GroupWriter<number, number>(
       (items) => (broken ? Promise.reject(new Error('no connection')) : Promise.resolve(items)),

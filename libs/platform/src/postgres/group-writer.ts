@@ -5,14 +5,14 @@ export type WriteBatch<Item, Result> = (items: readonly Item[]) => Promise<reado
 
 export interface GroupWriterOptions {
   /**
-   * How much time there is between the beginnings of two batches at least, in ms: what comes after a pause waits for nobody but
+   * The least time between the starts of two batches, in ms. A write that arrives after a longer pause waits only for
    * the current turn of the event loop.
    */
   readonly tickMs: number;
   /** Most items in one batch; the rest goes into the next. */
   readonly maxBatch: number;
   /** Called when a batch is about to be put together: what is submitted meanwhile goes along. */
-  readonly onBoarding?: () => void;
+  readonly onBatchStart?: () => void;
 }
 
 interface Waiting<Item, Result> {
@@ -68,7 +68,7 @@ export class GroupWriter<Item, Result> {
     this.scheduled = false;
     this.begunAt = this.clock.monotonic();
     this.writing = true;
-    this.options.onBoarding?.();
+    this.options.onBatchStart?.();
     const batch = this.waiting.splice(0, this.options.maxBatch);
     await this.settle(batch);
     this.writing = false;

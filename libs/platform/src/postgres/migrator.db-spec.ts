@@ -92,7 +92,7 @@ describe('migrate', () => {
     expect(await query(urls.owner, valid)).toEqual([{ valid: true }]);
   });
 
-  it('keeps nothing of a file that fails, and goes on from there once it is mended', async () => {
+  it('keeps nothing of a file that fails, and resumes there once the file is corrected', async () => {
     await writeMigration('1_a', 'CREATE TABLE a (x int)');
     await writeMigration('2_b', 'CREATE TABLE b (x int); SELECT 1/0;');
     await expect(migrate(urls, { directory })).rejects.toMatchObject({ code: 'migration_failed' });
@@ -122,7 +122,7 @@ describe('migrate', () => {
 });
 
 /** Its own cluster-wide roles would already exist, so this login gets them as an administrator would hand them out. */
-describe('a login that is no superuser', () => {
+describe('a login without superuser rights', () => {
   const login = `plain_${process.pid}`;
 
   afterEach(async () => {
@@ -151,7 +151,7 @@ describe('a login that is no superuser', () => {
     await postgres.close();
   });
 
-  it('is told what it lacks before anything is changed', async () => {
+  it('names the missing rights before it changes anything', async () => {
     await query(urls.owner, `CREATE ROLE ${login} LOGIN PASSWORD 'p'`);
     const owner = new URL(urls.owner);
     owner.username = login;

@@ -8,9 +8,9 @@ const STOP_WITHIN_MS = 20_000;
 
 /**
  * Ends the server that a killed Nightshift left behind in `dataDir`. Only the holder of the directory's lock may call
- * this: then nobody serves on it, and stopping is safer than adopting a process of unknown settings. A process is taken
- * for that server only when it works in this directory; a leftover pid file that names somebody else is removed, because
- * Postgres itself would take any living process of that number for its predecessor.
+ * this: then no Nightshift uses the server, and stopping it is safer than adopting a process with unknown settings. A process counts
+ * as that server only when its working directory is this one. A leftover pid file that names another process is removed, because
+ * Postgres itself would take any living process with that number for its predecessor.
  */
 export async function stopOrphan(dataDir: string): Promise<void> {
   const file = join(dataDir, 'postmaster.pid');

@@ -61,7 +61,7 @@ async function copyHome(home: string): Promise<string> {
     await rm(fresh, { recursive: true });
     return target;
   } catch {
-    // Another start was faster, or the name is somebody else's: keep to our own copy if theirs cannot be trusted.
+    // Another start was faster, or another user owns the name: use our own copy if that one cannot be trusted.
     if (await isOurs(target, owner)) {
       await rm(fresh, { recursive: true });
       return target;
@@ -71,7 +71,7 @@ async function copyHome(home: string): Promise<string> {
   }
 }
 
-/** The temporary folder is everyone's: only a folder of ours that nobody else can write to is run from. */
+/** Every user can write to the temporary folder: binaries run only from a folder of ours that others cannot write to. */
 async function isOurs(folder: string, owner: number): Promise<boolean> {
   try {
     const { uid, mode } = await lstat(folder);

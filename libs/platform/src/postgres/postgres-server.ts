@@ -29,7 +29,7 @@ export interface PostgresCluster {
 export interface PostgresServer {
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the server is gone, with the tail of its log; whoever called `stop` expects it. */
+  /** Resolves when the server is gone, with the tail of its log, also after `stop`. */
   readonly exited: Promise<string>;
   /** Fast shutdown (SIGINT), after 10 s the immediate one; resolves when it is gone. May be called again. */
   stop(): Promise<void>;
@@ -137,7 +137,7 @@ async function stopServer(child: ChildProcess, exited: Promise<string>): Promise
 
 const READY = Symbol('ready');
 
-/** Keeps the end of what the server says, and goes on reading so that the pipe never fills. */
+/** Keeps the end of the server's output, and keeps reading so that the pipe never fills. */
 class LogTail {
   text = '';
   private wanted: { readonly phrase: string; readonly found: () => void } | undefined;

@@ -76,9 +76,9 @@ describe('the pools', () => {
 
   it('tell of idle connections that break, until they are being closed', async () => {
     const broken = Promise.withResolvers<Error>();
-    const told: Error[] = [];
+    const reported: Error[] = [];
     const onIdleError = (error: Error) => {
-      told.push(error);
+      reported.push(error);
       broken.resolve(error);
     };
     const postgres = Postgres.connect(database.urls, { poolSize: 1, applicationName: 'breaking', onIdleError });
@@ -92,7 +92,7 @@ describe('the pools', () => {
     client.release();
     await postgres.close();
     postgres.engine.emit('error', new Error('too late'), client); // as the pool does when the server is faster than we are
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
   it('keep a connection for lease renewals when all others are busy', async () => {

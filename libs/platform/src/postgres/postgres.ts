@@ -12,7 +12,7 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** Shown in pg_stat_activity, followed by the pool's name. Default "nightshift". */
   readonly applicationName?: string;
-  /** Told of a connection that broke while idle; the pool replaces it by itself. */
+  /** Called for a connection that broke while idle; the pool replaces it by itself. */
   readonly onIdleError?: (error: Error) => void;
 }
 

@@ -7,7 +7,7 @@ export const QUEUE_SCHEMA = 'pgboss';
 export type QueueSettings = Omit<Queue, 'name'>;
 
 /**
- * A message says that a job may be runnable. Its handler claims the job, so what retries and expiry here protect is the time until the
+ * The message means that a job may be runnable. Its handler claims the job, so retries and expiry here cover only the time until the
  * claim; the lease of the job does the rest. No NOTIFY: in the transaction of a start it would take a lock of the whole server.
  */
 const jobQueue: QueueSettings = { notify: false, retryLimit: 20, expireInSeconds: 900, deleteAfterSeconds: 300 };

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Why a tool process cannot use a database, in a sentence that says what to do. */
+/** Why a tool process cannot use a database, in a sentence that names the next step. */
 export interface ToolDatabaseProblem {
   readonly text: string;
   readonly cause?: unknown;

@@ -132,7 +132,7 @@ describe('nightshift_tools', () => {
       ];
       for (const sql of attempts) {
         const outcome = await refused(sql);
-        // Views of several tables take no writes whoever asks; TRUNCATE takes no view.
+        // A view of several tables refuses writes by any role; TRUNCATE refuses views.
         if (outcome !== 'refused' && !/cannot (insert|update|delete)|is not a table/.test(outcome)) wrong.push(outcome);
       }
     }

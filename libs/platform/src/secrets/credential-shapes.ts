@@ -18,7 +18,7 @@ const PEM_KEY = new RegExp(
 );
 
 /**
- * Each is linear: what repeats cannot be read in two ways, and none begins within what it would go on with. Each is bounded,
+ * Each is linear: no repetition can match in two ways, and none can start inside its own continuation. Each is bounded,
  * too: a repetition without end throws on megabytes. Group 1, where there is one, is kept.
  */
 const SHAPES: readonly RegExp[] = [

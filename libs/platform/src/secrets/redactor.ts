@@ -18,7 +18,7 @@ export class Redactor {
   /** The releases of those that are kept; by workspace and text, in the order of their last use. */
   private readonly kept = new Map<string, () => void>();
   private readonly server = new TextRedactor(() => [this.own]);
-  /** For texts that nobody but the operator sees. */
+  /** For texts that only the operator sees. */
   readonly everything = new TextRedactor(() => [this.own, ...this.workspaces.values()]);
 
   constructor(known: readonly Secret[] = []) {

@@ -9,7 +9,7 @@ export interface SealedColumn {
   readonly placeOf: (row: { readonly workspaceId: string; readonly id: string }) => SecretPlace;
 }
 
-/** How many values of a column were sealed again, and how many no secret of the ring opens. */
+/** How many values of a column were sealed again, and how many no secret of the installation opens. */
 export interface Resealed {
   readonly table: string;
   readonly resealed: number;
@@ -19,8 +19,8 @@ export interface Resealed {
 const BATCH = 500;
 
 /**
- * Seals values anew with the first secret of the box's ring, where they were sealed with another one. `client` acts as the owner role.
- * May run beside serving processes that hold the same ring: a value that changes meanwhile is left as it then is. May be repeated.
+ * Seals values again with the first secret of the box where an older one sealed them. `client` acts as the owner role.
+ * May run beside serving processes that have the same secrets: a value that changes meanwhile keeps its new content. May be repeated.
  */
 export async function resealColumn(
   client: pg.ClientBase,

@@ -53,7 +53,7 @@ describe('SecretBox', () => {
     }
   });
 
-  it('opens what an older secret sealed as long as that secret is in the ring', () => {
+  it('opens what an older secret sealed as long as the box has that secret', () => {
     const sealed = new SecretBox(old).seal(new Secret('sk-canary'), place);
     const rotated = new SecretBox(current, [old]);
 

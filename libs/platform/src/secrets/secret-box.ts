@@ -27,18 +27,18 @@ const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES + TAG_BYTES;
 /**
  * Encrypts single values for storage: AES-256-GCM (NIST SP 800-38D) with a random nonce, bound by its associated data to
  * `workspace|table|row|field|keyId`. Keys come from instance secrets by HKDF-SHA256 (RFC 5869); a key's id is derived too, so
- * that a ring of secrets needs no numbering. New values are sealed with the first secret, the others still open.
+ * that a list of secrets needs no numbering. New values are sealed with the first secret, the others still open.
  */
 export class SecretBox {
-  private readonly ring: readonly BoxKey[];
+  private readonly keys: readonly BoxKey[];
 
   /** `current` seals and opens; `previous` secrets only open. Null: a box that seals and opens nothing. */
   constructor(current: Secret | null, previous: readonly Secret[] = []) {
-    this.ring = (current === null ? [] : [current, ...previous]).map((secret) => toBoxKey(secret));
+    this.keys = (current === null ? [] : [current, ...previous]).map((secret) => toBoxKey(secret));
   }
 
   seal(value: Secret, place: SecretPlace): Uint8Array<ArrayBuffer> {
-    const [boxKey] = this.ring;
+    const [boxKey] = this.keys;
     if (boxKey === undefined) throw secretUnreadable();
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', boxKey.key, nonce, { authTagLength: TAG_BYTES });
@@ -47,12 +47,12 @@ export class SecretBox {
     return new Uint8Array(Buffer.concat([Buffer.of(VERSION), boxKey.id, nonce, cipher.getAuthTag(), body]));
   }
 
-  /** Throws `secret_unreadable` when the value was sealed elsewhere, was changed, or its key is not in the ring. */
+  /** Throws `secret_unreadable` when the value was sealed elsewhere, was changed, or its key is not in the box. */
   open(sealed: Uint8Array, place: SecretPlace): Secret {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw secretUnreadable();
     const id = bytes.subarray(1, 1 + ID_BYTES);
-    const boxKey = this.ring.find((candidate) => candidate.id.equals(id));
+    const boxKey = this.keys.find((candidate) => candidate.id.equals(id));
     if (boxKey === undefined) throw secretUnreadable();
     const nonce = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + NONCE_BYTES);
     try {
@@ -69,7 +69,7 @@ export class SecretBox {
 
   /** Whether a value should be sealed again because it was sealed with an older secret. */
   isOutdated(sealed: Uint8Array): boolean {
-    return !this.ring[0]?.id.equals(Buffer.from(sealed.subarray(1, 1 + ID_BYTES)));
+    return !this.keys[0]?.id.equals(Buffer.from(sealed.subarray(1, 1 + ID_BYTES)));
   }
 }
 

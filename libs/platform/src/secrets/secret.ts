@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A text that must not be printed. `toString`, `toJSON` and Node's inspect all give `[redacted]`, and the value is no own
- * property, so that serializers do not meet it. Only what sends it to its owner calls `reveal`.
+ * A text that must not be printed. `toString`, `toJSON` and Node's inspect all give `[redacted]`, and the value is a private
+ * field, so that serializers do not meet it. Only what sends it to its owner calls `reveal`.
  */
 export class Secret {
   readonly #value: string;

@@ -7,7 +7,7 @@ const installHint = (major: number) =>
 /** No client programs that fit the server. `found`: the versions that are there, with their folders. */
 export function pgToolsMissing(server: string, major: number, found: readonly string[]): AppError {
   const there =
-    found.length === 0 ? 'There is no pg_dump on the PATH or in the usual folders' : `Found: ${found.join(', ')}`;
+    found.length === 0 ? 'pg_dump was not found on the PATH or in the usual folders' : `Found: ${found.join(', ')}`;
   return new AppError({
     code: 'pg_tools_missing',
     message: `Postgres ${server} needs pg_dump and pg_restore of version ${major} or newer. ${there}. ${installHint(major)}.`,
