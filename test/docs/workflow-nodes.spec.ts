@@ -51,7 +51,7 @@ describe('docs/workflow-nodes.md', () => {
 
   it('gives the effect of each answer for each mode and each asking node', () => {
     const [, answers = ''] = readFileSync(file, 'utf8').split('## What an answer does');
-    const [modes = '', questions = ''] = answers.split('Nodes that are a question');
+    const [modes = '', questions = ''] = answers.split('Nodes that are requests to a person');
     const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));
     for (const [header = ''] of [rows(modes), rows(questions)])
       expect(humanInputActions.filter((action) => !header.includes(`\`${action}\``))).toEqual([]);

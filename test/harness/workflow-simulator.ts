@@ -139,8 +139,8 @@ export class Simulation {
     const key = { nodeId: work.run.nodeId, iteration: work.run.iteration };
     if (work.type === 'list') return { type: 'listed', key, items: this.world.list?.(work.run) ?? [] };
     if (work.type === 'decide') {
-      const goOn = this.world.decide?.(work) ?? false;
-      return { type: 'decided', key, iteration: work.iteration, goOn };
+      const continues = this.world.decide?.(work) ?? false;
+      return { type: 'decided', key, iteration: work.iteration, continues };
     }
     const view = this.run.viewOf(key);
     if (view === undefined) throw new Error(`no view: ${work.run.nodeId}`);

@@ -70,7 +70,8 @@ export class AnswerReader implements SseSink {
 
   /** A whole document: a payload of several lines, or the answer of a server that does not stream. */
   whole(payload: string): void {
-    if (!this.isDone && !this.document(payload)) throw new AnswerBroken('The stream holds something that is no JSON.');
+    if (!this.isDone && !this.document(payload))
+      throw new AnswerBroken('The stream contains something other than JSON.');
   }
 
   stray(line: string): void {
@@ -107,7 +108,7 @@ export class AnswerReader implements SseSink {
     }
     const value = parse(document);
     if (value === undefined) return false;
-    if (!isObject(value)) throw new AnswerBroken('The stream holds something that is no JSON object.');
+    if (!isObject(value)) throw new AnswerBroken('The stream contains something other than a JSON object.');
     const plainField = this.chunk(value);
     if (plainField !== undefined) this.learn(plainField, document);
     return true;

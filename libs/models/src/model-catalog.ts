@@ -23,7 +23,7 @@ import { WorkspaceModels } from './providers/workspace-models.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** What of a job decides which model answers it. */
-export interface ModelWish {
+export interface ModelJob {
   readonly workspaceId: string;
   readonly jobId: string;
   /** The model's name, as chosen when the job was accepted. */
@@ -99,7 +99,7 @@ export class ModelCatalog implements OnApplicationShutdown {
   }
 
   /** Throws `missing_model_key`, and `secret_unreadable` for a key that was sealed elsewhere or under another NIGHTSHIFT_SECRET. */
-  async modelOf(job: ModelWish): Promise<{ readonly model: Model; readonly modelName: string }> {
+  async modelOf(job: ModelJob): Promise<{ readonly model: Model; readonly modelName: string }> {
     const { endpoint, isGuarded } = await this.choose(job.workspaceId, job.keyCipher !== null);
     const apiKey = job.keyCipher === null ? endpoint.apiKey : this.secretBox.open(job.keyCipher, jobKeyPlace(job));
     const { values } = this.config;

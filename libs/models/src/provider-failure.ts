@@ -50,7 +50,7 @@ export function providerFailed(failure: ProviderFailure, apiKey: Secret | null):
   const { status, retryAfterSeconds, afterFirstByte } = failure;
   return new ModelError({
     ...verdict,
-    message: shown === '' ? verdict.message : `${verdict.message} It said: ${shown}`,
+    message: shown === '' ? verdict.message : `${verdict.message} The provider's message: ${shown}`,
     afterFirstByte,
     ...(status === undefined ? {} : { status }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

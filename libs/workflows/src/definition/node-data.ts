@@ -25,9 +25,7 @@ const agent = z.object({
   prompt: z.string().default('').describe('Instructions, the beginning of the system message'),
   temperature: z.number().min(0).max(2).optional().describe('Of the model request'),
   maxTokens: z.number().int().positive().optional().describe('Of one answer of the model'),
-  tools: toolNames.describe(
-    'Tools it may call; `*`: all that whoever started the job may use; none: those of `meta.tools`',
-  ),
+  tools: toolNames.describe('Tools it may call; `*`: all that the requester may use; none: those of `meta.tools`'),
   acceptsImages: z.boolean().optional().describe(hint),
   acceptsAudio: z.boolean().optional().describe(hint),
   acceptsVideo: z.boolean().optional().describe(hint),
@@ -36,7 +34,7 @@ const agent = z.object({
   onMaxToolIterations: z
     .enum(['warning', 'error', 'hitl'])
     .default('warning')
-    .describe('After so many rounds: the output says so, the node fails, or a person is asked for as many again'),
+    .describe('After so many rounds: the output gets a note, the node fails, or a person decides about as many again'),
   hitl: askedPerson.describe('A person asked before the node, or about what it wrote: see `hitl` below'),
   modelRequest: jsonObject.optional().describe('More fields of the model request'),
   toolChoice: z
@@ -121,7 +119,7 @@ const output = z.object({
   format: z
     .enum(['text', 'json', 'markdown'])
     .default('text')
-    .meta({ description: 'Of the text; `json`: what is no JSON becomes `{"result": …}`', isRequired: true }),
+    .meta({ description: 'Of the text; `json`: text that is not JSON becomes `{"result": …}`', isRequired: true }),
   mode: z
     .enum(['combine', 'synthesis'])
     .optional()
@@ -138,7 +136,7 @@ const output = z.object({
     })
     .prefault({})
     .describe('The call of the mode `synthesis`'),
-  useRawTemplate: z.boolean().default(false).describe('Whether `template` counts, whatever the `mode` is'),
+  useRawTemplate: z.boolean().default(false).describe('Whether `template` is used instead of the `mode`'),
   template: z.string().optional().describe('A template of the whole text'),
   includeMetadata: z.boolean().default(false).describe('Whether the nodes before it and the time are added'),
 });

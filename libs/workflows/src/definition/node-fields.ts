@@ -43,7 +43,7 @@ const errorHandling = z.object({
 });
 
 const option = z.object({
-  id: z.string().describe('As it is told in the answer'),
+  id: z.string().describe('The value that the answer contains'),
   label: z.string().optional().describe('What the person reads; without one the `id`'),
   action: z.enum(['approve', 'reject', 'custom']).default('custom').describe('What it means to the run'),
 });
@@ -55,12 +55,14 @@ export const hitl = z.object({
   mode: z
     .enum(['approval', 'input', 'review'])
     .default('approval')
-    .describe('Asked before the node whether it may go on, or what it is to read; or after it, about what it gave'),
+    .describe(
+      '`approval`, `input`: a person decides before the node runs, or gives its input. `review`: a person decides about its output',
+    ),
   prompt: z.string().optional().describe('What the person reads. Also called `message`'),
   inputSchema: jsonObject.optional().describe('A JSON Schema of what the person gives in the mode `input`'),
   options: options.describe('Answers to choose from'),
   timeout: waitMs.optional().describe('Ms; 0 or without it 7 days'),
-  defaultAction: defaultAction.default('reject').describe('What counts when nobody answers in time'),
+  defaultAction: defaultAction.default('reject').describe('The answer that is used after the timeout'),
 });
 /** A person asked before a node, or about what it wrote. */
 export const askedPerson = z.preprocess((value) => renamed(value, 'message', 'prompt'), hitl.optional());
@@ -68,9 +70,9 @@ export const askedPerson = z.preprocess((value) => renamed(value, 'message', 'pr
 /** What every node may have. */
 export const baseFields = {
   label: z.string().optional().meta({ description: 'Its name for people and models', isRequired: true }),
-  description: z.string().optional().describe('What routers that lead to it tell their model of it'),
-  errorHandling: errorHandling.prefault({}).describe('What becomes of the run when the node fails'),
-  timeoutMs: timerMs.min(1).optional().describe('Ms that one attempt may take; without it as long as it wants'),
+  description: z.string().optional().describe('How routers describe this node to their model'),
+  errorHandling: errorHandling.prefault({}).describe('What the run does when the node fails'),
+  timeoutMs: timerMs.min(1).optional().describe('Ms that one attempt may take; without it there is no limit'),
 };
 
 export type ErrorHandling = z.output<typeof errorHandling>;

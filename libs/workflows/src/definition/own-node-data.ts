@@ -6,7 +6,7 @@ import { baseFields, defaultAction, jsonObject, options, timerMs, waitMs } from 
 /** Nodes that the format does not have: other engines do not know them. */
 
 const timeoutText = 'Ms; 0 or without it 7 days';
-const defaultText = 'What counts when nobody answers in time; without it the `timeout` edges are taken';
+const defaultText = 'The answer that is used after the timeout; without it the run follows the `timeout` edges';
 
 /** A person approves or rejects; the input is passed on. */
 const approval = z.object({
@@ -21,8 +21,8 @@ const approval = z.object({
   decidableBy: z
     .enum(['members', 'requester', 'approvers'])
     .optional()
-    .describe('Who may answer; without it whoever started the job (`requester`)'),
-  fourEyes: z.boolean().optional().describe('Whether it has to be somebody else than who started the job'),
+    .describe('Who may answer; without it the requester of the job (`requester`)'),
+  fourEyes: z.boolean().optional().describe('Whether the requester must not answer'),
 });
 
 /** A person fills in a form; its JSON is the output. */
@@ -50,7 +50,7 @@ const http = z.object({
   headers: jsonObject.prefault({}).describe('Texts by name; templates'),
   body: z.unknown().optional().describe('A text as it is, anything else as JSON; texts in it are templates'),
   timeout: timerMs.optional().describe('Ms of one attempt; without it 30,000'),
-  select: z.string().min(1).optional().describe('A JSONPath: the part of the answer that goes on'),
+  select: z.string().min(1).optional().describe('A JSONPath: the part of the response that becomes the output'),
 });
 
 const transform = z.object({

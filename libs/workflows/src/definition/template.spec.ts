@@ -67,8 +67,8 @@ describe('a template as text', () => {
   });
 
   it('never looks at what was inserted', () => {
-    const said = new Map([['a', '{{b}}{{']]);
-    const names = lookupIn({ input: '{{a}}', outputs: said.set('b', 'no'), inputs: new Map(), sessionId: '' });
+    const outputs = new Map([['a', '{{b}}{{']]);
+    const names = lookupIn({ input: '{{a}}', outputs: outputs.set('b', 'no'), inputs: new Map(), sessionId: '' });
     expect(fillText(parseTemplate('{{input}} {{a}}b}}'), names)).toBe('{{a}} {{b}}{{b}}');
   });
 

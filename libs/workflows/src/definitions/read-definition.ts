@@ -25,7 +25,9 @@ export function readDefinition(given: unknown): ReadDefinition {
   const parsed = parseDocument(json);
   if (!parsed.ok) {
     const [fault] = parsed.faults;
-    throw notADocument(fault === undefined ? 'is no workflow document' : `${toPointer(fault.path)} ${fault.message}`);
+    throw notADocument(
+      fault === undefined ? 'is not a workflow document' : `${toPointer(fault.path)} ${fault.message}`,
+    );
   }
   const { name, description = '', id } = parsed.document.meta;
   return {
@@ -41,7 +43,7 @@ export function readDefinition(given: unknown): ReadDefinition {
 /** A definition that was read and stored before. */
 export function readDocument(text: string): WorkflowDocument {
   const parsed = parseDocument(JSON.parse(text));
-  if (!parsed.ok) throw notADocument('is no workflow document');
+  if (!parsed.ok) throw notADocument('is not a workflow document');
   return parsed.document;
 }
 

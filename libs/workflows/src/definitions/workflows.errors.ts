@@ -25,7 +25,7 @@ export const workflowInvalid = (issues: readonly object[]) =>
 export const draftChanged = (draftVersion: number) =>
   new AppError({
     code: 'workflow_changed',
-    message: `The draft was saved by somebody else meanwhile (it is at ${draftVersion}): read it again`,
+    message: `Another client saved the draft meanwhile (its version is ${draftVersion}). Read it again and repeat the change`,
     field: 'expectedVersion',
     details: { draftVersion },
   });

@@ -78,7 +78,7 @@ describe('places (format §1)', () => {
     simulated.settle('loop', null);
     expect([simulated.row('loop').status, simulated.run.resting]).toEqual(['waiting', true]);
     simulated.send({ type: 'resumed', key: key('loop') });
-    simulated.send({ type: 'decided', key: key('loop'), iteration: 1, goOn: true });
+    simulated.send({ type: 'decided', key: key('loop'), iteration: 1, continues: true });
     expect([simulated.row('loop').status, simulated.working]).toEqual(['active', ['loop', 'a']]);
   });
 });

@@ -24,7 +24,7 @@ export interface Container {
   unfinished(): Iterable<LiveRun>;
   /** What nodes after it remember of the inside; null: nothing. */
   readonly kept: ScopeMemory | null;
-  decided?(iteration: number, goOn: boolean): void;
+  decided?(iteration: number, continues: boolean): void;
   listed?(items: readonly string[]): void;
 }
 

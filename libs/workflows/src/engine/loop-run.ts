@@ -30,21 +30,21 @@ export class LoopRun implements Container {
   begin(): void {
     if (!this.around.engine.beginContainer(this.run)) return;
     if (this.entries.length === 0) this.around.engine.fail(this.run, refusal('While loop body is not connected'));
-    else this.goOn();
+    else this.startNextPass();
   }
 
   *unfinished(): Generator<LiveRun> {
     if (this.pass !== null) yield* this.pass.unfinished();
   }
 
-  decided(iteration: number, goOn: boolean): void {
+  decided(iteration: number, continues: boolean): void {
     if (iteration !== this.outputs.length + 1 || this.run.place === 'none') return;
     this.around.engine.places.leave(this.run);
-    if (goOn) this.beginPass();
+    if (continues) this.beginPass();
     else this.end();
   }
 
-  private goOn(): void {
+  private startNextPass(): void {
     const { loopMode, maxIterations } = this.node.data;
     const done = this.outputs.length;
     if (done === maxIterations) this.endAtLimit();
@@ -93,7 +93,7 @@ export class LoopRun implements Container {
     }
     this.current = output;
     this.outputs.push(output);
-    this.goOn();
+    this.startNextPass();
   };
 
   private endAtLimit(): void {

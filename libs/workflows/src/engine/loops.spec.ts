@@ -96,9 +96,9 @@ describe('passes of a loop (format §9)', () => {
     const simulated = new Simulation(planOf(graphWith(asked(2)))).start();
     simulated.settle('start', 'go');
     const key = { nodeId: 'loop', iteration: [] };
-    expect(simulated.send({ type: 'decided', key, iteration: 2, goOn: true })).toEqual([]);
-    simulated.send({ type: 'decided', key, iteration: 1, goOn: true });
-    expect(simulated.send({ type: 'decided', key, iteration: 1, goOn: false })).toEqual([]);
+    expect(simulated.send({ type: 'decided', key, iteration: 2, continues: true })).toEqual([]);
+    simulated.send({ type: 'decided', key, iteration: 1, continues: true });
+    expect(simulated.send({ type: 'decided', key, iteration: 1, continues: false })).toEqual([]);
     expect(simulated.working).toContain('a');
   });
 });

@@ -53,7 +53,7 @@ export interface NodeFailed {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra | undefined;
   /** The input of the nodes after its `error` edges, in every mode; absent: the mode decides. */
-  readonly told?: string;
+  readonly errorInput?: string;
 }
 
 /** How the row of a node that failed ends: by its mode, and by whether an `error` edge is there. */
@@ -62,11 +62,11 @@ export function failed(row: NodeRunRow, failure: NodeFailed, { graph, node }: No
   const error: NodeError = toNodeError(failure.error, row.nodeId);
   const ended = { ...row, status: 'error' as const, error, extra: { ...row.extra, ...failure.extra } };
   const leadsOn = edgesOf(graph, node.id, 'error').length > 0;
-  if (leadsOn && (mode === 'branch' || failure.told !== undefined)) {
+  if (leadsOn && (mode === 'branch' || failure.errorInput !== undefined)) {
     const outputs = { ...ended.extra.outputs, [`${node.id}_error`]: JSON.stringify(error) };
     const extra = { ...ended.extra, outputs };
-    const handOn = failure.told === undefined ? 'input' : 'output';
-    return { ...ended, extra, output: failure.told ?? '', handles: ['error'], handOn };
+    const handOn = failure.errorInput === undefined ? 'input' : 'output';
+    return { ...ended, extra, output: failure.errorInput ?? '', handles: ['error'], handOn };
   }
   if (mode !== 'continue') return { ...ended, output: '', handles: [], handOn: 'output' };
   const handles = handlesOf({ graph, node }, edgesPastFailure(graph, node.id));

@@ -15,7 +15,7 @@ export type RunEvent =
   /** A node failed, or a decision, or a list. */
   | ({ readonly type: 'failed'; readonly key: NodeKey } & Failure)
   /** The condition of a loop has been asked. */
-  | { readonly type: 'decided'; readonly key: NodeKey; readonly iteration: number; readonly goOn: boolean }
+  | { readonly type: 'decided'; readonly key: NodeKey; readonly iteration: number; readonly continues: boolean }
   /** A node, or a decision, waits for an outside answer: others may run in its slot. */
   | { readonly type: 'waiting'; readonly key: NodeKey }
   /** What it waited for is there; it is handed out again. */

@@ -11,7 +11,7 @@ export interface Remembered extends EarlierOutput {
   /** More outputs under names of their own: branches, errors. */
   readonly outputs: Readonly<Record<string, string>>;
   /** Its response in the conversation; null: none. */
-  readonly said: string | null;
+  readonly response: string | null;
 }
 
 /**
@@ -25,7 +25,7 @@ export class ScopeMemory implements ScopeView {
   readonly attachments: ScopeView['attachments'];
   private readonly own = new Map<string, EarlierOutput>();
   private readonly named: LayeredMap;
-  private readonly said: ChatMessage[];
+  private readonly responses: ChatMessage[];
   /** Made when it is first asked for after a wave. */
   private list: readonly EarlierOutput[] | null = null;
 
@@ -38,7 +38,7 @@ export class ScopeMemory implements ScopeView {
     this.sessionId = facts.sessionId;
     this.inputs = facts.inputs;
     this.attachments = facts.attachments;
-    this.said = [...session];
+    this.responses = [...session];
     this.named = new LayeredMap(around?.named ?? null);
   }
 
@@ -64,15 +64,15 @@ export class ScopeMemory implements ScopeView {
   }
 
   get session(): readonly ChatMessage[] {
-    return this.around === null ? this.said : [...this.around.session, ...this.said];
+    return this.around === null ? this.responses : [...this.around.session, ...this.responses];
   }
 
-  add({ outputs, said, ...entry }: Remembered): void {
+  add({ outputs, response, ...entry }: Remembered): void {
     this.list = null;
     this.own.set(entry.nodeId, entry);
     this.named.set(entry.nodeId, entry.output);
     for (const [name, output] of Object.entries(outputs)) this.named.set(name, output);
-    if (said !== null) this.said.push({ role: 'assistant', content: said });
+    if (response !== null) this.responses.push({ role: 'assistant', content: response });
   }
 
   /** Takes over what a body has added, once its loop is done. */
@@ -80,7 +80,7 @@ export class ScopeMemory implements ScopeView {
     this.list = null;
     for (const [nodeId, entry] of body.own) this.own.set(nodeId, entry);
     for (const [name, output] of body.named.own) this.named.set(name, output);
-    for (const message of body.said) this.said.push(message);
+    for (const message of body.responses) this.responses.push(message);
   }
 }
 

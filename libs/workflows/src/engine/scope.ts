@@ -36,7 +36,7 @@ export interface TakenOver {
   /** What is read where nothing was handed on. */
   readonly text: string;
   /** The responses of its nodes are already in the conversation. */
-  readonly isSaid: boolean;
+  readonly isInSession: boolean;
 }
 
 /** The format's message for a graph that cannot reach its end. */
@@ -94,11 +94,11 @@ export class Scope implements Home {
   }
 
   /** Begins in the midst of it. */
-  takeOver({ finished, again, forced, given, text, isSaid }: TakenOver): void {
+  takeOver({ finished, again, forced, given, text, isInSession }: TakenOver): void {
     this.text = text;
     this.given = given;
     for (const nodeId of forced) this.readiness.force(nodeId);
-    const edges = new Map(finished.map((node) => [node.nodeId, this.reuse(node, isSaid)]));
+    const edges = new Map(finished.map((node) => [node.nodeId, this.reuse(node, isInSession)]));
     const counts = (nodeId: string): boolean => again.has(nodeId) && this.readiness.isOnLevel(nodeId);
     for (const nodeId of this.nodeIds)
       if (!again.has(nodeId)) this.readiness.settle(nodeId, edges.get(nodeId) ?? [], counts);
@@ -193,25 +193,25 @@ export class Scope implements Home {
   }
 
   /** An executed node enters what later ones see. */
-  private remember({ node, row, container }: Pick<LiveRun, 'node' | 'row' | 'container'>, isSaid = false): void {
+  private remember({ node, row, container }: Pick<LiveRun, 'node' | 'row' | 'container'>, isInSession = false): void {
     const { id, label, type } = node;
     const output = row.output ?? '';
     if (container !== null && container.kept !== null && row.status === 'completed') this.memory.absorb(container.kept);
     this.noted.add(id);
     this.outputs.set(id, output);
-    const said = spoke(row) && !isSaid ? output : null;
-    this.memory.add({ nodeId: id, label, type, output, outputs: row.extra.outputs ?? {}, said });
+    const response = spoke(row) && !isInSession ? output : null;
+    this.memory.add({ nodeId: id, label, type, output, outputs: row.extra.outputs ?? {}, response });
   }
 
   /** Gives the edges that a node of an earlier run took. */
-  private reuse({ nodeId, extra, ...ended }: FinishedNode, isSaid: boolean): readonly GraphEdge[] {
+  private reuse({ nodeId, extra, ...ended }: FinishedNode, isInSession: boolean): readonly GraphEdge[] {
     const node = this.graph.nodes.get(nodeId);
     if (node === undefined) return [];
     const place = { graph: this.graph, node };
     const handles = ended.handles ?? handlesOf(place, edgesOnward(this.graph, nodeId));
     const end = { ...ended, handles, status: 'completed', extra: { ...extra, isReused: true } } as const;
     const row = this.engine.note(node, this, end);
-    this.remember({ node, row, container: null }, isSaid);
+    this.remember({ node, row, container: null }, isInSession);
     this.handedOn.set(nodeId, handedOn(row));
     return edgesTaken(this.graph, node, row);
   }

@@ -83,7 +83,7 @@ export class SubflowRun implements Container {
 
   private readonly ended = (end: ScopeEnd): void => {
     if (end.type === 'failed') {
-      this.fail({ ...end.failure, told: `Subflow error: ${end.failure.error.message}` });
+      this.fail({ ...end.failure, errorInput: `Subflow error: ${end.failure.error.message}` });
       return;
     }
     const output = this.inside?.finalOutput ?? '';

@@ -14,7 +14,7 @@ export function toTakenOver(graph: WorkflowGraph, text: string, resumeFrom: Resu
     finished: finished.filter(({ nodeId }) => !again.has(nodeId) && isOnTop(graph, nodeId)),
     given: input === null ? new Map() : new Map([[startNodeId, input]]),
     text,
-    isSaid: session !== null,
+    isInSession: session !== null,
   };
 }
 

@@ -118,7 +118,7 @@ export class WorkflowRun {
         this.engine.fail(run, event);
         return;
       case 'decided':
-        run.container?.decided?.(event.iteration, event.goOn);
+        run.container?.decided?.(event.iteration, event.continues);
         return;
       case 'listed':
         run.container?.listed?.(event.items);

@@ -71,7 +71,7 @@ class Agent {
       requestId: `hitl-tool-limit-${node.id}-${ports.now()}`,
       mode: 'approval',
       title: node.label,
-      prompt: `"${node.label}" has used its ${limit} tool iterations. May it go on for up to ${limit} more?`,
+      prompt: `"${node.label}" has used its ${limit} tool iterations. May it continue for up to ${limit} more?`,
       options: [
         { id: 'continue', label: 'Continue', action: 'approve' },
         { id: 'stop', label: 'Stop', action: 'reject' },

@@ -52,8 +52,8 @@ describe('the condition of a loop', () => {
     ['I would CONTINUE.', true],
     ['done', false],
     ['', false],
-  ])('continues with %j: %s', async (reply, goOn) => {
-    expect(await new LoopCondition().decide(question({}, first, reply))).toEqual({ type: 'decided', goOn });
+  ])('continues with %j: %s', async (reply, continues) => {
+    expect(await new LoopCondition().decide(question({}, first, reply))).toEqual({ type: 'decided', continues });
   });
 
   const evaluators = new Map<string, LoopEvaluator>([
@@ -64,13 +64,13 @@ describe('the condition of a loop', () => {
   it('asks a registered evaluator', async () => {
     const condition = new LoopCondition(evaluators);
     const asked = question({ customEvaluator: 'short' }, first);
-    expect(await condition.decide(asked)).toEqual({ type: 'decided', goOn: true });
-    expect(await condition.decide(question({ customEvaluator: 'short' }, third))).toMatchObject({ goOn: false });
+    expect(await condition.decide(asked)).toEqual({ type: 'decided', continues: true });
+    expect(await condition.decide(question({ customEvaluator: 'short' }, third))).toMatchObject({ continues: false });
     expect(asked.asked).toEqual([]);
   });
 
   it.each([
-    ['nobody', 'Loop evaluator not registered: nobody'],
+    ['absent', 'Loop evaluator not registered: absent'],
     ['broken', 'Loop evaluator "broken" failed: boom'],
   ])('fails the node: %s', async (customEvaluator, message) => {
     await expect(new LoopCondition(evaluators).decide(question({ customEvaluator }, first))).rejects.toThrow(message);

@@ -17,7 +17,7 @@ export interface LoopQuestion {
   readonly signal: AbortSignal;
 }
 
-export type LoopAnswer = { readonly type: 'decided'; readonly goOn: boolean } | Waiting;
+export type LoopAnswer = { readonly type: 'decided'; readonly continues: boolean } | Waiting;
 
 /** Decides whether a loop in mode `condition` makes another pass: by its evaluator, else by its model. */
 export class LoopCondition {
@@ -27,7 +27,7 @@ export class LoopCondition {
     const { customEvaluator } = question.node.data;
     return customEvaluator === undefined || customEvaluator === ''
       ? askModel(question)
-      : { type: 'decided', goOn: await this.evaluate(customEvaluator, question) };
+      : { type: 'decided', continues: await this.evaluate(customEvaluator, question) };
   }
 
   private async evaluate(name: string, { state, signal }: LoopQuestion): Promise<boolean> {
@@ -63,5 +63,5 @@ async function askModel({ node, state, ports, signal }: LoopQuestion): Promise<L
     signal,
   });
   if (conversed.type === 'waiting') return conversed;
-  return { type: 'decided', goOn: conversed.text.toLowerCase().includes('continue') };
+  return { type: 'decided', continues: conversed.text.toLowerCase().includes('continue') };
 }

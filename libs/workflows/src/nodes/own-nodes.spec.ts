@@ -233,7 +233,7 @@ describe('a transform node', () => {
     expect((await run('input + "?"', 'who')).outcome).toMatchObject({ output: 'who?' });
   });
 
-  it.each(['input.', 'input.missing', 'nobody', 'input.matches("a")'])('fails: %s', async (expression) => {
+  it.each(['input.', 'input.missing', 'absent', 'input.matches("a")'])('fails: %s', async (expression) => {
     await expect(run(expression)).rejects.toMatchObject({ details: { isFinal: true } });
   });
 });

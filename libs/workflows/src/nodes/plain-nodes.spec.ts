@@ -82,12 +82,12 @@ describe('a memory node', () => {
 
   it('keeps a text', async () => {
     kept.length = 0;
-    const data = { operation: 'store', text: '{{a}} said {{input}}', metadata: { topic: 'x', source: 'mine' } };
+    const data = { operation: 'store', text: '{{a}} wrote {{input}}', metadata: { topic: 'x', source: 'mine' } };
     const { outcome } = await runNode({ type: 'memory', data, ports: ports(0), outputs: { a: 'Ann' } });
     const timestamp = '2023-11-14T22:13:20.000Z';
     const metadata = { timestamp, source: 'mine', nodeId: 'n', sessionId: 'session-1', topic: 'x' };
-    expect(kept).toEqual([['Ann said hello', metadata]]);
-    expect(outcome).toMatchObject({ output: 'Ann said hello' });
+    expect(kept).toEqual([['Ann wrote hello', metadata]]);
+    expect(outcome).toMatchObject({ output: 'Ann wrote hello' });
     await runNode({ type: 'memory', data: { operation: 'store' }, ports: ports(0) });
     expect(kept[1]).toEqual(['hello', { timestamp, source: 'agent', nodeId: 'n', sessionId: 'session-1' }]);
   });

@@ -37,7 +37,7 @@ async function permitted({ context, hitl, work, onward }: Asking): Promise<NodeO
       return rejectedBefore(context);
     case 'skip':
       return handOn(context.input, onward, { note: 'HITL: Skipped' });
-    case 'go-on':
+    case 'continue':
       return work(givenText(answer.data) ?? context.input, 0);
   }
 }
@@ -61,13 +61,13 @@ async function reviewed({ context, hitl, work }: Asking): Promise<NodeOutcome> {
   }
 }
 
-function verdictOf({ action }: Answered): 'go-on' | 'reject' | 'skip' {
+function verdictOf({ action }: Answered): 'continue' | 'reject' | 'skip' {
   switch (action) {
     case 'approve':
     case 'submit':
     case 'modify':
     case 'custom':
-      return 'go-on';
+      return 'continue';
     case 'skip':
       return 'skip';
     case 'reject':
@@ -94,7 +94,7 @@ function toQuestion({ node }: NodeContext, hitl: Hitl): Omit<Question, 'key'> {
 function defaultPrompt(mode: Hitl['mode'], label: string): string {
   switch (mode) {
     case 'approval':
-      return `May "${label}" go on?`;
+      return `May "${label}" continue?`;
     case 'input':
       return `"${label}" needs your input.`;
     case 'review':

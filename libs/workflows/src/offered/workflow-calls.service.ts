@@ -10,7 +10,7 @@ import { callerGone, callOutsideJob, workflowWithinItself } from '../start/start
 import { StartWorkflowService } from '../start/start-workflow.service.js';
 import { CallerPolicies } from './caller-policies.js';
 import { OfferedWorkflowsRepository } from './offered-workflows.repository.js';
-import type { OfferedWorkflow, SaidToWorkflow } from './workflow-tool.js';
+import type { OfferedWorkflow, WorkflowCallInput } from './workflow-tool.js';
 
 /** Starts workflow jobs for calls of other jobs: with the rights, the rules and the key of those. */
 @Injectable()
@@ -24,7 +24,7 @@ export class WorkflowCalls {
   ) {}
 
   /** Gives the id of the job, which is the same however often a call is started. Throws as `StartWorkflowService.start`. */
-  async start(workflow: OfferedWorkflow, input: SaidToWorkflow, context: ToolContext): Promise<string> {
+  async start(workflow: OfferedWorkflow, input: WorkflowCallInput, context: ToolContext): Promise<string> {
     const { workspaceId, jobId, toolCallId, idempotencyKey: key } = context;
     const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId, toolCallId);
     if (calling === null || toolCallId === undefined) throw callOutsideJob();

@@ -14,10 +14,16 @@ const nothing = () => Promise.resolve('');
 
 describe('a workflow as a tool', () => {
   it('accepts a text when the definition declares no inputs', () => {
-    const [tool] = workflowTools([offered('plain', { description: 'Says it.' })], nothing);
+    const [tool] = workflowTools([offered('plain', { description: 'Repeats it.' })], nothing);
     expect(tool).toMatchObject({
       name: 'workflow.the-plain',
-      ...{ description: 'Says it.', isolation: 'job', effect: 'idempotent', version: 'plain@3', workflowId: 'plain' },
+      ...{
+        description: 'Repeats it.',
+        isolation: 'job',
+        effect: 'idempotent',
+        version: 'plain@3',
+        workflowId: 'plain',
+      },
       parameters: {
         type: 'object',
         properties: { input: { type: 'string', description: 'Input' } },

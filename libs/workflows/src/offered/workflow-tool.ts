@@ -12,7 +12,7 @@ export interface OfferedWorkflow {
 }
 
 /** The input that a call passes to the workflow. */
-export interface SaidToWorkflow {
+export interface WorkflowCallInput {
   readonly prompt: string;
   readonly inputs: Readonly<Record<string, unknown>>;
 }
@@ -22,7 +22,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** Tools out of workflows, in this order, each by what its workflow is called as one. Pure. */
 export function workflowTools(
   workflows: readonly OfferedWorkflow[],
-  start: (workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext) => Promise<string>,
+  start: (workflow: OfferedWorkflow, input: WorkflowCallInput, context: ToolContext) => Promise<string>,
 ): readonly Tool[] {
   return workflows.map((workflow) => {
     const { id, version, toolSlug, meta } = workflow;
@@ -76,7 +76,7 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
 }
 
 /** As for a subflow: the first input is the user's text, and templates can use every input by name. */
-function callInput(inputs: readonly SubflowInput[], args: Arguments): SaidToWorkflow {
+function callInput(inputs: readonly SubflowInput[], args: Arguments): WorkflowCallInput {
   const values = inputs.flatMap(({ id, default: preset }): [string, unknown][] => {
     const value = Object.hasOwn(args, id) ? args[id] : preset;
     return value === undefined ? [] : [[id, value]];

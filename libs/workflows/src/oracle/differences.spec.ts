@@ -145,14 +145,14 @@ describe('or3-workflow-core does otherwise', () => {
     const subflows = { child: definition({ o: 'output' }, ['start > o'], { subflow }) };
     const nodes = {
       'the-child': ['subflow', { subflowId: 'child', inputMappings: { t: 'say {{start}}!' } }],
-      o: ['output', { useRawTemplate: true, template: 'It said: {{the-child}}' }],
+      o: ['output', { useRawTemplate: true, template: 'Result: {{the-child}}' }],
     } as const;
     const { there, here } = await onBothSides(
       definition(nodes, ['start > the-child', 'the-child > o']),
       worldOf({}, { subflows }),
     );
-    expect([there.outputs['the-child'], there.finalOutput]).toEqual(['say {{start}}!', 'It said: {{the-child}}']);
-    expect([here.outputs['the-child'], here.finalOutput]).toEqual(['say <hello>!', 'It said: say <hello>!']);
+    expect([there.outputs['the-child'], there.finalOutput]).toEqual(['say {{start}}!', 'Result: {{the-child}}']);
+    expect([here.outputs['the-child'], here.finalOutput]).toEqual(['say <hello>!', 'Result: say <hello>!']);
   });
 
   it('13: a router with a way that it does not declare is refused; here it is run', async () => {

@@ -28,7 +28,7 @@ function locateNode(plan: RunPlan, nodeId: string): LocatedNode {
   let id = nodeId;
   for (let step = enter(plan, graph, id); step !== null; step = enter(plan, graph, id)) ({ graph, id } = step);
   const node = graph.nodes.get(id);
-  if (node === undefined) throw new Error(`there is no node "${nodeId}" in this workflow`);
+  if (node === undefined) throw new Error(`this workflow has no node "${nodeId}"`);
   return { node, graph };
 }
 

@@ -6,7 +6,7 @@ import { Prisma, PrismaService } from '#platform';
 import type { NodeRunRow } from '../engine/node-run.js';
 import { usualColumns } from './node-run-columns.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
-import type { ShownContent, Told } from './run-facts.js';
+import type { ShownContent, PublishedNodeEvent } from './run-facts.js';
 
 /** A question that a node asked, as its request stands. */
 export interface StoredQuestion {
@@ -34,12 +34,12 @@ export interface StoredRun {
   readonly nodeRuns: readonly (NodeRunRow & NodeRunFacts)[];
   readonly questions: readonly StoredQuestion[];
   /** The published branch events of parallel nodes that have not ended. */
-  readonly told: readonly Told[];
+  readonly published: readonly PublishedNodeEvent[];
 }
 
 interface Row {
   readonly runs: StoredRun['nodeRuns'] | null;
-  readonly told: StoredRun['told'] | null;
+  readonly published: StoredRun['published'] | null;
   readonly questions: readonly StoredQuestion[] | null;
 }
 
@@ -88,7 +88,7 @@ const storedRun = ({
     SELECT (e.body->>'branchId') || CASE e.type WHEN 'branch-started' THEN ' started' ELSE ' finished' END AS what
       FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type IN ('branch-started', 'branch-finished')
        AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal) t
-    WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.type = 'parallel' AND n.finished_at IS NULL) AS told,
+    WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.type = 'parallel' AND n.finished_at IS NULL) AS published,
   (SELECT json_agg(${request})
      FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.request ? 'nodeRun') AS questions`;
 
@@ -102,7 +102,7 @@ export class NodeRunsRepository {
 
   async load(job: JobRef): Promise<StoredRun> {
     const [row] = await this.prisma.queryInWorkspace<Row>(job, storedRun(job));
-    return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [], told: row?.told ?? [] };
+    return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [], published: row?.published ?? [] };
   }
 
   /** What its log shows as content. */

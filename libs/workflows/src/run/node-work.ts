@@ -79,18 +79,18 @@ export class NodeWork {
 
   decide({ row, portsWithin, signal }: Assignment, { iteration, current, outputs }: DecideCommand): Promise<Report> {
     const { node } = this.nodes.find(row.nodeId);
-    if (node.type !== 'whileLoop') throw new Error(`${row.nodeId} is no loop`);
+    if (node.type !== 'whileLoop') throw new Error(`${row.nodeId} is not a loop`);
     return this.tryAgain(row, signal, async (own) => {
       const state = { iteration, current, outputs };
       const answer = await this.services.condition.decide({ node, state, ports: portsWithin(own), signal: own });
       if (answer.type === 'waiting') return waitingFor(row, answer);
-      return { event: { type: 'decided', key: row, iteration, goOn: answer.goOn } };
+      return { event: { type: 'decided', key: row, iteration, continues: answer.continues } };
     });
   }
 
   list({ row, view, signal }: Assignment): Promise<Report> {
     const { node } = this.nodes.find(row.nodeId);
-    if (node.type !== 'map') throw new Error(`${row.nodeId} is no map`);
+    if (node.type !== 'map') throw new Error(`${row.nodeId} is not a map`);
     return this.tryAgain(row, signal, () => {
       const items = mapItems(node.data.items, { input: row.input, view }).map(toStorableText);
       return Promise.resolve({ event: { type: 'listed', key: row, items } });

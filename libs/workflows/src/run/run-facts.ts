@@ -11,7 +11,7 @@ interface Facts {
 }
 
 /** A published event of a node run: `<branch> started`, `<branch> finished` … */
-export interface Told {
+export interface PublishedNodeEvent {
   readonly ordinal: number;
   readonly what: string;
 }
@@ -36,8 +36,8 @@ export class RunFacts implements RunTally {
 
   constructor(private readonly now: () => number) {}
 
-  load(nodeRuns: readonly (NodeRunRow & NodeRunFacts)[], published: readonly Told[]): void {
-    for (const { ordinal, what } of published) this.toldOf(ordinal).add(what);
+  load(nodeRuns: readonly (NodeRunRow & NodeRunFacts)[], published: readonly PublishedNodeEvent[]): void {
+    for (const { ordinal, what } of published) this.publishedOf(ordinal).add(what);
     for (const row of nodeRuns) {
       const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } = row;
       this.addText(row);
@@ -46,7 +46,7 @@ export class RunFacts implements RunTally {
   }
 
   /** The published events of a node run, which must not be published again. */
-  toldOf(ordinal: number): Set<string> {
+  publishedOf(ordinal: number): Set<string> {
     const published = this.published.get(ordinal) ?? new Set();
     this.published.set(ordinal, published);
     return published;

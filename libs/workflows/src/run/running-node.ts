@@ -165,7 +165,7 @@ export class RunningNode implements NodePorts {
 
   /** Whether the event is not published yet: by this run of the node, or by the one that an earlier worker lost. */
   private isUnpublished(what: string): boolean {
-    const published = this.scope.facts.toldOf(this.row.ordinal);
+    const published = this.scope.facts.publishedOf(this.row.ordinal);
     const isUnpublished = !published.has(what);
     published.add(what);
     return isUnpublished;

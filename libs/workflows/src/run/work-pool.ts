@@ -116,7 +116,7 @@ export class WorkPool {
     const names = new Set(keys.map(nameOf));
     for (const [ordinal, { name, controller, done }] of this.works) {
       if (!names.has(name)) continue;
-      controller.abort(new Error('the workflow goes on without this node'));
+      controller.abort(new Error('the workflow continues without this node'));
       this.closings.push(done.then(() => this.closeNode(ordinal)));
     }
     for (const [ordinal, { key }] of this.waiting)

@@ -69,14 +69,14 @@ export class WorkflowHandler implements JobHandler {
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);
     const [stored, conversations] = await Promise.all([
-      isFirstLook ? { nodeRuns: [], questions: [], told: [] } : this.stored.load(run.job),
+      isFirstLook ? { nodeRuns: [], questions: [], published: [] } : this.stored.load(run.job),
       this.conversations.open(run, { ...terms, ...this.clientOf(run) }),
     ]);
     const questions = new NodeQuestions(run);
     questions.load(stored.questions);
     const pinned = await this.plans.planFor(run, input, agents);
     const facts = new RunFacts(now);
-    facts.load(stored.nodeRuns, stored.told);
+    facts.load(stored.nodeRuns, stored.published);
     if (run.contentLength > 0) facts.loseContent();
     const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.instance.config.values;
     const scope: RunScope = { run, conversations, questions, services: this.services, facts, contextTokens };

@@ -54,7 +54,7 @@ const codeOf = (starting: Promise<unknown>) =>
   );
 const stored = async (jobId: string) => {
   const found = await app.get(JobsRepository).findInputInScope(scopeOf(here.viewer), jobId);
-  if (found === null) throw new Error('there is no such job');
+  if (found === null) throw new Error('the job does not exist');
   return { job: found.job, input: found.input as WorkflowInput };
 };
 const rows = (text: string, values: readonly unknown[]) =>

@@ -47,7 +47,10 @@ export const callOutsideJob = () =>
   new AppError({ code: 'bad_request', message: 'A workflow is called by a job; start it as a job instead' });
 
 export const callerGone = () =>
-  new AppError({ code: 'forbidden', message: 'Whoever asked for this is no member of the workspace any more' });
+  new AppError({
+    code: 'forbidden',
+    message: 'The requester is no longer a member of this workspace. Ask an owner to add them.',
+  });
 
 export const notAWorkflowJob = () =>
   new AppError({ code: 'bad_request', message: 'This job runs no workflow', field: 'jobId' });

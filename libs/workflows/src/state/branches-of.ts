@@ -2,31 +2,31 @@ import type { ToolCallItem } from '#jobs';
 import { projectResult } from '#tools';
 
 import type { WorkflowGraph } from '../definition/graph.js';
-import type { CutText, RunState, ShownRun, ToldBranch } from './run-state.repository.js';
+import type { CutText, RunState, ShownRun, PublishedBranch } from './run-state.repository.js';
 import { isAtWork } from './shown-text.js';
 import type { WorkflowBranchState } from './workflow-state.js';
 
 /** Published branch states, by the ids of nodes as they are reported. */
-type ToldByNode = ReadonlyMap<string, readonly ToldBranch[]>;
+type PublishedByNode = ReadonlyMap<string, readonly PublishedBranch[]>;
 
-export function toldByNode({ told }: Pick<RunState, 'told'>): ToldByNode {
-  return Map.groupBy(told, ({ nodeId }) => nodeId);
+export function publishedByNode({ published }: Pick<RunState, 'published'>): PublishedByNode {
+  return Map.groupBy(published, ({ nodeId }) => nodeId);
 }
 
 /** What the branches of parallel nodes are made from. */
 export interface BranchFacts {
   readonly state: RunState;
-  readonly told: ToldByNode;
+  readonly published: PublishedByNode;
   /** The graph of the workflow itself; null: all labels were published. */
   readonly graph: WorkflowGraph | null;
   readonly callsOf: (run: ShownRun, branch: string) => readonly ToolCallItem[];
 }
 
 /** Whether a branch with an answer has no published event: its node was taken over from an earlier run. */
-export function hasUntoldBranches(state: Pick<RunState, 'runs' | 'told'>): boolean {
-  const told = toldByNode(state);
+export function hasUnpublishedBranches(state: Pick<RunState, 'runs' | 'published'>): boolean {
+  const published = publishedByNode(state);
   return state.runs.some((run) => {
-    const known = new Set(told.get(run.nodeId)?.map(({ branch }) => branch));
+    const known = new Set(published.get(run.nodeId)?.map(({ branch }) => branch));
     return [...answersOf(run).keys()].some((id) => !known.has(id));
   });
 }
@@ -34,16 +34,16 @@ export function hasUntoldBranches(state: Pick<RunState, 'runs' | 'told'>): boole
 /** The branches of a parallel node, those at work and those that failed too, by `<node>:<branch>`. Pure. */
 export function branchesOf(run: ShownRun, facts: BranchFacts): readonly (readonly [string, WorkflowBranchState])[] {
   const { state, graph, callsOf } = facts;
-  const told = new Map(facts.told.get(run.nodeId)?.map((one) => [one.branch, one]));
+  const published = new Map(facts.published.get(run.nodeId)?.map((one) => [one.branch, one]));
   const answers = answersOf(run);
-  return [...new Set([...told.keys(), ...answers.keys()])].map((id) => {
-    const answer = answers.get(id) ?? told.get(id);
-    const status = answers.has(id) ? 'completed' : (told.get(id)?.status ?? statusWithin(run, state));
+  return [...new Set([...published.keys(), ...answers.keys()])].map((id) => {
+    const answer = answers.get(id) ?? published.get(id);
+    const status = answers.has(id) ? 'completed' : (published.get(id)?.status ?? statusWithin(run, state));
     const streamed = state.streamed.find(({ nodeId, branch }) => nodeId === run.nodeId && branch === id);
     const isOver = status === 'completed' || status === 'error';
     const branch: WorkflowBranchState = {
       id,
-      label: told.get(id)?.label ?? labelIn(graph, run.nodeId, id) ?? id,
+      label: published.get(id)?.label ?? labelIn(graph, run.nodeId, id) ?? id,
       status,
       output: toText(answer),
       streamingText: isOver ? '' : toText(streamed),

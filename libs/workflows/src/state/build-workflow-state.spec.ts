@@ -16,7 +16,7 @@ const run = (nodeId: string, change: Partial<ShownRun> = {}): ShownRun => ({
 const state = (change: Partial<RunState> = {}): RunState => ({
   ...{ status: 'running', seq: 7, workflowId: 'w', workflowName: 'x', error: null, createdAt: 1_000, finishedAt: null },
   ...{ promptTokens: 3, completionTokens: 4, runs: [], questions: [], calls: [], isInterrupted: false },
-  ...{ workflowVersion: 1, session: null, told: [], streamed: [], spoken: [] },
+  ...{ workflowVersion: 1, session: null, published: [], streamed: [], spoken: [] },
   input: { prompt: 'Hi', history: [], attachments: [], subflows: {}, toolPins: {} },
   ...change,
 });
@@ -81,7 +81,7 @@ describe('the state of a workflow', () => {
   });
 });
 
-const told = (branch: string, change: Partial<RunState['told'][number]> = {}) => ({
+const published = (branch: string, change: Partial<RunState['published'][number]> = {}) => ({
   ...{ nodeId: 'p', branch, label: branch.toUpperCase(), status: null, text: '', bytes: 0 },
   ...change,
 });
@@ -106,11 +106,11 @@ describe('an active node', () => {
 
   it('shows its branches as they are declared: at work, answered, failed', () => {
     const branches = [
-      told('l'),
-      told('m', { status: 'completed', text: 'done', bytes: 4 }),
-      told('r', { status: 'error' }),
+      published('l'),
+      published('m', { status: 'completed', text: 'done', bytes: 4 }),
+      published('r', { status: 'error' }),
     ];
-    const shown = { type: 'parallel', told: branches, streamed: [streamed('so f', 'l')] } as const;
+    const shown = { type: 'parallel', published: branches, streamed: [streamed('so f', 'l')] } as const;
     const of = (status: 'active' | 'waiting' | 'cancelled') =>
       buildWorkflowState(state({ ...shown, runs: [run('p', { ...active, status, type: 'parallel' })] })).branches;
     expect(of('active')).toEqual({

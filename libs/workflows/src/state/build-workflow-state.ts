@@ -4,7 +4,7 @@ import { projectResult, type ToolCallStatus, toToolCallItem } from '#tools';
 import type { WorkflowGraph } from '../definition/graph.js';
 import { toWorkflowInput } from '../definitions/workflow-input.js';
 import { isFinished } from '../engine/node-run.js';
-import { branchesOf, toldByNode } from './branches-of.js';
+import { branchesOf, publishedByNode } from './branches-of.js';
 import { failedRun, resumeStateOf } from './resume-state-of.js';
 import type { RunState, ShownRun } from './run-state.repository.js';
 import { closedWith, sessionOf } from './session-of.js';
@@ -22,7 +22,7 @@ export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null)
   const last = state.status === 'completed' ? done.at(-1) : undefined;
   const finalOutput = last === undefined ? '' : outputOf(last);
   const failedNodeId = failedRun(state, graph)?.nodeId ?? null;
-  const told = toldByNode(state);
+  const published = publishedByNode(state);
   const calls = Map.groupBy(state.calls, ({ nodeRun }) => nodeRun);
   const callsOf = (run: ShownRun, branch: string | null): readonly ToolCallItem[] =>
     (calls.get(run.ordinal) ?? []).filter((call) => call.branch === branch).map(toItem);
@@ -41,7 +41,7 @@ export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null)
     currentNodeId: runs.findLast((run) => isAtWork(run, state))?.nodeId ?? null,
     finalNodeId: last?.nodeId ?? null,
     branches: toRecord(
-      runs.flatMap((run) => (run.type === 'parallel' ? branchesOf(run, { state, told, graph, callsOf }) : [])),
+      runs.flatMap((run) => (run.type === 'parallel' ? branchesOf(run, { state, published, graph, callsOf }) : [])),
     ),
     hitlRequests: toHitlRequests(state),
     finalOutput,

@@ -44,7 +44,7 @@ async function stateWith(...log: readonly Fact[]): Promise<RunState> {
     );
   }
   const state = await new RunStateRepository(jobs.platform.prisma).read(workspaceId, jobId);
-  if (state === null) throw new Error('there is no such job');
+  if (state === null) throw new Error('the job does not exist');
   return state;
 }
 
@@ -84,12 +84,12 @@ describe('the streamed text of active nodes', () => {
   });
 
   it('takes the state of branches from their newest events', async () => {
-    const { told } = await stateWith(
+    const { published } = await stateWith(
       ...[started('p'), ['branch-started', { nodeId: 'p', branchId: 'r', label: 'Right' }] as const],
       ['branch-started', { nodeId: 'p', branchId: 'l', label: 'Left' }],
       ['branch-finished', { nodeId: 'p', branchId: 'r', label: 'Right', status: 'completed', output: 'so' }],
     );
-    expect(told).toEqual([
+    expect(published).toEqual([
       { nodeId: 'p', branch: 'r', label: 'Right', status: 'completed', text: 'so', bytes: 2 },
       { nodeId: 'p', branch: 'l', label: 'Left', status: null, text: '', bytes: 0 },
     ]);

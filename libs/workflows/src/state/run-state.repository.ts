@@ -14,7 +14,7 @@ export interface CutText {
 }
 
 /** The last published state of a branch; `status`: null while it is at work. */
-export interface ToldBranch extends CutText {
+export interface PublishedBranch extends CutText {
   readonly nodeId: string;
   readonly branch: string;
   readonly label: string;
@@ -99,7 +99,7 @@ export interface RunState {
   readonly questions: readonly ShownQuestion[];
   readonly calls: readonly (SnapshotCall & { readonly nodeRun: number; readonly branch: string | null })[];
   /** Of branches of the newest runs, in the order in which they were begun. */
-  readonly told: readonly ToldBranch[];
+  readonly published: readonly PublishedBranch[];
   readonly streamed: readonly Streamed[];
   /** The newest ones, oldest first. */
   readonly spoken: readonly Spoken[];
@@ -107,7 +107,7 @@ export interface RunState {
   readonly isInterrupted: boolean;
 }
 
-type Listed = 'runs' | 'questions' | 'calls' | 'told' | 'streamed' | 'spoken';
+type Listed = 'runs' | 'questions' | 'calls' | 'published' | 'streamed' | 'spoken';
 /** An empty list comes as null. */
 type Row = Omit<RunState, Listed> & { readonly [K in Listed]: RunState[K] | null };
 
@@ -148,7 +148,7 @@ streamed AS (
     FROM begun w JOIN job_event e ON e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.seq > w.since AND e.body->>'nodeId' = w.node_id
     LEFT JOIN withdrawn x ON x.round = e.body->>'round'
    WHERE e.type = 'text-delta' AND (x.seq IS NULL OR e.seq > x.seq) GROUP BY 1, 2),
-told AS (
+published AS (
   SELECT DISTINCT ON (e.body->>'nodeId', e.body->>'branchId') e.body, n.most,
       min(e.seq) OVER (PARTITION BY e.body->>'nodeId', e.body->>'branchId') AS first
     FROM job_event e JOIN sized n ON n.node_id = e.body->>'nodeId' LEFT JOIN begun w ON w.node_id = n.node_id
@@ -194,7 +194,7 @@ SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "wo
       'nodeRun', c.node_run, 'branch', c.branch) ORDER BY c.round, c.ordinal) FROM calls c) AS calls,
   (SELECT json_agg(json_build_object('nodeId', t.body->>'nodeId', 'branch', t.body->>'branchId', 'label', t.body->>'label',
       'status', t.body->>'status', 'text', left(coalesce(t.body->>'output', ''), t.most),
-      'bytes', octet_length(coalesce(t.body->>'output', ''))) ORDER BY t.first) FROM told t) AS told,
+      'bytes', octet_length(coalesce(t.body->>'output', ''))) ORDER BY t.first) FROM published t) AS published,
   (SELECT json_agg(json_build_object('nodeId', s.node_id, 'branch', s.branch, 'round', s.round,
       'text', left(s.text, ${longestShown}), 'bytes', octet_length(s.text)) ORDER BY s.round) FROM streamed s) AS streamed,
   (SELECT json_agg(json_build_object('ordinal', s.ordinal, 'nodeId', s.node_id, 'path', s.path,
@@ -219,7 +219,7 @@ export class RunStateRepository {
       runs: row.runs ?? [],
       questions: row.questions ?? [],
       calls: row.calls ?? [],
-      told: row.told ?? [],
+      published: row.published ?? [],
       streamed: row.streamed ?? [],
       spoken: row.spoken ?? [],
     };

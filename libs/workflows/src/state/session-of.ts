@@ -28,6 +28,6 @@ export function sessionOf(state: RunState, except: string | null = null): readon
 /** A conversation ends with what came out of it. Pure. */
 export function closedWith(session: readonly ChatMessage[], finalOutput: string): readonly ChatMessage[] {
   const last = session.at(-1);
-  const isSaid = last?.role === 'assistant' && last.content === finalOutput;
-  return finalOutput === '' || isSaid ? session : [...session, { role: 'assistant', content: finalOutput }];
+  const isInSession = last?.role === 'assistant' && last.content === finalOutput;
+  return finalOutput === '' || isInSession ? session : [...session, { role: 'assistant', content: finalOutput }];
 }

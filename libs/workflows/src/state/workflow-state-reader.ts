@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
 import { DefinitionsRepository } from '../definitions/definitions.repository.js';
 import { readDocument } from '../definitions/read-definition.js';
-import { hasUntoldBranches } from './branches-of.js';
+import { hasUnpublishedBranches } from './branches-of.js';
 import { buildWorkflowState } from './build-workflow-state.js';
 import { type RunState, RunStateRepository } from './run-state.repository.js';
 import type { WorkflowState } from './workflow-state.js';
@@ -32,5 +32,5 @@ export class WorkflowStateReader {
 
 /** What its rows alone do not say: what would have come next, and the labels of branches that ran in an earlier job. */
 function needsGraph(state: RunState): boolean {
-  return state.status === 'failed' || state.status === 'cancelled' || hasUntoldBranches(state);
+  return state.status === 'failed' || state.status === 'cancelled' || hasUnpublishedBranches(state);
 }

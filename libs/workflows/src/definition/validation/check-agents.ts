@@ -6,6 +6,6 @@ export function checkAgents(draft: Draft, known: ReadonlySet<string>, issues: Is
   for (const node of draft.nodes.values()) {
     if (node.type !== 'agent' || node.data.agent === undefined || known.has(node.data.agent)) continue;
     const name = node.data.agent.slice(0, 200);
-    issues.error('AGENT_NOT_FOUND', placeOf(node, 'data', 'agent'), `There is no agent called "${name}" here.`);
+    issues.error('AGENT_NOT_FOUND', placeOf(node, 'data', 'agent'), `This workspace has no agent "${name}".`);
   }
 }

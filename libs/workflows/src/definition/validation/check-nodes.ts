@@ -49,7 +49,7 @@ function checkHitl(node: DraftNode, issues: IssueList): void {
     issues.warning(
       'HITL_IGNORED',
       placeOf(node, 'data', 'hitl'),
-      `Nobody is asked at node "${node.id}": only agents and routers ask; put an approval node before it.`,
+      `Node "${node.id}" ignores "hitl": only agents and routers use it. Put an approval node before this node.`,
     );
 }
 

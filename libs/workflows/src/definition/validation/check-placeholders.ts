@@ -39,7 +39,7 @@ export function checkPlaceholders(draft: Draft, issues: IssueList): void {
         issues.warning(
           'PLACEHOLDER_IGNORED',
           placeOf(node, 'data', ...path),
-          `This text of node "${node.id}" is no template: its {{placeholders}} stay as they are written.`,
+          `This text of node "${node.id}" is not a template: its {{placeholders}} stay as they are written.`,
         );
   }
 }

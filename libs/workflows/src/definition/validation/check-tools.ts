@@ -14,7 +14,7 @@ export function checkTools(draft: Draft, known: ReadonlySet<string>, issues: Iss
 }
 
 function unknownTool(name: string): string {
-  return `There is no tool called "${name.slice(0, 200)}" here.`;
+  return `This workspace has no tool "${name.slice(0, 200)}".`;
 }
 
 interface ToolName {

@@ -55,7 +55,7 @@ describe('a warning', () => {
     ],
     [
       'a placeholder deep in the arguments of a tool',
-      around(['tool', { toolId: 'clock', config: { zones: ['{{input}}', '{{nobody}}'] } }]),
+      around(['tool', { toolId: 'clock', config: { zones: ['{{input}}', '{{absent}}'] } }]),
       ['UNKNOWN_PLACEHOLDER /nodes/1/data/config/zones/1'],
     ],
     [
