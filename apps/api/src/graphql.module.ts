@@ -6,7 +6,7 @@ import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { LOGGER } from '#platform';
-import { ToolQueueModule, ToolsModule } from '#tools';
+import { IntegrationsModule, ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { AgentMutationsResolver } from './agents/agent-mutations.resolver.js';
@@ -141,6 +141,7 @@ export const graphqlResolvers = [
       useFactory: apolloOptions,
     }),
     ChatModule,
+    IntegrationsModule,
     JobsModule,
     LimitsModule,
     ModelsModule,

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 
-import { ToolQueueModule, ToolsModule } from '#tools';
+import { IntegrationsModule, ToolQueueModule, ToolsModule } from '#tools';
 
 import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
 
 /** Runs calls of isolated tools and no jobs. Expects the platform from above, which may be that of a tool process. */
 @Module({
-  imports: [ToolsModule, ToolQueueModule],
+  imports: [IntegrationsModule, ToolsModule, ToolQueueModule],
   providers: [ToolProcessLifecycle],
   exports: [ToolProcessLifecycle],
 })

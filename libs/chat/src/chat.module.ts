@@ -2,7 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { ToolsModule } from '#tools';
+import { IntegrationsModule, ToolsModule } from '#tools';
 
 import { ActingAgents } from './agents/acting-agents.service.js';
 import { AgentChoice } from './agents/agent-choice.js';
@@ -52,7 +52,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
 
 /** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
 @Module({
-  imports: [JobsModule, ModelsModule, ToolsModule],
+  imports: [IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [
     ActingAgents,
     AgentChoice,

@@ -90,6 +90,7 @@ export {
 } from './tool-call.js';
 export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider } from './tool-registry.module.js';
+export { IntegrationsModule } from './integrations.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
   idempotencyKey,

@@ -20,7 +20,6 @@ import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
 import { ClientToolsService } from './client-tools/client-tools.service.js';
 import { HandedCalls } from './client-tools/handed-calls.js';
 import { HistoryModule } from './history/history.module.js';
-import { HttpToolsModule } from './http/http-tools.module.js';
 import { ApprovalDecisions } from './interrupts/approval-decisions.js';
 import { AwaitingCallsRepository } from './interrupts/awaiting-calls.repository.js';
 import { HumanInputs } from './interrupts/human-inputs.js';
@@ -30,7 +29,6 @@ import { InterruptsService } from './interrupts/interrupts.service.js';
 import { JobCloser } from './interrupts/job-closer.js';
 import { ProviderWaits } from './interrupts/provider-waits.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
-import { McpModule } from './mcp/mcp.module.js';
 import { OutputsModule } from './outputs/outputs.module.js';
 import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
@@ -39,7 +37,6 @@ import { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 import { SubJobs } from './sub-jobs/sub-jobs.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
-import { WebToolsModule } from './web/web-tools.module.js';
 
 const approvals = [
   ApprovalGrantsRepository,
@@ -78,8 +75,8 @@ const shared = [...approvals, ...clientTools, ...interrupts, ...subJobs, ToolQue
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
 @Module({
-  imports: [HistoryModule, HttpToolsModule, JobsModule, McpModule, OutputsModule, ToolRegistryModule, WebToolsModule],
+  imports: [HistoryModule, JobsModule, OutputsModule, ToolRegistryModule],
   providers: shared,
-  exports: [...shared, HistoryModule, HttpToolsModule, McpModule, OutputsModule, ToolRegistryModule],
+  exports: [...shared, HistoryModule, OutputsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

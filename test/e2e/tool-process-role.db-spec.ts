@@ -2,19 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Config, newId, Postgres, PrismaService, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
 
-import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../../../../test/harness/database.js';
-import { seedWorkspace } from '../../../../test/harness/engine.js';
-import {
-  openTestToolQueue,
-  responseTo,
-  type SentCall,
-  type TestToolQueue,
-} from '../../../../test/harness/tool-queue.js';
-import { secretPlace } from '../secrets/workspace-secret.js';
-import { WorkspaceSecretsRepository } from '../secrets/workspace-secrets.repository.js';
-import { ExecClaimsRepository } from './exec-claims.repository.js';
-import type { ToolResponse } from './queue-message.js';
-import { ToolMessagesRepository } from './tool-messages.repository.js';
+import { secretPlace } from '../../libs/tools/src/secrets/workspace-secret.js';
+import { WorkspaceSecretsRepository } from '../../libs/tools/src/secrets/workspace-secrets.repository.js';
+import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import type { ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { seedWorkspace } from '../harness/engine.js';
+import { openTestToolQueue, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
 
 /** What the role may read but calls that wait, their jobs, and the settings of queues. */
 const READABLE = `
