@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Config, newId, Postgres, PrismaService, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
 
-import { secretPlace } from '../../libs/tools/src/secrets/workspace-secret.js';
-import { WorkspaceSecretsRepository } from '../../libs/tools/src/secrets/workspace-secrets.repository.js';
+import { secretPlace } from '../../libs/integrations/src/secrets/workspace-secret.js';
+import { WorkspaceSecretsRepository } from '../../libs/integrations/src/secrets/workspace-secrets.repository.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import type { ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
 import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';

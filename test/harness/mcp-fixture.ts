@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
+import type { McpServer, NewMcpServer } from '#integrations';
 import { newId } from '#platform';
-import type { McpServer, NewMcpServer } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { openTestIdentities, type TestIdentities } from './identities.js';

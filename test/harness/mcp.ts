@@ -1,16 +1,18 @@
-import { type Clock, Config, createLogger, openPlatform, Redactor } from '#platform';
-import { newId, PlatformModule, systemClock } from '#platform';
+import { McpServersService } from '#integrations';
 import {
-  executeToolCall,
-  McpServersService,
-  type Tool,
-  ToolCatalog,
-  type ToolOutcome,
-  type ToolProgress,
-} from '#tools';
+  type Clock,
+  Config,
+  createLogger,
+  newId,
+  openPlatform,
+  PlatformModule,
+  Redactor,
+  systemClock,
+} from '#platform';
+import { executeToolCall, type Tool, ToolCatalog, type ToolOutcome, type ToolProgress } from '#tools';
 
-import { McpModule } from '../../libs/tools/src/mcp/mcp.module.js';
-import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets.service.js';
+import { McpModule } from '../../libs/integrations/src/mcp/mcp.module.js';
+import { WorkspaceSecrets } from '../../libs/integrations/src/secrets/workspace-secrets.service.js';
 import { ToolRegistryModule } from '../../libs/tools/src/tool-registry.module.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { openTestingModule } from './testing-module.js';

@@ -1,15 +1,15 @@
 import { createLogger, type GuardedFetch, Redactor, Secret, ToolSecretBox } from '#platform';
 import { ToolCatalog, ToolRegistry } from '#tools';
 
-import { HttpToolExecutor } from '../../libs/tools/src/http/http-tool.executor.js';
-import { HttpToolSource } from '../../libs/tools/src/http/http-tool.source.js';
-import { HttpToolTrials } from '../../libs/tools/src/http/http-tool-trial.service.js';
-import { OutboundHostsRepository } from '../../libs/tools/src/http/outbound-hosts.repository.js';
-import { OutboundHosts } from '../../libs/tools/src/http/outbound-hosts.service.js';
-import { WorkspaceToolsRepository } from '../../libs/tools/src/http/workspace-tools.repository.js';
-import { WorkspaceToolsService } from '../../libs/tools/src/http/workspace-tools.service.js';
-import { WorkspaceSecretsRepository } from '../../libs/tools/src/secrets/workspace-secrets.repository.js';
-import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets.service.js';
+import { HttpToolExecutor } from '../../libs/integrations/src/http/http-tool.executor.js';
+import { HttpToolSource } from '../../libs/integrations/src/http/http-tool.source.js';
+import { HttpToolTrials } from '../../libs/integrations/src/http/http-tool-trial.service.js';
+import { OutboundHostsRepository } from '../../libs/integrations/src/http/outbound-hosts.repository.js';
+import { OutboundHosts } from '../../libs/integrations/src/http/outbound-hosts.service.js';
+import { WorkspaceToolsRepository } from '../../libs/integrations/src/http/workspace-tools.repository.js';
+import { WorkspaceToolsService } from '../../libs/integrations/src/http/workspace-tools.service.js';
+import { WorkspaceSecretsRepository } from '../../libs/integrations/src/secrets/workspace-secrets.repository.js';
+import { WorkspaceSecrets } from '../../libs/integrations/src/secrets/workspace-secrets.service.js';
 import type { TestDatabase } from './database.js';
 
 /** The workspace tools services of one process over a test database. */

@@ -3,10 +3,11 @@ import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common
 import { GraphQLModule } from '@nestjs/graphql';
 
 import { ChatModule } from '#chat';
+import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { LOGGER } from '#platform';
-import { IntegrationsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { AgentMutationsResolver } from './agents/agent-mutations.resolver.js';

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 
-import { IntegrationsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { IntegrationsModule } from '#integrations';
+import { ToolQueueModule, ToolsModule } from '#tools';
 
 import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
 

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
+import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
-import { IntegrationsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { Maintenance } from './maintenance.js';

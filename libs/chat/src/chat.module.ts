@@ -1,8 +1,9 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
+import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { IntegrationsModule, ToolsModule } from '#tools';
+import { ToolsModule } from '#tools';
 
 import { ActingAgents } from './agents/acting-agents.service.js';
 import { AgentChoice } from './agents/agent-choice.js';

@@ -36,7 +36,7 @@ export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { assertSchema } from './assert-schema.js';
 export { celSize } from './cel.js';
-export { compileSchema } from './compile-schema.js';
+export { compileSchema, type SchemaCheck } from './compile-schema.js';
 export { SchemaBudget } from './schema-limits.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { compileExpression, type ExpressionValues } from './expression.js';
@@ -50,6 +50,7 @@ export {
   notRegistered,
   ROUND_LIMIT_TEXT,
   toolChanged,
+  UNKNOWN_OUTCOME_TEXT,
 } from './model-text.js';
 export { mayBeRounded, ROUNDED_PROBLEM } from './inexact-json.js';
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments, readArguments } from './parse-arguments.js';
@@ -89,8 +90,7 @@ export {
   type ToolFailure,
 } from './tool-call.js';
 export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
-export { ToolProvider } from './tool-registry.module.js';
-export { IntegrationsModule } from './integrations.module.js';
+export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
   idempotencyKey,
@@ -127,25 +127,9 @@ export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queu
 export { ToolQueueSweeper } from './tool-queue/tool-queue-sweeper.js';
 export { ToolResults } from './tool-queue/tool-results.js';
 export { ToolWorker } from './tool-queue/tool-worker.js';
-export type { McpAcceptance } from './mcp/choose-tools.js';
-export { type DefinitionDifference, differencesOf } from './mcp/definition-differences.js';
-export type { McpServer, McpSettings, McpTool, McpToolStatus } from './mcp/mcp-server.js';
-export { type McpServerChanges, McpServersService, type NewMcpServer } from './mcp/mcp-servers.service.js';
-export type { McpSettingsInput } from './mcp/mcp-settings.js';
-export { parseJsonPath } from './http/parse-json-path.js';
-export { selectJson } from './http/select-json.js';
-export { selectedText } from './http/selected-text.js';
-export type { HttpTool } from './http/http-tool.js';
-export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
-export { OutboundHostsRepository } from './http/outbound-hosts.repository.js';
-export { OutboundHosts } from './http/outbound-hosts.service.js';
-export type { WorkspaceTool, WorkspaceToolVersion } from './http/workspace-tool.js';
-export { WorkspaceToolsService } from './http/workspace-tools.service.js';
 export { type KeptResult, toKeptResult } from './outputs/to-kept-result.js';
 export { keepOutputRow, type OutputOf } from './outputs/tool-output-part.repository.js';
 export { ToolOutputsRepository } from './outputs/tool-outputs.repository.js';
-export { toolSecrets, type WorkspaceSecret } from './secrets/workspace-secret.js';
-export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';
 export { validateArguments } from './validate-arguments.js';
 export { parseArgumentCondition } from './history/argument-content.js';
 export type { HistoryPage } from './history/history-query.js';

@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
+import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, Retention, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
@@ -60,7 +61,7 @@ const states = [
 
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
-  imports: [ChatModule, JobsModule, ModelsModule, ToolsModule],
+  imports: [ChatModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [...definitions, ...offered, ...runs, ...schedules, ...starts, ...states],
   exports: [...definitions, ...schedules, ...starts, ...states],
 })

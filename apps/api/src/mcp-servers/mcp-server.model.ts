@@ -1,6 +1,6 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
-import type { McpSettings, McpToolStatus } from '#tools';
+import type { McpSettings, McpToolStatus } from '#integrations';
 
 import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';

@@ -1,7 +1,7 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
-import { type McpServer, McpServersService } from '#tools';
+import { type McpServer, McpServersService } from '#integrations';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';

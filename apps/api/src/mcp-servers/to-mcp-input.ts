@@ -1,4 +1,4 @@
-import type { McpAcceptance, McpServerChanges, McpSettings, McpSettingsInput, NewMcpServer } from '#tools';
+import type { McpAcceptance, McpServerChanges, McpSettings, McpSettingsInput, NewMcpServer } from '#integrations';
 
 import type {
   McpAcceptanceInput,

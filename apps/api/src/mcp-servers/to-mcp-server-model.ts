@@ -1,4 +1,4 @@
-import { differencesOf, type McpServer, type McpSettings, type McpTool } from '#tools';
+import { differencesOf, type McpServer, type McpSettings, type McpTool } from '#integrations';
 
 import type { McpServerModel, McpServerSettings, McpSetting, McpToolModel } from './mcp-server.model.js';
 

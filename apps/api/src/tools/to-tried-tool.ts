@@ -1,4 +1,4 @@
-import type { TriedTool } from '#tools';
+import type { TriedTool } from '#integrations';
 
 import { testInputInvalid } from './tools.errors.js';
 import type { TestToolInput } from './workspace-tool.model.js';

@@ -1,6 +1,6 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
-import { HttpToolTrials } from '#tools';
+import { HttpToolTrials } from '#integrations';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

@@ -1,7 +1,7 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
+import { type WorkspaceSecret, WorkspaceSecrets } from '#integrations';
 import { Secret } from '#platform';
-import { type WorkspaceSecret, WorkspaceSecrets } from '#tools';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { listCost } from '../graphql/connections/to-page.js';

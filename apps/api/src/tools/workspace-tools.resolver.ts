@@ -1,6 +1,6 @@
 import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
-import { type WorkspaceTool, WorkspaceToolsService, type WorkspaceToolVersion } from '#tools';
+import { type WorkspaceTool, WorkspaceToolsService, type WorkspaceToolVersion } from '#integrations';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';

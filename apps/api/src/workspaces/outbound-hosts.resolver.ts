@@ -1,6 +1,6 @@
 import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
-import { OutboundHosts } from '#tools';
+import { OutboundHosts } from '#integrations';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

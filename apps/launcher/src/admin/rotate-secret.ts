@@ -1,3 +1,4 @@
+import { toolSecrets } from '#integrations';
 import { jobKeys, providerKeys } from '#models';
 import {
   canLogIn,
@@ -10,7 +11,6 @@ import {
   rotateDataDirSecret,
   toolBox,
 } from '#platform';
-import { toolSecrets } from '#tools';
 
 import { installationRunning, newSecretNeeded } from './admin.errors.js';
 import { InstallationRepository } from './installation.repository.js';

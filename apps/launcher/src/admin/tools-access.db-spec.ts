@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { toolSecrets } from '#integrations';
 import { Config, EmbeddedPostgres, newId, Postgres, rootBox, Secret, toolBox } from '#platform';
-import { toolSecrets } from '#tools';
 
 import { openToolInstallation } from '../tool-installation.js';
 import { rotateSecret } from './rotate-secret.js';

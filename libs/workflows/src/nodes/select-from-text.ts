@@ -1,4 +1,4 @@
-import { parseJsonPath, selectedText, selectJson } from '#tools';
+import { parseJsonPath, selectedText, selectJson } from '#integrations';
 
 import { refusal } from './to-node-error.js';
 

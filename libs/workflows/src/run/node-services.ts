@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
+import { OutboundHostsRepository } from '#integrations';
 import { GuardedFetch, Redactor, systemClock } from '#platform';
-import { OutboundHostsRepository, ToolCatalog } from '#tools';
+import { ToolCatalog } from '#tools';
 
 import { createNodeRegistry } from '../nodes/create-node-registry.js';
 import { LoopCondition } from '../nodes/loop-condition.js';

@@ -1,4 +1,5 @@
-import { celSize, compileExpression, parseJsonPath } from '#tools';
+import { parseJsonPath } from '#integrations';
+import { celSize, compileExpression } from '#tools';
 
 import { LIMITS } from '../limits.js';
 import { namesIn, parseTemplate } from '../template.js';

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+
+import { AppError, GuardedFetch, type OutboundAnswer, OutboundError } from '#platform';
+import { type ToolContext, ToolOutcomeUnknown, type Verification } from '#tools';
+
+import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
+import { type HttpTool, KEY_ARGUMENT } from './http-tool.js';
+import { OutboundHostsRepository } from './outbound-hosts.repository.js';
+import type { Arguments } from './placeholders.js';
+import { excerptOf, readHttpAnswer } from './read-http-answer.js';
+import { remedyOf } from './remedy-of.js';
+import { type HttpRequest, secretNamesOf, toHttpRequest, toVerifyRequest } from './to-http-request.js';
+
+/** What of a tool's context a call needs. */
+export type HttpContext = Pick<ToolContext, 'workspaceId' | 'idempotencyKey' | 'epoch' | 'signal'>;
+
+/** One exchange, shown to a user who tries a tool out. It contains no secret. */
+export interface HttpExchange {
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** What the model would read; null: it failed. */
+  readonly result: string | null;
+  /** Why it failed, as the model would read it. */
+  readonly error: string | null;
+  /** Which setting of the operator would help; the model reads nothing of it. Null: none. */
+  readonly hint: string | null;
+  /** The beginning of the answer as it came. */
+  readonly excerpt: string | null;
+}
+
+const EXCERPT_IN_TRIAL = 4_000;
+/** A redirect costs a read nothing; what changes something is never sent on. */
+const REDIRECTS_OF_A_READ = 3;
+
+/** Runs HTTP tools: fills their request, sends it through the guarded client, and reads what comes back, redacted. */
+@Injectable()
+export class HttpToolExecutor {
+  constructor(
+    private readonly fetch: GuardedFetch,
+    private readonly secrets: WorkspaceSecrets,
+    private readonly hosts: OutboundHostsRepository,
+  ) {}
+
+  /** What the model reads. Throws with the reason when the call fails; no text in it holds a secret. */
+  run(tool: HttpTool, args: Arguments, context: HttpContext): Promise<string> {
+    return this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
+      const request = toHttpRequest(tool, { args, secrets: open.values, ...keyOf(context) });
+      const answer = await this.send(tool, request, context).catch((error: unknown) => {
+        throw withOutcome(error, tool);
+      });
+      return readHttpAnswer(answer, open, tool.result);
+    });
+  }
+
+  /** Runs a call once for a user who tries it out; never throws an error that a tool would have failed with. */
+  async tryOut(tool: HttpTool, args: Arguments, context: HttpContext): Promise<HttpExchange> {
+    try {
+      return await this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
+        const request = toHttpRequest(tool, { args, secrets: open.values, ...keyOf(context) });
+        return toExchange(tool, await this.send(tool, request, context), open);
+      });
+    } catch (error) {
+      return { status: null, result: null, error: reasonOf(error), hint: remedyOf(error), excerpt: null };
+    }
+  }
+
+  /** Asks the far side what became of a call: by the status of its answer, and unknown for any other. */
+  async verify(tool: HttpTool, context: HttpContext): Promise<Verification> {
+    const { verify } = tool;
+    if (verify === undefined) return { outcome: 'unknown' };
+    return this.secrets.use(context.workspaceId, secretNamesOf(verify), async (open) => {
+      const args = { [KEY_ARGUMENT]: context.idempotencyKey };
+      const request = toVerifyRequest(verify, { args, secrets: open.values, ...keyOf(context) });
+      const answer = await this.send(tool, request, context);
+      if (verify.didNotHappen.includes(answer.status)) return { outcome: 'did_not_happen' };
+      if (!verify.happened.includes(answer.status)) {
+        return { outcome: 'unknown', note: `HTTP ${answer.status} ${excerptOf(answer, open)}`.trim() };
+      }
+      return { outcome: 'happened', result: readHttpAnswer({ ...answer, status: 200 }, open, verify.result) };
+    });
+  }
+
+  private async send(tool: HttpTool, request: HttpRequest, context: HttpContext): Promise<OutboundAnswer> {
+    const hosts = await this.hosts.of(context.workspaceId);
+    context.signal.throwIfAborted();
+    // The tool's own time limit is in the signal: it covers the whole call.
+    const noTimes = { firstByteMs: null, idleMs: null, totalMs: null };
+    const maxRedirects = request.method === 'GET' ? REDIRECTS_OF_A_READ : 0;
+    const limits = { ...noTimes, maxBytes: tool.maxBytes, maxRedirects };
+    return this.fetch.request({ ...request, hosts, signal: context.signal, limits });
+  }
+}
+
+function keyOf({ idempotencyKey, epoch }: HttpContext) {
+  return { idempotencyKey, epoch };
+}
+
+function toExchange(tool: HttpTool, answer: OutboundAnswer, open: OpenSecrets): HttpExchange {
+  const seen = { status: answer.status, hint: null, excerpt: excerptOf(answer, open, EXCERPT_IN_TRIAL) };
+  try {
+    return { ...seen, result: readHttpAnswer(answer, open, tool.result), error: null };
+  } catch (error) {
+    return { ...seen, result: null, error: reasonOf(error) };
+  }
+}
+
+/** A connection that was never made had no effect; after a broken one the outcome is unknown. */
+function withOutcome(error: unknown, { effect }: HttpTool): unknown {
+  if (!(error instanceof OutboundError) || effect === 'pure') return error;
+  const isOpen = error.code === 'outbound_broken' || (error.code === 'outbound_unreachable' && !isRefused(error.cause));
+  return isOpen ? new ToolOutcomeUnknown(`${error.message} It is not known whether the request took effect.`) : error;
+}
+
+function isRefused(cause: unknown): boolean {
+  return typeof cause === 'object' && cause !== null && 'syscall' in cause && cause.syscall === 'connect';
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AppError) return error.message;
+  return error instanceof DOMException && error.name === 'TimeoutError' ? 'it took too long' : 'it failed';
+}

@@ -1,0 +1,48 @@
+import { defineTool, type Tool, type ToolContext } from '#tools';
+
+import type { HttpToolExecutor } from './http-tool.executor.js';
+import type { HttpTool } from './http-tool.js';
+import { parseUrlTemplate } from './url-template.js';
+
+/** A version of a workspace's tool. */
+export interface VersionedTool {
+  readonly id: string;
+  readonly version: number;
+  readonly definition: HttpTool;
+}
+
+/** The tool that jobs run; its version names this very definition. */
+export function toTool({ id, version, definition }: VersionedTool, executor: HttpToolExecutor): Tool {
+  const { name, description, parameters, effect, repeatable, isolation, allowEdit, sensitiveFields } = definition;
+  const { timeoutMs, approval, onUnknown, verify } = definition;
+  const operation = operationOf(definition);
+  return defineTool({
+    name,
+    description,
+    input: parameters,
+    runtime: 'server',
+    sort: 'http',
+    version: `${id}@${version}`,
+    effect,
+    repeatable,
+    isolation,
+    allowEdit,
+    sensitiveFields,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(approval === undefined ? {} : { approval }),
+    ...(onUnknown === undefined ? {} : { onUnknown }),
+    ...(verify === undefined ? {} : { verify: asVerify(definition, executor) }),
+    grantKey: () => operation,
+    execute: (args, context) => executor.run(definition, args, context),
+  });
+}
+
+/** What a timed grant covers: this method at this host. */
+function operationOf({ method, url }: HttpTool): string {
+  const template = parseUrlTemplate(url);
+  return `${method} ${typeof template === 'string' ? '' : template.host}`;
+}
+
+function asVerify(definition: HttpTool, executor: HttpToolExecutor) {
+  return (idempotencyKey: string, context: ToolContext) => executor.verify(definition, { ...context, idempotencyKey });
+}

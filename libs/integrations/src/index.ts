@@ -1,0 +1,17 @@
+export { IntegrationsModule } from './integrations.module.js';
+export type { McpAcceptance } from './mcp/choose-tools.js';
+export { type DefinitionDifference, differencesOf } from './mcp/definition-differences.js';
+export type { McpServer, McpSettings, McpTool, McpToolStatus } from './mcp/mcp-server.js';
+export { type McpServerChanges, McpServersService, type NewMcpServer } from './mcp/mcp-servers.service.js';
+export type { McpSettingsInput } from './mcp/mcp-settings.js';
+export { parseJsonPath } from './http/parse-json-path.js';
+export { selectJson } from './http/select-json.js';
+export { selectedText } from './http/selected-text.js';
+export type { HttpTool } from './http/http-tool.js';
+export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
+export { OutboundHostsRepository } from './http/outbound-hosts.repository.js';
+export { OutboundHosts } from './http/outbound-hosts.service.js';
+export type { WorkspaceTool, WorkspaceToolVersion } from './http/workspace-tool.js';
+export { WorkspaceToolsService } from './http/workspace-tools.service.js';
+export { toolSecrets, type WorkspaceSecret } from './secrets/workspace-secret.js';
+export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';

@@ -1,0 +1,53 @@
+import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
+
+import { Config, GuardedFetch } from '#platform';
+import type { Tool } from '#tools';
+
+import { HttpToolsModule } from '../http/http-tools.module.js';
+import { OutboundHostsRepository } from '../http/outbound-hosts.repository.js';
+import { coingeckoPriceTool } from './coingecko-price.tool.js';
+import { fetchUrlTool } from './fetch-url.tool.js';
+import { searchBackend } from './search-backends.js';
+import { webSearchTool } from './web-search.tool.js';
+
+/** The HTTP client for services that the operator configured, which may run in the operator's own network. */
+@Injectable()
+class OperatorFetch implements OnModuleDestroy {
+  readonly client = new GuardedFetch({ allowPrivate: true });
+
+  onModuleDestroy(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+/** Null where a tool is not set up: then there is none, and its name is free for tools of workspaces. */
+type MaybeTool = Tool | null;
+
+/** The built-in tools that reach out, each only where it is set up. Expects the platform. */
+@Module({
+  imports: [HttpToolsModule],
+  providers: [
+    OperatorFetch,
+    {
+      provide: 'fetch_url',
+      inject: [Config, GuardedFetch, OutboundHostsRepository],
+      useFactory: ({ values }: Config, fetch: GuardedFetch, hosts: OutboundHostsRepository): MaybeTool =>
+        values.FEATURE_FETCH_URL ? fetchUrlTool(fetch, hosts) : null,
+    },
+    {
+      provide: 'web_search',
+      inject: [Config, OperatorFetch],
+      useFactory: ({ values }: Config, { client }: OperatorFetch): MaybeTool => {
+        const backend = searchBackend(values);
+        return backend === null ? null : webSearchTool(client, backend);
+      },
+    },
+    {
+      provide: 'coingecko_price',
+      inject: [Config, OperatorFetch],
+      useFactory: ({ values }: Config, { client }: OperatorFetch): MaybeTool =>
+        values.FEATURE_COINGECKO_PRICE ? coingeckoPriceTool(client, values.COINGECKO_URL) : null,
+    },
+  ],
+})
+export class WebToolsModule {}
