@@ -24,8 +24,6 @@ import { ExplorerController } from './graphql/http/explorer.controller.js';
 import { ExplorerPlugin } from './graphql/http/explorer.plugin.js';
 import { GraphqlHttpMiddleware } from './graphql/http/graphql-http.middleware.js';
 import { OperationPlugin } from './graphql/http/operation.plugin.js';
-import { LoadersFactory } from './graphql/loaders.js';
-import { NodeResolver } from './graphql/node/node.resolver.js';
 import { GraphqlSocketDoor } from './graphql/sockets/graphql-socket.door.js';
 import { SocketAccess } from './graphql/sockets/socket-access.js';
 import { SocketProtocol } from './graphql/sockets/socket-protocol.js';
@@ -34,19 +32,27 @@ import { UserSocketsRepository } from './graphql/sockets/user-sockets.repository
 import { Viewers } from './graphql/sockets/viewers.js';
 import { InterruptActivity } from './interrupts/interrupt-activity.js';
 import { InterruptActivityResolver } from './interrupts/interrupt-activity.resolver.js';
-import { InterruptFieldsResolver, JobInterruptsResolver } from './interrupts/interrupt-fields.resolver.js';
+import {
+  InterruptFieldsResolver,
+  JobInterruptsResolver,
+  NotificationInterruptResolver,
+} from './interrupts/interrupt-fields.resolver.js';
+import { InterruptLoaders } from './interrupts/interrupt-loaders.js';
 import { InterruptMutationsResolver } from './interrupts/interrupt-mutations.resolver.js';
 import { InterruptsResolver } from './interrupts/interrupts.resolver.js';
 import { JobEventsResolver } from './jobs/job-events.resolver.js';
-import { JobFieldsResolver, RoundFieldsResolver } from './jobs/job-fields.resolver.js';
+import { JobFieldsResolver } from './jobs/job-fields.resolver.js';
+import { JobLoaders } from './jobs/job-loaders.js';
 import { JobMutationsResolver } from './jobs/job-mutations.resolver.js';
-import { JobRetry } from './jobs/job-retry.js';
+import { JobRetryResolver } from './jobs/job-retry.resolver.js';
 import { JobsResolver } from './jobs/jobs.resolver.js';
+import { StartChatResolver } from './jobs/start-chat.resolver.js';
 import { SubJobsResolver } from './jobs/sub-jobs.resolver.js';
 import { WorkspaceActivity } from './jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from './jobs/workspace-activity.resolver.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { McpServersResolver } from './mcp-servers/mcp-servers.resolver.js';
+import { NodeResolver } from './node/node.resolver.js';
 import { NotificationActivity } from './notifications/notification-activity.js';
 import { NotificationActivityResolver } from './notifications/notification-activity.resolver.js';
 import { NotificationMutationsResolver } from './notifications/notification-mutations.resolver.js';
@@ -54,13 +60,17 @@ import { NotificationsResolver } from './notifications/notifications.resolver.js
 import { NotificationsApiModule } from './notifications/notifications-api.module.js';
 import { ModelProvidersResolver } from './providers/model-providers.resolver.js';
 import { RefusalsModule } from './refusals/refusals.module.js';
+import { JobRoundsResolver, RoundFieldsResolver } from './rounds/job-rounds.resolver.js';
+import { RoundLoaders } from './rounds/round-loaders.js';
 import { StreamsModule } from './streams/streams.module.js';
 import { JobThreadResolver } from './threads/job-thread.resolver.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from './threads/thread-fields.resolver.js';
+import { ThreadLoaders } from './threads/thread-loaders.js';
 import { ThreadPages } from './threads/thread-pages.js';
 import { ThreadsResolver } from './threads/threads.resolver.js';
 import { JobToolCallsResolver, ToolCallSubJobResolver } from './tool-calls/job-tool-calls.resolver.js';
 import { ToolCallErrorResolver, ToolCallFieldsResolver } from './tool-calls/tool-call-fields.resolver.js';
+import { ToolCallLoaders } from './tool-calls/tool-call-loaders.js';
 import { ToolCallConnectionResolver, ToolCallsResolver } from './tool-calls/tool-calls.resolver.js';
 import { ToolQueueResolver } from './tool-queue/tool-queue.resolver.js';
 import { ToolTrialsResolver } from './tools/tool-trials.resolver.js';
@@ -94,8 +104,12 @@ export const graphqlResolvers = [
   JobEventsResolver,
   JobFieldsResolver,
   JobInterruptsResolver,
+  NotificationInterruptResolver,
+  JobRoundsResolver,
   SubJobsResolver,
   JobMutationsResolver,
+  JobRetryResolver,
+  StartChatResolver,
   JobWorkflowResolver,
   JobsResolver,
   McpServersResolver,
@@ -162,8 +176,11 @@ export const graphqlResolvers = [
     GraphqlHttpMiddleware,
     GraphqlSocketDoor,
     InterruptActivity,
-    JobRetry,
-    LoadersFactory,
+    InterruptLoaders,
+    JobLoaders,
+    RoundLoaders,
+    ThreadLoaders,
+    ToolCallLoaders,
     NotificationActivity,
     OperationPlugin,
     SocketAccess,

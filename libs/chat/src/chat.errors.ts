@@ -31,10 +31,3 @@ export const handedOverNotRetried = () =>
 /** The server has run this call in the place of a client before. */
 export const alreadyExecuted = () =>
   new AppError({ code: 'already_executed', message: 'Tool call was already executed' });
-
-/** `bytes`: the most that one read gives. */
-export const tooMuchToRead = (bytes: number) =>
-  new AppError({
-    code: 'too_large',
-    message: `These texts have more than ${bytes / 1_048_576} MiB together: ask for smaller pages, or fewer fields`,
-  });

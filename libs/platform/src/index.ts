@@ -13,6 +13,7 @@ export { processEnvironment } from './config/environment.js';
 export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';
+export { assertReadable } from './errors/assert-readable.js';
 export { type FieldProblem, problemInWords, readInput } from './errors/field-problem.js';
 export {
   limitDetails,

@@ -132,6 +132,7 @@ export { keepOutputRow, type OutputOf } from './outputs/tool-output-part.reposit
 export { ToolOutputsRepository } from './outputs/tool-outputs.repository.js';
 export { validateArguments } from './validate-arguments.js';
 export { parseArgumentCondition } from './history/argument-content.js';
+export { CallsOfJobsRepository } from './history/calls-of-jobs.repository.js';
 export type { HistoryPage } from './history/history-query.js';
 export type { ToolCallContent } from './history/tool-call-content.repository.js';
 export type { ToolCallFilter, ToolCallOrder, ToolCallPlace } from './history/tool-call-filter.js';

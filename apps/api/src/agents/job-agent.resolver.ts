@@ -5,17 +5,20 @@ import type { Job } from '#jobs';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
+import { RoundLoaders } from '../rounds/round-loaders.js';
 import { JobAgent } from './agent.model.js';
 
 /** Who answers in a job. */
 @Resolver(() => JobModel)
 export class JobAgentResolver {
+  constructor(private readonly loaders: RoundLoaders) {}
+
   @ResolveField(() => JobAgent, {
     nullable: true,
     description: 'The agent of the job. Null: none, or not chosen yet.',
     complexity: 10,
   })
-  agent({ id, kind }: Job, _: unknown, { loaders }: GraphqlContext): Promise<ChosenAgent | null> | null {
-    return kind === 'chat' ? loaders.agentOfJob.load(id) : null;
+  agent({ id, kind }: Job, _: unknown, context: GraphqlContext): Promise<ChosenAgent | null> | null {
+    return kind === 'chat' ? this.loaders.of(context).agent.load(id) : null;
   }
 }

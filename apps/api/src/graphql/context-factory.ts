@@ -4,7 +4,6 @@ import { Authenticator, type Credentials, type Identity, type MemberPrincipal } 
 import { AppError, systemClock } from '#platform';
 
 import { GraphqlContext } from './graphql-context.js';
-import { LoadersFactory } from './loaders.js';
 
 /** Who is behind credentials, and whether they enter a workspace. */
 export interface Entrance {
@@ -19,10 +18,7 @@ const undecided = new Set(['not_found', 'bad_request']);
 /** Authenticates credentials and creates the context of each operation. */
 @Injectable()
 export class ContextFactory {
-  constructor(
-    private readonly authenticator: Authenticator,
-    private readonly loaders: LoadersFactory,
-  ) {}
+  constructor(private readonly authenticator: Authenticator) {}
 
   /**
    * Throws `unauthenticated` for credentials that do not hold, `rate_limited`, `unavailable`. A known user who enters no
@@ -54,6 +50,6 @@ export class ContextFactory {
     who: Entrance,
     operation: { readonly requestId: string; readonly close: GraphqlContext['close']; readonly req?: object },
   ): GraphqlContext {
-    return new GraphqlContext({ ...who, ...operation, makeLoaders: (scope) => this.loaders.make(scope) });
+    return new GraphqlContext({ ...who, ...operation });
   }
 }

@@ -2,7 +2,6 @@ import { type Identity, type MemberPrincipal, scopeOf } from '#auth';
 import type { AppError, Scope } from '#platform';
 
 import type { CloseReason } from '../streams/open-streams.js';
-import type { Loaders } from './loaders.js';
 
 /** What a context is made of. */
 export interface ContextInit {
@@ -12,7 +11,6 @@ export interface ContextInit {
   readonly identity: Identity;
   /** Who asks, in which workspace; or why the credentials enter none. */
   readonly entrance: MemberPrincipal | AppError;
-  readonly makeLoaders: (scope: Scope) => Loaders;
   /** Ends the connection that carries the operation. */
   readonly close: (reason: CloseReason) => void;
 }
@@ -32,7 +30,7 @@ export class GraphqlContext {
   /** Shared with the copy that Apollo Server makes of a context: the end of the request reaches both. */
   private readonly lifetime: { isOver: boolean; controller?: AbortController } = { isOver: false };
   private knownScope: Scope | undefined;
-  private knownLoaders: Loaders | undefined;
+  private readonly remembered = new Map<object, unknown>();
 
   constructor(private readonly init: ContextInit) {
     this.req = init.req ?? null;
@@ -63,7 +61,7 @@ export class GraphqlContext {
 
   /** Clears the caches of the data loaders: a long-lived operation then reads current rows. */
   forget(): void {
-    this.knownLoaders = undefined;
+    this.remembered.clear();
   }
 
   /** Who asks. Throws why the credentials enter no workspace. */
@@ -79,9 +77,12 @@ export class GraphqlContext {
     return this.knownScope;
   }
 
-  /** Batches the reads of this operation. Throws as `member` does. */
-  get loaders(): Loaders {
-    this.knownLoaders ??= this.init.makeLoaders(this.scope);
-    return this.knownLoaders;
+  /** The value that `make` returned for this key, until `forget`. */
+  remember<T>(key: object, make: () => T): T {
+    const known = this.remembered.get(key) as T | undefined; // what the same key made before
+    if (known !== undefined) return known;
+    const made = make();
+    this.remembered.set(key, made);
+    return made;
   }
 }

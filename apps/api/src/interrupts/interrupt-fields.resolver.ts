@@ -1,17 +1,22 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { Interrupt, Job } from '#jobs';
+import type { Interrupt, Job, Notification } from '#jobs';
 import { mayDecide } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
+import { JobLoaders } from '../jobs/job-loaders.js';
+import { NotificationModel } from '../notifications/notification.model.js';
 import { InterruptModel } from './interrupt.model.js';
+import { InterruptLoaders } from './interrupt-loaders.js';
 
 /** What a request shows beyond its own row. */
 @Resolver(() => InterruptModel)
 export class InterruptFieldsResolver {
+  constructor(private readonly jobs: JobLoaders) {}
+
   @ResolveField(() => String)
   nodeId(interrupt: Interrupt): string {
     return toNodeId('Interrupt', interrupt.id);
@@ -39,19 +44,32 @@ export class InterruptFieldsResolver {
   }
 
   @ResolveField(() => JobModel, { nullable: true, description: 'The job that waits.' })
-  job({ jobId }: Interrupt, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
-    return loaders.jobs.load(jobId);
+  job({ jobId }: Interrupt, _: unknown, context: GraphqlContext): Promise<Job | null> {
+    return this.jobs.of(context).jobs.load(jobId);
   }
 }
 
 /** What jobs show of their requests. */
 @Resolver(() => JobModel)
 export class JobInterruptsResolver {
+  constructor(private readonly loaders: InterruptLoaders) {}
+
   @ResolveField(() => [InterruptModel], {
     description: 'Its open requests, oldest first. Settled ones are in the query `interrupts`.',
     complexity: listCost(2),
   })
-  interrupts({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly Interrupt[]> | [] {
-    return finishedAt === null ? loaders.openInterruptsOfJob.load(id) : [];
+  interrupts({ id, finishedAt }: Job, _: unknown, context: GraphqlContext): Promise<readonly Interrupt[]> | [] {
+    return finishedAt === null ? this.loaders.of(context).openOfJob.load(id) : [];
+  }
+}
+
+/** The request that a notification is about. */
+@Resolver(() => NotificationModel)
+export class NotificationInterruptResolver {
+  constructor(private readonly loaders: InterruptLoaders) {}
+
+  @ResolveField(() => InterruptModel, { nullable: true, description: 'The request in its current state.' })
+  interrupt({ interruptId }: Notification, _: unknown, context: GraphqlContext): Promise<Interrupt | null> | null {
+    return interruptId === null ? null : this.loaders.of(context).interrupts.load(interruptId);
   }
 }

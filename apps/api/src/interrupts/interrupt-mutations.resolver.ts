@@ -8,6 +8,7 @@ import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import { InterruptModel } from './interrupt.model.js';
+import { InterruptLoaders } from './interrupt-loaders.js';
 import { ResolveInterruptInput, ResolveInterruptPayload } from './resolve-interrupt.input.js';
 
 /** The outcome of an answer, before the request it was for is shown. */
@@ -20,7 +21,10 @@ interface Resolved {
 /** Takes answers. */
 @Resolver(() => ResolveInterruptPayload)
 export class InterruptMutationsResolver {
-  constructor(private readonly interrupts: InterruptsService) {}
+  constructor(
+    private readonly interrupts: InterruptsService,
+    private readonly loaders: InterruptLoaders,
+  ) {}
 
   @RequireAbility('approve', 'Interrupt')
   @Mutation(() => ResolveInterruptPayload, {
@@ -40,7 +44,7 @@ export class InterruptMutationsResolver {
     nullable: true,
     description: 'The current request. After a conflict: with the first decision. Null: not found.',
   })
-  interrupt({ id, settled }: Resolved, _: unknown, { loaders }: GraphqlContext) {
-    return settled ?? (isId(id) ? loaders.interrupts.load(id) : null);
+  interrupt({ id, settled }: Resolved, _: unknown, context: GraphqlContext) {
+    return settled ?? (isId(id) ? this.loaders.of(context).interrupts.load(id) : null);
   }
 }

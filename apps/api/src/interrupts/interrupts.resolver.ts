@@ -10,21 +10,25 @@ import { type ConnectionOf, toConnection } from '../graphql/connections/to-conne
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { InterruptConnection, InterruptModel } from './interrupt.model.js';
+import { InterruptLoaders } from './interrupt-loaders.js';
 import { InterruptsArgs } from './interrupts.args.js';
 import { toInterruptQuery } from './to-interrupt-query.js';
 
 /** The inbox. */
 @Resolver(() => InterruptModel)
 export class InterruptsResolver {
-  constructor(private readonly interrupts: InterruptsService) {}
+  constructor(
+    private readonly interrupts: InterruptsService,
+    private readonly loaders: InterruptLoaders,
+  ) {}
 
   @RequireAbility('read', 'Interrupt')
   @Query(() => InterruptModel, { nullable: true, description: 'A request. Null: not found.' })
   interrupt(
     @Args('id', { type: () => ID, description: 'The id of the request.' }) id: string,
-    @Context() { loaders }: GraphqlContext,
+    @Context() context: GraphqlContext,
   ): Promise<Interrupt | null> | null {
-    return isId(id) ? loaders.interrupts.load(id) : null;
+    return isId(id) ? this.loaders.of(context).interrupts.load(id) : null;
   }
 
   @RequireAbility('read', 'Interrupt')

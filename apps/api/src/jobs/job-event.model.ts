@@ -6,7 +6,6 @@ import { JobStatusEnum } from './job.enums.js';
 import { JobError } from './job.model.js';
 import { JobEventEntry, NodeEventEntry, type Typed } from './job-event-entry.model.js';
 import { OpenInterrupt, SnapshotRoundState, ToolCallState } from './job-snapshot.model.js';
-import { Usage } from './round.model.js';
 import {
   ModelRetryEvent,
   ReasoningDeltaEvent,
@@ -15,6 +14,7 @@ import {
   RoundStartedEvent,
   TextDeltaEvent,
 } from './round-event.model.js';
+import { Usage } from './usage.model.js';
 import {
   BranchFinishedEvent,
   BranchStartedEvent,

@@ -1,6 +1,6 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
-import type { StopState } from '#jobs';
+import type { StartedJob, StopState } from '#jobs';
 
 import { UserError } from '../graphql/user-error.model.js';
 import { JobStatusEnum } from './job.enums.js';
@@ -55,6 +55,9 @@ export class StartJobPayload {
   @Field(() => [UserError], { description: 'The reasons why nothing was started. Empty if a job was started.' })
   userErrors!: UserError[];
 }
+
+/** What a start gives before `job` is read. */
+export type StartPayload = Partial<StartedJob> & { readonly userErrors: readonly UserError[] };
 
 @ObjectType({ description: 'The result of the cancellation.' })
 export class CancelJobPayload {

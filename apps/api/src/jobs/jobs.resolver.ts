@@ -9,21 +9,25 @@ import { type ConnectionOf, toConnection } from '../graphql/connections/to-conne
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobConnection, JobModel } from './job.model.js';
+import { JobLoaders } from './job-loaders.js';
 import { JobsArgs } from './jobs.args.js';
 import { toJobFilter } from './to-job-filter.js';
 
 /** Reads jobs. */
 @Resolver(() => JobModel)
 export class JobsResolver {
-  constructor(private readonly jobs: JobsRepository) {}
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly loaders: JobLoaders,
+  ) {}
 
   @RequireAbility('read', 'Job')
   @Query(() => JobModel, { nullable: true, description: 'A job. Null: not found.' })
   job(
     @Args('id', { type: () => ID, description: 'The id of the job.' }) id: string,
-    @Context() { loaders }: GraphqlContext,
+    @Context() context: GraphqlContext,
   ): Promise<Job | null> | null {
-    return isId(id) ? loaders.jobs.load(id) : null;
+    return isId(id) ? this.loaders.of(context).jobs.load(id) : null;
   }
 
   @RequireAbility('read', 'Job')

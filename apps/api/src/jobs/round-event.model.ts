@@ -1,7 +1,7 @@
 import { Field, Float, Int, ObjectType } from '@nestjs/graphql';
 
 import { JobEventEntry, NodeEventEntry } from './job-event-entry.model.js';
-import { Usage } from './round.model.js';
+import { Usage } from './usage.model.js';
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'The model was called.' })
 export class RoundStartedEvent extends NodeEventEntry {

@@ -192,21 +192,3 @@ export class StartChatInput {
   })
   providerKey?: string | null;
 }
-
-@InputType({ description: 'The job to cancel.' })
-export class CancelJobInput {
-  @Field(() => ID, { description: 'The job.' })
-  jobId!: string;
-}
-
-@InputType({ description: 'The job to retry.' })
-export class RetryJobInput {
-  @Field(() => ID, { description: 'A failed or cancelled job.' })
-  jobId!: string;
-
-  @Field(() => String, {
-    nullable: true,
-    description: 'Makes the retry idempotent: the same key returns the same new job.',
-  })
-  idempotencyKey?: string | null;
-}

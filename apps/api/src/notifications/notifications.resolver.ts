@@ -1,6 +1,6 @@
 import { Args, Context, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { Interrupt, Job, Notification } from '#jobs';
+import type { Job, Notification } from '#jobs';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
@@ -8,8 +8,8 @@ import { type ConnectionOf, toConnection } from '../graphql/connections/to-conne
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { InterruptModel } from '../interrupts/interrupt.model.js';
 import { JobModel } from '../jobs/job.model.js';
+import { JobLoaders } from '../jobs/job-loaders.js';
 import { NotificationConnection, NotificationModel } from './notification.model.js';
 import { NotificationsArgs } from './notifications.args.js';
 import { OwnNotifications } from './own-notifications.js';
@@ -18,7 +18,10 @@ import { toNotificationFilter } from './to-notification-filter.js';
 /** The user notifications of the caller. */
 @Resolver(() => NotificationModel)
 export class NotificationsResolver {
-  constructor(private readonly notifications: OwnNotifications) {}
+  constructor(
+    private readonly notifications: OwnNotifications,
+    private readonly jobs: JobLoaders,
+  ) {}
 
   @RequireAbility('read', 'Notification')
   @Query(() => NotificationConnection, {
@@ -49,12 +52,7 @@ export class NotificationsResolver {
   }
 
   @ResolveField(() => JobModel, { nullable: true, description: 'The job that ended or waits.' })
-  job({ jobId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
-    return loaders.jobs.load(jobId);
-  }
-
-  @ResolveField(() => InterruptModel, { nullable: true, description: 'The request in its current state.' })
-  interrupt({ interruptId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Interrupt | null> | null {
-    return interruptId === null ? null : loaders.interrupts.load(interruptId);
+  job({ jobId }: Notification, _: unknown, context: GraphqlContext): Promise<Job | null> {
+    return this.jobs.of(context).jobs.load(jobId);
   }
 }

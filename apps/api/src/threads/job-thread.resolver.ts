@@ -6,12 +6,15 @@ import type { Job } from '#jobs';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
 import { ThreadModel } from './thread.model.js';
+import { ThreadLoaders } from './thread-loaders.js';
 
 /** The thread of a job. */
 @Resolver(() => JobModel)
 export class JobThreadResolver {
+  constructor(private readonly loaders: ThreadLoaders) {}
+
   @ResolveField(() => ThreadModel, { nullable: true, description: 'The thread that it writes to.' })
-  thread({ threadId }: Job, _: unknown, { loaders }: GraphqlContext): Promise<Thread | null> | null {
-    return threadId === null ? null : loaders.threads.load(threadId);
+  thread({ threadId }: Job, _: unknown, context: GraphqlContext): Promise<Thread | null> | null {
+    return threadId === null ? null : this.loaders.of(context).threads.load(threadId);
   }
 }

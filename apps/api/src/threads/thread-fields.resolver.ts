@@ -9,6 +9,8 @@ import { pageCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
+import { JobLoaders } from '../jobs/job-loaders.js';
+import { RoundLoaders } from '../rounds/round-loaders.js';
 import { MessageConnection, MessageModel, ThreadModel } from './thread.model.js';
 import { ThreadPages } from './thread-pages.js';
 
@@ -26,30 +28,36 @@ export class ThreadFieldsResolver {
   messages(
     @Parent() { id }: Thread,
     @Args() args: PageArgs,
-    @Context() { loaders }: GraphqlContext,
+    @Context() context: GraphqlContext,
   ): Promise<ConnectionOf<Message>> {
-    return this.pages.messagesOf(loaders, id, args);
+    return this.pages.messagesOf(context, id, args);
   }
 }
 
 /** What a message shows beyond its own row. */
 @Resolver(() => MessageModel)
 export class MessageFieldsResolver {
+  constructor(
+    private readonly jobs: JobLoaders,
+    private readonly rounds: RoundLoaders,
+  ) {}
+
   @ResolveField(() => String)
   nodeId({ id }: Message): string {
     return toNodeId('Message', id);
   }
 
   @ResolveField(() => JobModel, { nullable: true, description: 'The job that writes this message.' })
-  job({ jobId }: Message, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
-    return jobId === null ? null : loaders.jobs.load(jobId);
+  job({ jobId }: Message, _: unknown, context: GraphqlContext): Promise<Job | null> | null {
+    return jobId === null ? null : this.jobs.of(context).jobs.load(jobId);
   }
 
   @ResolveField()
-  async content({ jobId, content }: Message, _: unknown, { loaders }: GraphqlContext): Promise<unknown> {
+  async content({ jobId, content }: Message, _: unknown, context: GraphqlContext): Promise<unknown> {
     // The text of a job is written into its answer before retention deletes the job.
     if (jobId === null || content !== null) return content;
-    const [rounds, open] = await Promise.all([loaders.roundsOfJob.load(jobId), loaders.openTextOfJob.load(jobId)]);
+    const loaders = this.rounds.of(context);
+    const [rounds, open] = await Promise.all([loaders.rounds.load(jobId), loaders.openText.load(jobId)]);
     return contentOf(rounds) + open;
   }
 }

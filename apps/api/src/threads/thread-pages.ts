@@ -7,12 +7,16 @@ import { idOfCursor, positionOfCursor, toCursor } from '../graphql/connections/c
 import type { PageArgs } from '../graphql/connections/page.args.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
 import { toWantedPage } from '../graphql/connections/to-page.js';
-import type { Loaders } from '../graphql/loaders.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { ThreadLoaders } from './thread-loaders.js';
 
 /** Pages of threads and of their messages. */
 @Injectable()
 export class ThreadPages {
-  constructor(private readonly threads: ThreadsRepository) {}
+  constructor(
+    private readonly threads: ThreadsRepository,
+    private readonly loaders: ThreadLoaders,
+  ) {}
 
   /** Newest first. Throws `bad_request`, `invalid_cursor`. */
   async threadsOf(scope: Scope, createdBy: string | null, args: PageArgs): Promise<ConnectionOf<Thread>> {
@@ -27,12 +31,13 @@ export class ThreadPages {
   }
 
   /** Oldest first; many threads of one operation share their statements. Throws `bad_request`, `invalid_cursor`. */
-  async messagesOf(loaders: Loaders, threadId: string, args: PageArgs): Promise<ConnectionOf<Message>> {
+  async messagesOf(context: GraphqlContext, threadId: string, args: PageArgs): Promise<ConnectionOf<Message>> {
     const page = toWantedPage(args);
     const after = page.cursor === undefined ? {} : { after: positionOfCursor(page.cursor, 'messages', page.field) };
     const wanted = { limit: page.limit, reverse: page.reverse, ...after };
-    const rows = await loaders.messagesOfThread.load({ threadId, page: wanted });
-    const count = () => loaders.messageCountOfThread.load(threadId);
+    const loaders = this.loaders.of(context);
+    const rows = await loaders.messagesOf.load({ threadId, page: wanted });
+    const count = () => loaders.messageCount.load(threadId);
     return toConnection(rows, { page, count, cursorOf: ({ position }) => toCursor('messages', position) });
   }
 }

@@ -48,10 +48,10 @@ export class ThreadsResolver {
   })
   async messages(
     @Args() args: MessagesArgs,
-    @Context() { scope, loaders }: GraphqlContext,
+    @Context() context: GraphqlContext,
   ): Promise<ConnectionOf<Message> | null> {
-    const thread = await this.threads.findInScope(scope, args.threadId);
-    return thread === null ? null : this.pages.messagesOf(loaders, thread.id, args);
+    const thread = await this.threads.findInScope(context.scope, args.threadId);
+    return thread === null ? null : this.pages.messagesOf(context, thread.id, args);
   }
 
   @RequireAbility('create', 'Thread')

@@ -6,29 +6,35 @@ import type { ToolCallRecord } from '#tools';
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
+import { JobLoaders } from '../jobs/job-loaders.js';
 import { ToolCall } from './tool-call.model.js';
+import { ToolCallLoaders } from './tool-call-loaders.js';
 
 /** The tool calls of a job. */
 @Resolver(() => JobModel)
 export class JobToolCallsResolver {
+  constructor(private readonly loaders: ToolCallLoaders) {}
+
   @ResolveField(() => [ToolCall], {
     description: "Its tool calls, in the order of the model's requests.",
     complexity: listCost(20),
   })
-  toolCalls({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly ToolCallRecord[]> {
-    return loaders.toolCallsOfJob.load(id);
+  toolCalls({ id }: Job, _: unknown, context: GraphqlContext): Promise<readonly ToolCallRecord[]> {
+    return this.loaders.of(context).ofJob.load(id);
   }
 }
 
 /** The job that a tool call started. */
 @Resolver(() => ToolCall)
 export class ToolCallSubJobResolver {
+  constructor(private readonly loaders: JobLoaders) {}
+
   @ResolveField(() => JobModel, {
     nullable: true,
     description: 'For a workflow as a tool: the job that the call started.',
   })
-  async subJob({ id, jobId }: ToolCallRecord, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
-    const subJobs = await loaders.subJobsOfJob.load(jobId);
+  async subJob({ id, jobId }: ToolCallRecord, _: unknown, context: GraphqlContext): Promise<Job | null> {
+    const subJobs = await this.loaders.of(context).subJobs.load(jobId);
     return subJobs.find(({ parentCallId }) => parentCallId === id) ?? null;
   }
 }

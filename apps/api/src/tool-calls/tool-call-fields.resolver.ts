@@ -12,6 +12,7 @@ import {
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
+import { JobLoaders } from '../jobs/job-loaders.js';
 import { mayReadPolicy } from './may-read-policy.js';
 import { ToolCall, ToolCallContent, ToolCallError } from './tool-call.model.js';
 import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
@@ -19,7 +20,10 @@ import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
 /** What a tool call shows beyond its own row. */
 @Resolver(() => ToolCall)
 export class ToolCallFieldsResolver {
-  constructor(private readonly history: ToolCallHistory) {}
+  constructor(
+    private readonly history: ToolCallHistory,
+    private readonly jobs: JobLoaders,
+  ) {}
 
   @ResolveField(() => String)
   nodeId({ id }: ToolCallRecord): string {
@@ -32,8 +36,8 @@ export class ToolCallFieldsResolver {
   }
 
   @ResolveField(() => JobModel, { nullable: true, description: 'The job of the call.' })
-  job({ jobId }: ToolCallRecord, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
-    return loaders.jobs.load(jobId);
+  job({ jobId }: ToolCallRecord, _: unknown, context: GraphqlContext): Promise<Job | null> {
+    return this.jobs.of(context).jobs.load(jobId);
   }
 
   @ResolveField(() => ToolCallContent, {

@@ -9,6 +9,7 @@ import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toToolCallFilter } from './to-tool-call-filter.js';
 import { type ToolCallPage, toToolCallPage } from './to-tool-call-page.js';
 import { ToolCall, ToolCallConnection } from './tool-call.model.js';
+import { ToolCallLoaders } from './tool-call-loaders.js';
 import { placeOfCursor } from './tool-call-places.js';
 import { ToolCallStats } from './tool-call-stats.model.js';
 import { ToolCallsArgs, ToolCallStatsArgs } from './tool-calls.args.js';
@@ -18,15 +19,18 @@ const DAY_MS = 86_400_000;
 /** Looks through calls across jobs. */
 @Resolver(() => ToolCall)
 export class ToolCallsResolver {
-  constructor(private readonly history: ToolCallHistory) {}
+  constructor(
+    private readonly history: ToolCallHistory,
+    private readonly loaders: ToolCallLoaders,
+  ) {}
 
   @RequireAbility('survey', 'ToolCall')
   @Query(() => ToolCall, { nullable: true, description: 'A tool call. Null: not found.' })
   toolCall(
     @Args('id', { type: () => ID, description: 'The id of the call.' }) id: string,
-    @Context() { loaders }: GraphqlContext,
+    @Context() context: GraphqlContext,
   ): Promise<ToolCallRecord | null> | null {
-    return isId(id) ? loaders.toolCalls.load(id) : null;
+    return isId(id) ? this.loaders.of(context).toolCalls.load(id) : null;
   }
 
   @RequireAbility('survey', 'ToolCall')

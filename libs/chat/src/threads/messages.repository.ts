@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { type MessageRow, type Prisma, PrismaService, type Scope } from '#platform';
+import { assertReadable, type MessageRow, type Prisma, PrismaService, type Scope } from '#platform';
 
-import { assertReadable } from './assert-readable.js';
 import type { Message } from './thread.js';
 
 /** A page by position: oldest first, after a position; with `reverse`: newest first, before it. `limit` is 1 to 100. */

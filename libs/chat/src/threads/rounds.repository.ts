@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
 import { ShownTextsRepository } from '#jobs';
-import { Prisma, PrismaService, type PrismaTransaction, type RoundRow, type Scope } from '#platform';
-import { type ToolCallRecord, toToolCallRecord } from '#tools';
+import { assertReadable, Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
 
 import type { ChosenAgent } from '../agent.js';
-import { assertReadable } from './assert-readable.js';
 
 /** A committed round: one answer of the model. Instants in ms since the epoch. */
 export interface RoundRecord {
@@ -41,9 +39,16 @@ export class RoundsRepository {
    */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
-      await this.assertReadable(tx, sizeOfRounds(scope, jobIds));
+      const [size] = await tx.$queryRaw<{ bytes: number | null }[]>(sizeOfRounds(scope, jobIds));
+      assertReadable(size?.bytes ?? 0);
       const rows = await tx.round.findMany({
-        where: { ...ofJobs(scope, jobIds), number: { gt: 0 } },
+        where: {
+          workspaceId: scope.workspaceId,
+          jobId: { in: [...jobIds] },
+          number: { gt: 0 },
+          // Rounds are as readable as their job.
+          job: { is: scope.where('Job') },
+        },
         orderBy: [{ jobId: 'asc' }, { number: 'asc' }],
       });
       return rows.map(toRound);
@@ -94,36 +99,6 @@ export class RoundsRepository {
     });
     return new Map(rows.flatMap(({ id, agent }) => (agent === null ? [] : [[id, agent] as const])));
   }
-
-  /** The tool calls of these jobs, in the order in which they were asked for. Throws `too_large`. */
-  toolCallsInScope(scope: Scope, jobIds: readonly string[]): Promise<ToolCallRecord[]> {
-    return this.prisma.withWorkspace(scope, async (tx) => {
-      await this.assertReadable(tx, sizeOfToolCalls(scope, jobIds));
-      const rows = await tx.toolCall.findMany({
-        where: { AND: [scope.where('ToolCall'), ofJobs(scope, jobIds)] },
-        orderBy: [{ jobId: 'asc' }, { round: 'asc' }, { ordinal: 'asc' }],
-      });
-      return rows.map(toToolCallRecord);
-    });
-  }
-
-  /** Tool calls by their own ids; absent and forbidden ones are left out. */
-  findToolCallsInScope(scope: Scope, ids: readonly string[]): Promise<ToolCallRecord[]> {
-    const { workspaceId } = scope;
-    return this.prisma.withWorkspace(scope, async (tx) => {
-      const rows = await tx.toolCall.findMany({
-        where: {
-          AND: [scope.where('ToolCall'), { workspaceId, id: { in: [...ids] }, job: { is: scope.where('Job') } }],
-        },
-      });
-      return rows.map(toToolCallRecord);
-    });
-  }
-
-  private async assertReadable(tx: PrismaTransaction, size: Prisma.Sql): Promise<void> {
-    const [row] = await tx.$queryRaw<{ bytes: number | null }[]>(size);
-    assertReadable(row?.bytes ?? 0);
-  }
 }
 
 /** What a job itself has said, in order; what nodes of a workflow said is theirs. */
@@ -134,19 +109,6 @@ export function contentOf(rounds: readonly Pick<RoundRecord, 'nodeRun' | 'text'>
 function sizeOfRounds({ workspaceId }: Scope, jobIds: readonly string[]): Prisma.Sql {
   return Prisma.sql`SELECT sum(octet_length(text) + octet_length(reasoning))::float8 AS bytes FROM round
     WHERE workspace_id = ${workspaceId}::uuid AND job_id = ANY(${[...jobIds]}::uuid[])`;
-}
-
-function sizeOfToolCalls({ workspaceId }: Scope, jobIds: readonly string[]): Prisma.Sql {
-  return Prisma.sql`SELECT sum(octet_length(arguments) + coalesce(octet_length(result), 0))::float8 AS bytes FROM tool_call
-    WHERE workspace_id = ${workspaceId}::uuid AND job_id = ANY(${[...jobIds]}::uuid[])`;
-}
-
-/** Rows of a job are as readable as the job. */
-function ofJobs(
-  scope: Scope,
-  jobIds: readonly string[],
-): { workspaceId: string; jobId: Prisma.StringFilter; job: object } {
-  return { workspaceId: scope.workspaceId, jobId: { in: [...jobIds] }, job: { is: scope.where('Job') } };
 }
 
 function toRound(row: RoundRow): RoundRecord {

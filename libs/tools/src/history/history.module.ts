@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 
+import { CallsOfJobsRepository } from './calls-of-jobs.repository.js';
 import { HistoryAccessRepository } from './history-access.repository.js';
 import { ToolCallContentRepository } from './tool-call-content.repository.js';
 import { ToolCallHistoryRepository } from './tool-call-history.repository.js';
@@ -7,6 +8,7 @@ import { ToolCallHistory } from './tool-call-history.service.js';
 import { ToolCallStatsRepository } from './tool-call-stats.repository.js';
 
 const repositories = [
+  CallsOfJobsRepository,
   HistoryAccessRepository,
   ToolCallContentRepository,
   ToolCallHistoryRepository,
@@ -14,5 +16,5 @@ const repositories = [
 ];
 
 /** The history of tool calls. Expects the platform. */
-@Module({ providers: [...repositories, ToolCallHistory], exports: [ToolCallHistory] })
+@Module({ providers: [...repositories, ToolCallHistory], exports: [CallsOfJobsRepository, ToolCallHistory] })
 export class HistoryModule {}

@@ -18,7 +18,6 @@ function setUp(source: AsyncIterable<readonly object[]>) {
     get entrance(): never {
       return unauthorized();
     },
-    makeLoaders: unauthorized,
     close: (reason) => closed.push(reason),
   });
   const run = new SubscriptionRun({

@@ -1,19 +1,7 @@
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-
-/** Tokens, as the provider counted them. */
-@ObjectType({ description: 'Tokens as counted by the provider, or estimated if it does not count them.' })
-export class Usage {
-  @Field(() => Int, { description: 'Tokens of the prompts.' })
-  promptTokens!: number;
-
-  @Field(() => Int, { description: 'Tokens of the responses.' })
-  completionTokens!: number;
-
-  @Field(() => Int, { description: 'The sum of both.' })
-  totalTokens!: number;
-}
+import { Usage } from '../jobs/usage.model.js';
 
 /** One model call within a job. */
 @ObjectType({

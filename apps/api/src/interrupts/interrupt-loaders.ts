@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import type DataLoader from 'dataloader';
+
+import { type Interrupt, InterruptsRepository } from '#jobs';
+import type { Scope } from '#platform';
+
+import { byId, byOwner, FeatureLoaders } from '../graphql/feature-loaders.js';
+
+interface Loaders {
+  readonly interrupts: DataLoader<string, Interrupt | null>;
+  /** By job id. */
+  readonly openOfJob: DataLoader<string, readonly Interrupt[]>;
+}
+
+/** Batches the reads of interrupts. */
+@Injectable()
+export class InterruptLoaders extends FeatureLoaders<Loaders> {
+  constructor(private readonly interrupts: InterruptsRepository) {
+    super();
+  }
+
+  protected make(scope: Scope): Loaders {
+    return {
+      interrupts: byId((ids) => this.interrupts.findManyInScope(scope, ids)),
+      openOfJob: byOwner(
+        (ids) => this.interrupts.openOfJobsInScope(scope, ids),
+        ({ jobId }) => jobId,
+      ),
+    };
+  }
+}

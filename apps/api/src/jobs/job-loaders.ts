@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import type DataLoader from 'dataloader';
+
+import { type Job, JobsRepository } from '#jobs';
+import type { Scope } from '#platform';
+
+import { byId, byOwner, FeatureLoaders } from '../graphql/feature-loaders.js';
+
+interface Loaders {
+  readonly jobs: DataLoader<string, Job | null>;
+  /** By job id. */
+  readonly subJobs: DataLoader<string, readonly Job[]>;
+}
+
+/** Batches the reads of jobs. */
+@Injectable()
+export class JobLoaders extends FeatureLoaders<Loaders> {
+  constructor(private readonly jobs: JobsRepository) {
+    super();
+  }
+
+  protected make(scope: Scope): Loaders {
+    return {
+      jobs: byId((ids) => this.jobs.findManyInScope(scope, ids)),
+      subJobs: byOwner(
+        (ids) => this.jobs.findBelowInScope(scope, ids),
+        ({ parentJobId }) => parentJobId,
+      ),
+    };
+  }
+}

@@ -1,0 +1,35 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import { ChatService } from '#chat';
+
+import { RequireAbility } from '../auth/require-ability.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { limitedStart } from '../limits/limited-start.js';
+import { StartLimiter } from '../limits/start-limiter.js';
+import { fromStartChatInput } from './from-start-chat-input.js';
+import { StartJobPayload, type StartPayload } from './job-payloads.model.js';
+import { StartChatInput } from './start-chat.input.js';
+
+/** Starts chat jobs. */
+@Resolver()
+export class StartChatResolver {
+  constructor(
+    private readonly chat: ChatService,
+    private readonly limiter: StartLimiter,
+  ) {}
+
+  @RequireAbility('create', 'Job')
+  @Mutation(() => StartJobPayload, {
+    description: 'Starts a chat job in the background. When this returns, the job is stored.',
+  })
+  startChat(
+    @Args('input', { type: () => StartChatInput, description: 'The conversation and its options.' })
+    input: StartChatInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<StartPayload> {
+    return toPayload(() =>
+      limitedStart(this.limiter, member, () => this.chat.start(member, fromStartChatInput(input))),
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import type DataLoader from 'dataloader';
+
+import type { Scope } from '#platform';
+import { CallsOfJobsRepository, type ToolCallRecord } from '#tools';
+
+import { byId, byOwner, FeatureLoaders } from '../graphql/feature-loaders.js';
+
+interface Loaders {
+  readonly toolCalls: DataLoader<string, ToolCallRecord | null>;
+  /** By job id. */
+  readonly ofJob: DataLoader<string, readonly ToolCallRecord[]>;
+}
+
+/** Batches the reads of tool calls. */
+@Injectable()
+export class ToolCallLoaders extends FeatureLoaders<Loaders> {
+  constructor(private readonly calls: CallsOfJobsRepository) {
+    super();
+  }
+
+  protected make(scope: Scope): Loaders {
+    return {
+      toolCalls: byId((ids) => this.calls.findMany(scope, ids)),
+      ofJob: byOwner(
+        (ids) => this.calls.listOfJobs(scope, ids),
+        ({ jobId }) => jobId,
+      ),
+    };
+  }
+}
