@@ -38,7 +38,7 @@ export class JobStopper {
     private readonly cancels: CancelRepository,
     private readonly admissions: AdmissionRepository,
     private readonly jobs: JobsRepository,
-    private readonly line: ThreadQueue,
+    private readonly threadQueue: ThreadQueue,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
@@ -99,7 +99,7 @@ export class JobStopper {
     const { threadId, parentJobId } = result;
     this.bus.publish('interrupts-changed', { workspaceId });
     if (parentJobId !== null) this.bus.publish('sub-jobs', { workspaceId, jobId: parentJobId });
-    if (threadId !== null) await this.line.advance(workspaceId, threadId);
+    if (threadId !== null) await this.threadQueue.advance(workspaceId, threadId);
     return result;
   }
 

@@ -23,7 +23,7 @@ export class FreedCapacity {
 
   constructor(
     private readonly repository: FreedCapacityRepository,
-    private readonly line: ThreadQueue,
+    private readonly threadQueue: ThreadQueue,
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: JobTelemetry,
   ) {
@@ -36,7 +36,7 @@ export class FreedCapacity {
     const { workspaceId, threadId } = job;
     try {
       const { inThread, inWorkspace } = await this.looks.submit(job);
-      if (inThread && threadId !== null) await this.line.advance(workspaceId, threadId);
+      if (inThread && threadId !== null) await this.threadQueue.advance(workspaceId, threadId);
       if (inWorkspace) await this.wakes.submit(workspaceId);
     } catch (error) {
       this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'jobs that may run now could not be looked up');

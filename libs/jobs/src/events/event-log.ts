@@ -39,7 +39,7 @@ export class EventLog {
     this.writer = new GroupWriter((sources) => this.write(sources), systemClock, {
       ...{ tickMs, maxBatch: 500 },
       onBatchStart: () => {
-        this.waiting.board();
+        this.waiting.flushDue();
       },
     });
   }

@@ -20,7 +20,7 @@ describe('WaitingWrites', () => {
     const { clock, waiting, gone, wait } = scene();
     wait('a', 100);
     clock.advance(74);
-    waiting.board();
+    waiting.flushDue();
     clock.advance(25);
     expect(gone).toEqual([]);
     clock.advance(1);
@@ -32,7 +32,7 @@ describe('WaitingWrites', () => {
     wait('soon', 100);
     wait('later', 150);
     clock.advance(75);
-    waiting.board();
+    waiting.flushDue();
     expect(gone).toEqual(['soon']);
     clock.advance(25);
     expect(gone).toEqual(['soon']);
@@ -42,7 +42,7 @@ describe('WaitingWrites', () => {
   it('does not call a cancelled write', () => {
     const { clock, waiting, gone, wait } = scene();
     wait('a', 10).cancel();
-    waiting.board();
+    waiting.flushDue();
     clock.advance(100);
     expect([gone, clock.pending]).toEqual([[], 0]);
   });

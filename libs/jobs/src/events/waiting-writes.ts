@@ -37,7 +37,7 @@ export class WaitingWrites {
   }
 
   /** Call it right before a batch is sent. */
-  board(): void {
+  flushDue(): void {
     const latest = this.clock.monotonic() + this.rideMs;
     for (const write of [...this.waiting]) {
       if (write.dueAt > latest) continue;

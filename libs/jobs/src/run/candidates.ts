@@ -1,25 +1,25 @@
 import type { JobRef } from '../job.js';
 
 /**
- * Jobs that may be claimable, known from queue messages, hints or a sweep. Taken in turns between workspaces, so that ten thousand
- * jobs of one tenant do not delay the first job of another. Bounded: what does not fit is forgotten, and found again in
- * the table (`overflowed` says that looking there is worth it).
+ * Jobs that may be claimable, known from queue messages, hints or a sweep. Taken in turns between workspaces, so that ten thousand jobs of
+ * one tenant do not delay the first job of another. Bounded: jobs beyond the limit are dropped and found again in the table, which
+ * `overflowed` indicates.
  */
 export class Candidates {
   private readonly byWorkspace = new Map<string, Map<string, JobRef>>();
-  /** Workspaces that `take` passes over until `resume`. */
+  /** Workspaces that `take` skips until `resume`. */
   private readonly deferred = new Map<string, Map<string, JobRef>>();
   private count = 0;
   overflowed = false;
 
   constructor(private readonly limit: number) {}
 
-  /** Deferred ones included. */
+  /** Includes the deferred ones. */
   get size(): number {
     return this.count;
   }
 
-  /** Whether `take` would give anything. */
+  /** Whether `take` would return a job. */
   get isReady(): boolean {
     return this.byWorkspace.size > 0;
   }
@@ -42,7 +42,7 @@ export class Candidates {
     this.count += 1;
   }
 
-  /** Puts jobs that were taken back before the others of their workspaces, which `take` passes over until `resume`. */
+  /** Puts taken jobs back before the others of their workspaces; `take` skips these workspaces until `resume`. */
   defer(refs: readonly JobRef[]): void {
     for (const workspaceId of new Set(refs.map((ref) => ref.workspaceId))) {
       const later = this.deferred.get(workspaceId) ?? this.byWorkspace.get(workspaceId) ?? new Map<string, JobRef>();
@@ -70,7 +70,7 @@ export class Candidates {
           jobs.delete(ref.jobId);
           this.count -= 1;
         }
-        // Re-inserted at the end, so that the next call goes on with the next workspace.
+        // Re-inserted at the end, so that the next call continues with the next workspace.
         this.byWorkspace.delete(workspaceId);
         if (jobs.size > 0) this.byWorkspace.set(workspaceId, jobs);
         if (taken.length >= most) break;

@@ -1,8 +1,8 @@
 import { isPassing } from '#platform';
 
-/** Why a run was aborted. The worker reads it from `signal.reason`; each becomes its own end. */
+/** Why a run was aborted. The worker reads it from `signal.reason`; each reason leads to another end. */
 export class JobCancelled extends Error {
-  /** `why`: `cancelled` by a person, `superseded` by a newer job of its thread. */
+  /** `why`: `cancelled` by a person, `superseded` by a newer job of its thread, or another cancel reason. */
   constructor(readonly why: string = 'cancelled') {
     super('the job was cancelled');
     this.name = 'JobCancelled';
@@ -16,7 +16,7 @@ export class DeadlineReached extends Error {
   }
 }
 
-/** Claimed too often without getting on: the handler only settles what is open. */
+/** Claimed too often without progress: the handler only settles what is open. */
 export class Poisoned extends Error {
   constructor() {
     super('the job stopped its workers too often');
@@ -31,12 +31,12 @@ export class Draining extends Error {
   }
 }
 
-/** Whether a job ends with what its handler has thrown, rather than being left to another worker. */
+/** Whether the job ends with the error that its handler threw; otherwise another worker continues it. */
 export function endsWith({ signal }: { readonly signal: AbortSignal }, thrown: unknown): boolean {
   return signal.aborted ? endsJob(signal.reason) : !isPassing(thrown);
 }
 
-/** Whether a run aborted for this reason ends its job, rather than leaving it to another worker. */
+/** Whether a run that was aborted for this reason ends its job; otherwise another worker continues it. */
 export function endsJob(reason: unknown): boolean {
   return reason instanceof JobCancelled || reason instanceof DeadlineReached || reason instanceof Poisoned;
 }

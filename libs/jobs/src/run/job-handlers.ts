@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobKind } from '../job.js';
 import type { JobHandler } from './job-handler.js';
 
-/** The handlers of this process, registered by the floors above when they start. One per kind. */
+/** The handlers of this process, which the libs above register at boot. One per kind. */
 @Injectable()
 export class JobHandlers {
   private readonly byKind = new Map<string, JobHandler>();

@@ -6,13 +6,13 @@ import type { FlushPolicy } from './pending-write.js';
 
 type AskedLease = Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>;
 
-/** What a run needs of its process. */
+/** What a run needs from its process. */
 export interface JobRunOptions {
   readonly log: EventLog;
   readonly clock: Clock;
   readonly flush: FlushPolicy;
-  /** Asks the database, after a write was refused, whether that was because of the fence: then there is no answer. */
+  /** Reads the lease after a write was refused; undefined: the fence refused it. */
   readonly askLease: () => Promise<AskedLease | undefined>;
-  /** Whether the lease is still ours by the monotonic clock. */
+  /** Whether the lease is still valid on the monotonic clock. */
   readonly isValid: () => boolean;
 }

@@ -11,14 +11,14 @@ import { JobRun } from './job-run.js';
 import type { ClaimedJob, Renewed } from './lease.repository.js';
 import { addCounts } from './pending-write.js';
 
-const said = (code: string, text: string): NewJobEvent => ({ type: 'warning', body: { code, text } });
+const warning = (code: string, text: string): NewJobEvent => ({ type: 'warning', body: { code, text } });
 const names = ({ events }: JobWrite) =>
   events.map(({ body }) => ('text' in body && 'code' in body ? `${body.code}:${body.text}` : '?'));
 const turn = () => new Promise(setImmediate);
 
 type Asked = (Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>) | undefined;
 
-/** A run over a log whose writes end, one way or the other, when the test says so. */
+/** A run over a log whose writes succeed or fail when the test decides. */
 function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
   const writes: JobWrite[] = [];
   const stored: JobWrite[] = [];
@@ -36,7 +36,7 @@ function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRe
     },
   };
   const job = { workspaceId: 'w', jobId: 'j', epoch: 1, answered: 0, ...noCounts };
-  // The run reads no more of a claim than this here, and of the log nothing else.
+  // A stand-in: the run reads only these members of a claim and of the log.
   const run = new JobRun(job as unknown as ClaimedJob, {
     log: log as unknown as EventLog,
     clock,
@@ -66,19 +66,19 @@ const caught = (write: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describe('several writers of one run', () => {
-  it('receive the reason when the run is cancelled', async () => {
+describe('JobRun with several writers', () => {
+  it('rejects a refused write with the reason of the cancel', async () => {
     const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: true, answered: 0, reason: 'human_wait' }));
-    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')] }));
+    const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')] }));
     await refuse();
     expect(await start).toMatchObject({ why: 'human_wait' });
   });
 
-  it('lose only what was refused of them', async () => {
+  it('keeps all other changes if one write is refused', async () => {
     const { run, writes, refuse } = scene();
-    run.append({ events: [said('a', '1')], counts: { rounds: 1 } });
-    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')], counts: { toolCalls: 1 } }));
-    run.append({ events: [said('b', '1')], counts: { promptTokens: 5, contentLength: 3 } });
+    run.append({ events: [warning('a', '1')], counts: { rounds: 1 } });
+    const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')], counts: { toolCalls: 1 } }));
+    run.append({ events: [warning('b', '1')], counts: { promptTokens: 5, contentLength: 3 } });
     await refuse();
     expect(await start).toBeInstanceOf(CancelRequested);
     expect(run.totals).toEqual({ ...noCounts, rounds: 1, promptTokens: 5, contentLength: 3 });
@@ -89,13 +89,13 @@ describe('several writers of one run', () => {
     expect(writes[1]?.counts).toEqual({ ...noCounts, rounds: 1, promptTokens: 5, contentLength: 3 });
   });
 
-  it('overtake nothing that was taken along by a refused write', async () => {
+  it('restores changes that joined a refused write before it sends later ones', async () => {
     const asked = Promise.withResolvers<Asked>();
     const { run, stored, store, refuse } = scene(() => asked.promise);
-    run.append({ events: [said('a', 'begun')] });
-    const start = caught(run.commitUnlessCancelled({ events: [said('b', 'start')] }));
+    run.append({ events: [warning('a', 'begun')] });
+    const start = caught(run.commitUnlessCancelled({ events: [warning('b', 'start')] }));
     await refuse();
-    const end = caught(run.commit({ events: [said('a', 'ended')] }));
+    const end = caught(run.commit({ events: [warning('a', 'ended')] }));
     await turn();
     asked.resolve({ cancelRequested: true, answered: 0 });
     expect(await start).toBeInstanceOf(CancelRequested);
@@ -105,10 +105,10 @@ describe('several writers of one run', () => {
     expect(stored.flatMap(names)).toEqual(['a:begun', 'a:ended']);
   });
 
-  it('start together what waited for the same write, and are refused together', async () => {
+  it('sends writes that waited for the same write together and refuses them together', async () => {
     const { run, writes, store, refuse } = scene();
-    const first = run.commit({ events: [said('a', '1')] });
-    const starts = ['b', 'c'].map((node) => caught(run.commitUnlessCancelled({ events: [said(node, 'start')] })));
+    const first = run.commit({ events: [warning('a', '1')] });
+    const starts = ['b', 'c'].map((node) => caught(run.commitUnlessCancelled({ events: [warning(node, 'start')] })));
     await store();
     await first;
     await refuse();
@@ -116,21 +116,21 @@ describe('several writers of one run', () => {
     expect(writes.map(names)).toEqual([['a:1'], ['b:start', 'c:start']]);
   });
 
-  it('all hear of a lost lease', async () => {
+  it('rejects every writer if the lease is lost', async () => {
     const { run, refuse } = scene(() => Promise.resolve(undefined));
-    const first = caught(run.commit({ events: [said('a', '1')] }));
+    const first = caught(run.commit({ events: [warning('a', '1')] }));
     const others = [
-      caught(run.commitUnlessCancelled({ events: [said('b', 'start')] })),
-      caught(run.commitWaiting({ events: [said('c', 'wait')] })),
+      caught(run.commitUnlessCancelled({ events: [warning('b', 'start')] })),
+      caught(run.commitWaiting({ events: [warning('c', 'wait')] })),
     ];
     await refuse();
     expect(await Promise.all([first, ...others])).toEqual(Array(3).fill(expect.any(LeaseLost)));
     expect(run.signal.aborted).toBe(true);
   });
 
-  it('does not take an answer for the reason of a refused start', async () => {
+  it('rejects a start with LeaseLost if an answer and no cancel is found', async () => {
     const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: false, answered: 1 }));
-    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')] }));
+    const start = caught(run.commitUnlessCancelled({ events: [warning('a', 'start')] }));
     await refuse();
     expect(await start).toBeInstanceOf(LeaseLost);
   });
@@ -142,8 +142,8 @@ const step = fc.record({
   calls: fc.nat(3),
 });
 
-describe('any number of writers of one run', () => {
-  it('have stored in their order what was not refused, each once, and counted the same', async () => {
+describe('JobRun with any number of writers', () => {
+  it('stores and counts each accepted write once and in the order of its writer', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { maxLength: 6 }), { minLength: 1, maxLength: 5 }),
@@ -154,7 +154,7 @@ describe('any number of writers of one run', () => {
           const isStored = (name: string) => stored.some((write) => names(write).includes(name));
           const act = async (steps: (typeof nodes)[number], node: number) => {
             for (const [i, { does, rounds, calls }] of steps.entries()) {
-              const write = { events: [said(`${node}`, `${i}`)], counts: { rounds, toolCalls: calls } };
+              const write = { events: [warning(`${node}`, `${i}`)], counts: { rounds, toolCalls: calls } };
               if (does === 'append') run.append(write);
               else if (does === 'commit') await run.commit(write);
               else if ((await caught(run.commitUnlessCancelled(write))) !== 'written') continue;

@@ -7,7 +7,7 @@ import type { EventLog, WriteSource } from '../events/event-log.js';
 import { JobRun } from './job-run.js';
 import type { ClaimedJob } from './lease.repository.js';
 
-/** A run over a log whose writes end when the test says so. */
+/** A run over a log whose writes end when the test decides. */
 function scene() {
   const clock = new ManualClock();
   const writes: JobWrite[] = [];
@@ -24,7 +24,7 @@ function scene() {
     },
   };
   const job = { workspaceId: 'w', jobId: 'j', epoch: 1, contentLength: 0, restarts: 0 };
-  // The run reads no more of a claim than this here, and of the log nothing else.
+  // A stand-in: the run reads only these members of a claim and of the log.
   const run = new JobRun(job as ClaimedJob, {
     log: log as unknown as EventLog,
     clock,
@@ -46,7 +46,7 @@ function scene() {
 }
 
 describe('the attempt of an event', () => {
-  it('is that of the text at the time of the append, also when the event is written later', async () => {
+  it('is taken when the event is appended, even if it is written later', async () => {
     const { run, writes, endWrite } = scene();
     void run.text(1, 'first ');
     run.append({ events: [{ type: 'warning', body: { code: 'a', text: 'before' } }] });
@@ -63,8 +63,8 @@ describe('the attempt of an event', () => {
   });
 });
 
-describe('a run that waits', () => {
-  it('accounts for the time of failed requests once, however many of them overlap', () => {
+describe('the activity of a run', () => {
+  it('counts the time of overlapping failed requests once', () => {
     const { run, clock } = scene();
     const [one, two] = [run.activity.openStream(), run.activity.openStream()];
     one.asked();
@@ -82,7 +82,7 @@ describe('a run that waits', () => {
     expect([run.activity.awaitedMs, one.failed()]).toEqual([0, 0]);
   });
 
-  it('is silent when it waits only for models that have sent nothing', async () => {
+  it('reports silence only if the run waits for models that have sent nothing', async () => {
     const { run, clock } = scene();
     const stream = run.activity.openStream();
     clock.advance(2_000);
@@ -98,14 +98,14 @@ describe('a run that waits', () => {
     await tracked;
     expect(run.activity.isSilentFor(3_000)).toBe(true);
     stream.close();
-    stream.heard(); // late data of a stream that is over opens nothing
+    stream.heard(); // late data of a closed stream does not open it again
     clock.advance(3_000);
     expect(run.activity.isSilentFor(3_000)).toBe(false);
   });
 });
 
 describe('the flush of text', () => {
-  it('lets the first words go at once; what comes then waits for company until the interval is over', async () => {
+  it('sends the first text at once and buffers later text until the interval ends', async () => {
     const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
     expect(texts()).toEqual(['a']);
@@ -118,7 +118,7 @@ describe('the flush of text', () => {
     expect(texts()).toEqual(['a', 'bc']);
   });
 
-  it('lets every piece of a slow model go at once', async () => {
+  it('sends every piece of a slow model at once', async () => {
     const { run, clock, texts, endWrite } = scene();
     for (const piece of ['a', 'b', 'c']) {
       void run.text(1, piece);
@@ -129,7 +129,7 @@ describe('the flush of text', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('follows a slow write at once when its interval ended meanwhile, even if nothing more comes', async () => {
+  it('sends buffered text right after a slow write that outlasted the interval', async () => {
     const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
     void run.text(1, 'b');
@@ -140,7 +140,7 @@ describe('the flush of text', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps its interval when the write before it ends early', async () => {
+  it('keeps its interval when the previous write ends early', async () => {
     const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
     clock.advance(50);

@@ -11,59 +11,59 @@ import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } 
 import { RunActivity } from './run-activity.js';
 import { RunText } from './run-text.js';
 
-/** A write on its way to the writer that still takes more along. */
-interface Boarding {
+/** The next write while the writer has not built its batch: further changes still join it. */
+interface OpenWrite {
   move: JobMove | undefined;
 }
 
-/** Writes that mind a cancel and wait for the one in flight: they go together, since all of them would be refused together. */
+/** Refusable writes that wait for the write in flight. They are sent together, because one cause would refuse all of them. */
 interface Group {
   readonly writes: RunWrite[];
   readonly sent: Promise<Refusal | undefined>;
 }
 
-/** Why a write that minded something was refused. `lost`: the lease is gone, or nobody knows. */
+/** Why a refusable write was refused. `lost`: the lease is lost, or its state is unknown. */
 type Refusal = 'cancelled' | 'answered' | 'lost';
 
-/** Text held back while the database is slow may grow to this; then the model has to wait. */
+/** Limit of the text that is buffered while the database is slow; beyond it the handler stops reading from the model. */
 const maxPendingLength = 256 * 1024;
 
 /**
- * One lease at work: what a handler writes through. Soft writes (`append`, text) wait for company; `commit` is on disk when
- * it resolves. There is at most one write in flight, and every write carries the epoch: when one is refused the run's
- * signal aborts with `LeaseLost` and nothing is written any more.
+ * The writes of a handler under one lease. Soft writes (`append`, text) are buffered; `commit` is durable when it resolves. At most one
+ * write is in flight, and every write carries the epoch: if one is refused, the run's signal aborts with `LeaseLost` and nothing is
+ * written any more.
  *
- * Several parts of a job may write at once: what one of them hands over is stored whole and in its order, and a write that
- * is refused because of a cancel or an answer takes nothing of the others with it.
+ * Several parts of a job may write concurrently: each write is stored whole and in order, and a write that a cancel or an answer refuses
+ * does not drop other writes.
  */
 export class JobRun {
   private readonly controller = new AbortController();
   private readonly pending: PendingWrite;
   private timer: Timer | undefined;
-  /** What waits could go while a write was in flight: it goes right after it, even if nothing more comes. */
+  /** The flush interval ended while a write was in flight: the buffered text is sent right after it. */
   private overdue = false;
-  /** When text was last sealed into a write, on the clock that never jumps. */
+  /** When text was last added to a write, on the monotonic clock. */
   private textSentAt = -Infinity;
   private inFlight: Promise<unknown> | undefined;
-  /** The write in flight as long as it may still take more along. */
-  private boarding: Boarding | undefined;
+  /** The write in flight as long as further changes may join it. */
+  private openWrite: OpenWrite | undefined;
   private group: Group | undefined;
   private writes = 0;
   private lost: LeaseLost | undefined;
   private cancelledFor: string | undefined;
   private readonly shown: RunText;
-  /** Answers from outside that what the handler read has seen. */
+  /** How often the job was answered when the handler last read its rows. */
   private answered: number;
-  /** Answers from outside that are known of. */
+  /** How often the job was answered, as far as this process knows. */
   private seen: number;
   private interrupted: NonNullable<ClaimedJob['interrupted']>;
-  /** What the handler waits for; a process that stops looks at it. */
+  /** What the handler waits for; a draining process reads it. */
   readonly activity: RunActivity;
-  /** Sums over the whole job, as they will be on its row. */
+  /** Totals of the whole job, as the next write stores them. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
-  /** Set when the process wants to stop: return at the next round boundary. */
+  /** Set when the process drains: the handler returns at the next round boundary. */
   draining = false;
-  /** For a handler that goes on with other things while somebody is awaited: called when an answer may have come. */
+  /** For a handler that works while requests are open: called when one of them may be settled. */
   onAnswered: (() => void) | undefined;
 
   constructor(
@@ -76,7 +76,7 @@ export class JobRun {
       ...{ promptTokens: job.promptTokens, completionTokens: job.completionTokens },
       restarts: job.restarts,
       contentLength: job.contentLength,
-      outageMs: 0, // of this claim: earlier ones have moved the deadline that the claim gave
+      outageMs: 0, // of this claim only: earlier ones are part of the deadline
     };
     this.pending = new PendingWrite(options.flush);
     this.shown = new RunText(job.contentLength);
@@ -86,7 +86,7 @@ export class JobRun {
     this.activity = new RunActivity(options.clock);
   }
 
-  /** Aborts on a lost lease, a cancel, the deadline or the end of a drain; `signal.reason` says which. */
+  /** Aborts on a lost lease, a cancel, the deadline, or at the end of a drain; `signal.reason` is the cause. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
@@ -96,40 +96,40 @@ export class JobRun {
   }
 
   /**
-   * Call before anything goes outside. A process that was paused wakes up anywhere, and before its timers: throws `LeaseLost`
-   * when the lease may be over by now.
+   * Call it before every external effect. A paused process may resume anywhere, and before its timers fire: throws `LeaseLost` if the lease
+   * may have expired.
    */
   assertValid(): void {
     if (this.lost !== undefined || !this.options.isValid()) throw this.lose();
   }
 
-  /** What a look at the lease told: how often the job was answered from outside by now. */
+  /** Reports how often the job was answered, as read from its row. */
   noticeAnswers(answered: number): void {
     if (answered <= this.seen) return;
     this.seen = answered;
     this.onAnswered?.();
   }
 
-  /** UTF-16 length of everything shown so far as content, the open rounds included. */
+  /** UTF-16 length of the content shown so far, open rounds included. */
   get contentLength(): number {
     return this.shown.contentLength;
   }
 
-  /** Calls that this claim found started and nobody can vouch for; told once. */
+  /** Calls that were running at this claim and whose outcome is unknown; returned once. */
   takeInterrupted(): NonNullable<ClaimedJob['interrupted']> {
     const { interrupted } = this;
     this.interrupted = [];
     return interrupted;
   }
 
-  /** Where reasoning of the committed rounds ends; only known to a handler that resumes. */
+  /** Where the reasoning of the committed rounds ends; for a handler that resumes a job. */
   resumeReasoningAt(length: number): void {
     this.shown.resumeReasoningAt(length);
   }
 
   /**
-   * For a handler whose rounds may be open at once, when it resumes: takes over what the log shows (`ShownTextsRepository`)
-   * and withdraws the rounds that nobody finished. May be called again once everything is committed.
+   * For a handler with concurrent rounds that resumes a job: takes over the text of the log (`ShownTextsRepository`) and withdraws the
+   * unfinished rounds. May be called again once everything is committed.
    */
   resumeText(shown: ShownTexts): void {
     this.shown.resume(shown);
@@ -137,8 +137,7 @@ export class JobRun {
   }
 
   /**
-   * Streams a piece of an open round; without a place it is content of the job. Resolves at once, or when a slow database
-   * has caught up.
+   * Streams a piece of an open round; without a place it is content of the job. Resolves at once, or when a slow database has caught up.
    */
   text(round: number, text: string, place?: TextPlace): Promise<void> | undefined {
     return this.stream(this.shown.text(round, text, place));
@@ -149,21 +148,21 @@ export class JobRun {
   }
 
   /**
-   * The round's text now belongs to the committed content; call with the write that commits the round. Gives by how much
-   * the content grows: 0 for text that is not content.
+   * Makes the round's text part of the committed content; call it with the write that commits the round. Returns the length that it adds to
+   * the content: 0 for text that is not content.
    */
   closeRound(round: number): number {
     return this.shown.close(round);
   }
 
-  /** Withdraws what an open round has shown; it will be asked again, or never finished. */
+  /** Withdraws the text of an open round, which is then requested again or never finished. */
   restartRound(round: number, reason: string, place?: TextPlace): void {
     const events = this.shown.restart(round, reason, place);
     this.pending.withdraw(events[0].body);
     this.append({ events, counts: { restarts: 1 } });
   }
 
-  /** Adds to the next write without asking for one soon: it goes with the next commit, or after the flush interval. */
+  /** Adds to the next write, which is sent with the next commit or after the flush interval. */
   append(write: RunWrite): void {
     this.take(write);
     this.flushLater();
@@ -176,14 +175,14 @@ export class JobRun {
     });
   }
 
-  /** Writes everything waiting plus `write`; on disk when it resolves. Throws `LeaseLost` when the fence refused it. */
+  /** Commits the buffered changes and `write`; durable when it resolves. Throws `LeaseLost` if the fence refused it. */
   async commit(write: RunWrite = {}, move?: JobMove): Promise<void> {
-    // Added only once it can go as a whole: a flush in between must not take the events of an end without its move.
-    while (this.inFlight !== undefined && this.boarding === undefined) await this.inFlight;
+    // Added only when it can be sent whole: a flush in between must not send the events of an end without its move.
+    while (this.inFlight !== undefined && this.openWrite === undefined) await this.inFlight;
     this.assertHeld();
     this.take(write);
-    if (this.boarding !== undefined) {
-      if (move !== undefined) this.boarding.move = move;
+    if (this.openWrite !== undefined) {
+      if (move !== undefined) this.openWrite.move = move;
       await this.inFlight;
     } else if (!this.pending.isEmpty || move !== undefined) {
       await this.send(move);
@@ -192,39 +191,39 @@ export class JobRun {
   }
 
   /**
-   * Like `commit`, for writes that start something outside: refused with `CancelRequested`, nothing of `write` stored, once
-   * a cancel was asked for. No tool starts after a cancel's acknowledgement.
+   * Like `commit`, for writes that start an external effect: throws `CancelRequested` and stores nothing of `write` if a cancel is
+   * requested. So no tool starts after a cancel was acknowledged.
    */
   async commitUnlessCancelled(write: RunWrite): Promise<void> {
     if (!this.isWritten(await this.sendTogether(write))) throw this.lose();
   }
 
   /**
-   * Gives the slot back while somebody is awaited; `write` goes along. False when an answer came since the handler read its
-   * rows: nothing of `write` is stored, the job still runs, and the handler has to look again. Throws as `commitUnlessCancelled`.
+   * Commits `write` and sets the job `waiting`, which releases the slot. False: the job was answered after the handler read its rows;
+   * nothing of `write` is stored, the job still runs, and the handler must read its rows again. Throws like `commitUnlessCancelled`.
    */
   async commitWaiting(write: RunWrite): Promise<boolean> {
     while (this.inFlight !== undefined) await this.inFlight;
     this.assertHeld();
-    const refusal = await this.sendMinding([write], { to: 'waiting', answered: this.answered });
+    const refusal = await this.sendRefusable([write], { to: 'waiting', answered: this.answered });
     this.answered = this.seen;
     return this.isWritten(refusal);
   }
 
-  /** Frees the timer. What still waits is dropped: the caller has committed or lost the lease. */
+  /** Cancels the timer. Drops buffered changes: the caller has committed, or lost the lease. */
   dispose(): void {
     this.timer?.cancel();
     this.timer = undefined;
   }
 
-  /** Marks the lease as gone and aborts the work; returns what writers then throw. `cause`: why, when it was not the fence. */
+  /** Marks the lease as lost and aborts the work; returns the error that writers then throw. `cause`: set if it was not the fence. */
   lose(cause?: unknown): LeaseLost {
     this.lost ??= new LeaseLost(this.job.jobId, cause);
     this.abort(this.lost);
     return this.lost;
   }
 
-  /** The first words go at once, and so does all of a slow model; what comes faster is gathered. */
+  /** Sends the first text at once, and every piece of a slow model; buffers faster text. */
   private stream(piece: Delta): Promise<void> | undefined {
     const { clock, flush } = this.options;
     this.pending.addPiece(piece);
@@ -247,42 +246,42 @@ export class JobRun {
   }
 
   /**
-   * Sends everything waiting as one write, with what is added before the writer puts its batch together. Never rejects: a
-   * refusal marks the lease as lost.
+   * Sends the buffered changes as one write, with those that are added before the writer builds its batch. Never rejects: a refusal marks
+   * the lease as lost.
    */
   private send(move: JobMove | undefined): Promise<void> {
-    const boarding: Boarding = { move };
-    this.boarding = boarding;
+    const openWrite: OpenWrite = { move };
+    this.openWrite = openWrite;
     const source = (): JobWrite => {
-      this.boarding = undefined;
-      return this.seal(false, boarding.move);
+      this.openWrite = undefined;
+      return this.seal(false, openWrite.move);
     };
-    return this.fly(this.options.log.commit(source).then(this.countWrite, this.loseTo));
+    return this.track(this.options.log.commit(source).then(this.countWrite, this.loseTo));
   }
 
   private sendTogether(write: RunWrite): Promise<Refusal | undefined> {
     if (this.inFlight === undefined) {
       this.assertHeld();
-      return this.sendMinding([write]);
+      return this.sendRefusable([write]);
     }
     const writes: RunWrite[] = this.group?.writes ?? [];
     writes.push(write);
-    this.group ??= { writes, sent: this.depart(writes) };
+    this.group ??= { writes, sent: this.sendGroup(writes) };
     return this.group.sent;
   }
 
-  private async depart(writes: readonly RunWrite[]): Promise<Refusal | undefined> {
+  private async sendGroup(writes: readonly RunWrite[]): Promise<Refusal | undefined> {
     while (this.inFlight !== undefined) await this.inFlight;
     this.group = undefined;
     this.assertHeld();
-    return this.sendMinding(writes);
+    return this.sendRefusable(writes);
   }
 
   /**
-   * Sends everything waiting plus `writes`, which may be refused by themselves, and takes nothing along. It counts as in
-   * flight until what was refused is put back, so that nothing overtakes that. Never rejects.
+   * Sends the buffered changes plus `writes`; only `writes` may be refused, and nothing joins this write later. It counts as in flight until
+   * the refused changes are buffered again, so that no later write is sent before them. Never rejects.
    */
-  private sendMinding(writes: readonly RunWrite[], move?: JobMove): Promise<Refusal | undefined> {
+  private sendRefusable(writes: readonly RunWrite[], move?: JobMove): Promise<Refusal | undefined> {
     const earlier = this.pending.copy();
     for (const write of writes) this.take(write);
     const sealed = this.seal(true, move);
@@ -290,20 +289,20 @@ export class JobRun {
       .commit(() => sealed)
       .then(this.countWrite, async (error: unknown) => {
         const refusal = await this.refusalOf(error, move);
-        if (refusal !== 'lost') this.takeBack(writes, earlier);
+        if (refusal !== 'lost') this.restore(writes, earlier);
         return refusal;
       });
-    return this.fly(sent);
+    return this.track(sent);
   }
 
-  private takeBack(refused: readonly RunWrite[], earlier: Pending): void {
+  private restore(refused: readonly RunWrite[], earlier: Pending): void {
     for (const { counts = {} } of refused) Object.assign(this.totals, subtractCounts(this.totals, counts));
     this.pending.putBack(earlier);
     this.overdue ||= !this.pending.isEmpty;
   }
 
   private async refusalOf(error: unknown, move: JobMove | undefined): Promise<Refusal> {
-    // When even that cannot be asked, the lease is as good as lost: the next claim sees the cancel or the answer.
+    // If the lease cannot be read, treat it as lost: the next claim sees the cancel or the answer.
     const mayAsk = error instanceof LeaseLost && this.lost === undefined;
     const lease = mayAsk ? await this.options.askLease().catch(() => undefined) : undefined;
     this.seen = lease?.answered ?? this.seen;
@@ -316,11 +315,11 @@ export class JobRun {
     return 'lost';
   }
 
-  private fly<Result>(sent: Promise<Result>): Promise<Result> {
+  private track<Result>(sent: Promise<Result>): Promise<Result> {
     this.dispose();
     const done = sent.then((result) => {
       this.inFlight = undefined;
-      this.boarding = undefined;
+      this.openWrite = undefined;
       if (this.overdue || this.pending.isDue) this.flushSoon();
       return result;
     });

@@ -12,19 +12,19 @@ import { LeaseKeeper } from './lease-keeper.js';
 import type { FlushPolicy } from './pending-write.js';
 import { RunEnder } from './run-ender.js';
 
-/** A model that sends nothing for this long while the process stops is given up: another worker asks again. */
+/** A draining process aborts a model stream that sends nothing for this long; another worker sends the request again. */
 const silentModelMs = 3_000;
 
-/** A deadline that has moved is looked at again after this time at the earliest. */
+/** Minimal delay before a moved deadline is checked again. */
 const deadlineLookMs = 100;
 
-/** Without batching every piece of text is written as soon as the one before it is. */
+/** Without batching, every piece of text is written as soon as the previous write has ended. */
 const unbatched: FlushPolicy = { intervalMs: 1, chunks: 1, bytes: 1 };
 
-/** Runs claimed jobs to their next rest: an end, a wait, or a release. Owns the slots and the leases of this process. */
+/** Runs claimed jobs until they end, wait, or are released. Owns the slots and the leases of this process. */
 @Injectable()
 export class JobRunner {
-  /** Names this process on the job rows it holds. */
+  /** The `lease_owner` of this process in job rows. */
   readonly owner = processName();
   onSlotFree: () => void = () => undefined;
   private readonly clock: Clock = systemClock;
@@ -33,7 +33,7 @@ export class JobRunner {
   readonly slots: number;
   private readonly firstByteTimeoutMs: number;
   private readonly active = new Set<Promise<void>>();
-  /** Slots of jobs that may be about to begin. */
+  /** Slots reserved for jobs whose claim is under way. */
   private kept = 0;
   private noneKept: (() => void)[] = [];
 
@@ -73,18 +73,18 @@ export class JobRunner {
     return this.handlers.find(kind) !== undefined;
   }
 
-  /** Keeps free slots for jobs whose claim is under way. */
+  /** Reserves free slots for jobs whose claim is under way. */
   keep(count: number): void {
     this.kept += count;
   }
 
-  /** The claim is through: what was had of it begins at once. */
+  /** Call it after the claim, right before its jobs begin. */
   giveBack(count: number): void {
     this.kept -= count;
     if (this.kept === 0) for (const done of this.noneKept.splice(0)) done();
   }
 
-  /** Begins to run a claimed job; `claimedAt` is the monotonic instant before the claim was sent. */
+  /** Starts to run a claimed job; `claimedAt` is the monotonic instant before the claim was sent. */
   begin(job: ClaimedJob, claimedAt: number): void {
     const { workspaceId, jobId, lastSeq } = job;
     this.log.hint({ workspaceId, jobId, seq: lastSeq, status: 'running' });
@@ -97,19 +97,19 @@ export class JobRunner {
     this.ender.telemetry.running.set(this.active.size);
   }
 
-  /** Stops a job of this process, if it is one. */
+  /** Cancels the job if this process runs it. */
   cancel(jobId: string, why: string): void {
     this.keeper.find(jobId)?.abort(new JobCancelled(why));
   }
 
-  /** Requests of the workspace have changed: jobs that wait for some of them while they work are told. */
+  /** Requests of the workspace have changed: reads the answers of its running jobs that wait for some. */
   lookForAnswers(workspaceId: string): Promise<void> {
     return this.keeper.lookForAnswers(workspaceId);
   }
 
   /**
-   * Resolves when no job runs any more. Rounds may reach their commit within `graceMs`; then, or as soon as a job waits for a
-   * silent model only, the job is released.
+   * Resolves when no job runs any more. A round may finish within `graceMs`; then, or as soon as a job waits only for a silent model, the
+   * job is released.
    */
   async drain(graceMs: number): Promise<void> {
     if (this.kept > 0) await new Promise<void>((done) => this.noneKept.push(done));
@@ -155,8 +155,8 @@ export class JobRunner {
   }
 
   /**
-   * Outages of the model provider move the deadline. Whether a request that has no response yet belongs to one is known at its end, so
-   * the deadline waits for that, for at most the time that the first byte may take.
+   * Outages of the model provider move the deadline. Only the end of a request shows whether it belongs to an outage, so the deadline waits
+   * for a request without a response, at most as long as the first byte may take.
    */
   private watchDeadline(run: JobRun): Pick<Timer, 'cancel'> {
     const endsAt = this.clock.monotonic() + run.job.remainingMs;

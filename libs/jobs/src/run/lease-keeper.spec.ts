@@ -6,7 +6,7 @@ import type { JobRun } from './job-run.js';
 import type { LeaseRepository } from './lease.repository.js';
 import { LeaseKeeper } from './lease-keeper.js';
 
-/** A keeper of two runs of `w` that wait for answers, one that does not, and one of another workspace. */
+/** A keeper of two runs of workspace `w` that wait for answers, one that does not, and one of another workspace. */
 function scene() {
   const looks: { readonly of: string; end: (answered: ReadonlyMap<string, number> | Error) => void }[] = [];
   const repository = {
@@ -19,7 +19,7 @@ function scene() {
         looks.push({ of: `${workspaceId}: ${jobIds.join(' ')}`, end });
       }),
   };
-  // Of the repository only this is asked here.
+  // A stand-in: only this method of the repository is called.
   const keeper = new LeaseKeeper(repository as unknown as LeaseRepository, {
     leaseMs: 3_000,
     clock: new ManualClock(),
@@ -31,7 +31,7 @@ function scene() {
     const job = { workspaceId, jobId, epoch: 1 };
     const onAnswered = isWaiting ? () => undefined : undefined;
     const run = { job, onAnswered, noticeAnswers: (answered: number) => noticed.push(`${jobId} ${answered}`) };
-    keeper.add(run as unknown as JobRun, 0); // the keeper looks at no more of a run that is not lost
+    keeper.add(run as unknown as JobRun, 0); // the keeper reads only these members of a run
   };
   add('w', 'a');
   add('w', 'b');
@@ -44,8 +44,8 @@ function scene() {
   return { keeper, end, noticed, looks: () => looks.map((look) => look.of) };
 }
 
-describe('the look for answers', () => {
-  it('is one for all who wait in the workspace, and tells each how often it was answered', async () => {
+describe('LeaseKeeper.lookForAnswers', () => {
+  it('reads once for all waiting jobs of the workspace and reports to each how often it was answered', async () => {
     const { keeper, end, noticed, looks } = scene();
     void keeper.lookForAnswers('w');
     expect(looks()).toEqual(['w: a b']);
@@ -53,7 +53,7 @@ describe('the look for answers', () => {
     expect(noticed).toEqual(['a 2', 'b 0']);
   });
 
-  it('is repeated once, however many hints came meanwhile', async () => {
+  it('reads once more after any number of hints during a read', async () => {
     const { keeper, end, looks } = scene();
     for (let i = 0; i < 100; i += 1) void keeper.lookForAnswers('w');
     expect(looks()).toHaveLength(1);
@@ -65,14 +65,14 @@ describe('the look for answers', () => {
     expect(looks()).toHaveLength(3);
   });
 
-  it('does not wait for that of another workspace', () => {
+  it('does not wait for the read of another workspace', () => {
     const { keeper, looks } = scene();
     void keeper.lookForAnswers('w');
     void keeper.lookForAnswers('v');
     expect(looks()).toEqual(['w: a b', 'v: c']);
   });
 
-  it('may fail: the next hint looks again', async () => {
+  it('reads again at the next hint after a read failed', async () => {
     const { keeper, end, looks } = scene();
     const looking = keeper.lookForAnswers('w');
     await end(0, new Error('no connection'));
@@ -81,7 +81,7 @@ describe('the look for answers', () => {
     expect(looks()).toHaveLength(2);
   });
 
-  it('asks for nothing where nobody waits', async () => {
+  it('reads nothing without a waiting job', async () => {
     const { keeper, looks } = scene();
     await keeper.lookForAnswers('elsewhere');
     expect(looks()).toEqual([]);

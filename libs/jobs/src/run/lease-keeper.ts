@@ -6,7 +6,7 @@ import type { LeaseRepository, Renewed } from './lease.repository.js';
 
 interface Held {
   readonly run: JobRun;
-  /** By the monotonic clock: beyond it the lease may be somebody else's, so the work stops by itself. */
+  /** On the monotonic clock. After it another worker may own the lease, so the run aborts. */
   validUntil: number;
   timer: Timer;
 }
@@ -19,13 +19,13 @@ export interface LeaseKeeperOptions {
 }
 
 /**
- * Keeps the leases of one worker: renews all of them in one statement every third of a lease, on a connection the work
- * cannot starve, and stops a run by itself once two thirds have passed since the start of its last good renewal. A renewal
- * also brings back cancels and deadlines, so the bus is only the fast way.
+ * Keeps the leases of one worker: renews all of them in one statement every third of a lease, on a reserved connection, and aborts a run
+ * two thirds of a lease after the start of its last successful renewal. A renewal also returns cancels and deadlines, so a lost hint costs
+ * latency only.
  */
 export class LeaseKeeper {
   private readonly held = new Map<string, Held>();
-  /** Workspaces whose answers are being looked for; true: to be looked for again behind it. */
+  /** Workspaces whose answers are being read; true: read them again afterwards. */
   private readonly looking = new Map<string, boolean>();
   private timer: Timer | undefined;
 
@@ -61,7 +61,7 @@ export class LeaseKeeper {
     if (this.held.size === 0) this.stop();
   }
 
-  /** What the database says of the lease of `run`, if it still names us as its holder. */
+  /** Renews and reads the lease of `run`; undefined: this process does not own it. */
   async ask(run: JobRun): Promise<Renewed | undefined> {
     const { workspaceId, jobId, epoch } = run.job;
     const renewed = await this.repository.renew([{ workspaceId, jobId, epoch }]);
@@ -69,8 +69,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Requests of a workspace have changed: looks whether those were answered that somebody here waits for while he works. However
-   * many hints come during a look, it is repeated once. One that fails is made up for by the next renewal.
+   * Requests of a workspace have changed: reads how often its running jobs that wait for some were answered. Any number of hints during a
+   * read cause one more read. A read that fails is made up for by the next renewal.
    */
   async lookForAnswers(workspaceId: string): Promise<void> {
     if (this.looking.has(workspaceId)) {
@@ -84,7 +84,7 @@ export class LeaseKeeper {
     this.looking.delete(workspaceId);
   }
 
-  /** False once the lease may be somebody else's, by the monotonic clock; also when no timer could say so yet. */
+  /** False once another worker may own the lease, on the monotonic clock; also before the timer has fired. */
   isValid(run: JobRun): boolean {
     const held = this.held.get(run.job.jobId);
     return held?.run === run && this.options.clock.monotonic() < held.validUntil;
@@ -141,7 +141,7 @@ export class LeaseKeeper {
 
   private take(held: Held, startedAt: number, renewed: Renewed | undefined): void {
     const { run } = held;
-    if (this.held.get(run.job.jobId) !== held) return; // ended while the renewal was under way
+    if (this.held.get(run.job.jobId) !== held) return; // it ended during the renewal
     if (renewed === undefined) {
       this.lose(run);
       return;

@@ -9,7 +9,7 @@ import { jobFormat } from '../job.js';
 import { JobStarter } from '../start/job-starter.js';
 import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 
-describe('a lease', () => {
+describe('LeaseRepository', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let leases: LeaseRepository;
@@ -44,7 +44,7 @@ describe('a lease', () => {
     return (await jobs.rows<{ effect: string; status: string }>(sql, [jobId])).map((c) => `${c.effect} ${c.status}`);
   };
 
-  it('is granted once when 16 claimers claim the same 200 jobs concurrently', async () => {
+  it('grants each lease once when 16 claimers claim the same 200 jobs concurrently', async () => {
     const refs = (await jobs.start(200)).map(({ jobId }) => ({ workspaceId: jobs.workspaceId, jobId }));
     const granted: ClaimedJob[] = [];
     const claimer = async (n: number) => {
@@ -53,7 +53,7 @@ describe('a lease', () => {
         granted.push(...(await leases.claim(shuffled.slice(i, i + 20), `claimer ${n}`)).claimed);
     };
     await Promise.all(Array.from({ length: 16 }, (_, n) => claimer(n)));
-    // A locked row is skipped: what all of them skipped is still free, and is had by whoever comes next.
+    // A locked row is skipped, so rows that every claimer skipped are left for one more claim.
     granted.push(...(await leases.claim(refs, 'the last')).claimed);
     expect(granted).toHaveLength(200);
     expect(new Set(granted.map(({ jobId }) => jobId)).size).toBe(200);
@@ -62,7 +62,7 @@ describe('a lease', () => {
     expect(log?.n).toBe(200);
   });
 
-  it('cannot be had while it is held, and begins a new epoch once it has run out', async () => {
+  it('claims a job with a new epoch only after its lease has expired', async () => {
     const jobId = await startOne();
     const first = await jobs.claim(jobId);
     await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
@@ -73,33 +73,33 @@ describe('a lease', () => {
     expect((await leases.renew([second])).has(jobId)).toBe(true);
   });
 
-  it('of an ended job is not renewed', async () => {
+  it('does not renew the lease of an ended job', async () => {
     const job = await jobs.claim(await startOne());
     await jobs.app.get(EventLogRepository).commit([endOf(job, 1)]);
     expect((await leases.renew([job])).size).toBe(0);
     await expect(jobs.claim(job.jobId)).rejects.toThrow('cannot be claimed');
   });
 
-  it('of a job in a newer format is for newer builds only', async () => {
+  it('does not claim a job in a newer format', async () => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat + 1 }));
     expect((await state(jobId)).status).toBe('queued');
     expect((await leases.claim([{ workspaceId: jobs.workspaceId, jobId }], 'an old worker')).claimed).toEqual([]);
     expect((await leases.findRunnable(1_000, 0)).map((ref) => ref.jobId)).not.toContain(jobId);
   });
 
-  it('is granted for a job of any known format', async () => {
+  it('claims jobs of every known format', async () => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat }));
     expect(await jobs.claim(jobId)).toMatchObject({ jobId });
     expect(await jobs.claim(await startOne())).toMatchObject({ kind: 'chat' });
   });
 
-  it('is not granted for a job queued behind another of its thread', async () => {
+  it('does not claim a job queued behind another of its thread', async () => {
     const jobId = await startOne();
     await jobs.rows('UPDATE job SET in_line = true WHERE id = $1', [jobId]);
     await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
   });
 
-  it('when taken over interrupts the calls that may run only once, and leaves the others to be called again', async () => {
+  it('interrupts only the `once` calls of an expired lease at the next claim', async () => {
     const first = await jobs.claim(await startOne());
     await addCall(first, 1, 'once');
     await addCall(first, 2, 'pure');
@@ -109,7 +109,7 @@ describe('a lease', () => {
     expect(await callStates(first.jobId)).toEqual(['once interrupted', 'pure running', 'idempotent running']);
   });
 
-  it('leaves the running calls of other jobs alone', async () => {
+  it('does not interrupt calls of other jobs', async () => {
     const [one, other] = [await jobs.claim(await startOne()), await jobs.claim(await startOne())];
     await addCall(other, 1, 'once');
     await jobs.expire(one.jobId);
@@ -117,7 +117,7 @@ describe('a lease', () => {
     expect(await callStates(other.jobId)).toEqual(['once running']);
   });
 
-  it('is not renewed by a look for answers, which sees the workspace it is for', async () => {
+  it('countAnswers renews no lease and sees only its workspace', async () => {
     const job = await jobs.claim(await startOne());
     await jobs.rows(`UPDATE job SET answered = 3, lease_until = '2001-01-01' WHERE id = $1`, [job.jobId]);
     expect(await leases.countAnswers(job.workspaceId, [job.jobId])).toEqual(new Map([[job.jobId, 3]]));
@@ -129,7 +129,7 @@ describe('a lease', () => {
     expect(row?.year).toBe(2001);
   });
 
-  it('brings back that a cancel was asked for, and that the time is over', async () => {
+  it('renew returns a requested cancel and a passed deadline', async () => {
     const job = await jobs.claim(await startOne());
     expect((await leases.renew([job])).get(job.jobId)).toEqual({
       cancelRequested: false,
@@ -149,7 +149,7 @@ describe('a lease', () => {
     });
   });
 
-  it('counts the claims since the last progress, and a given-back one not at all', async () => {
+  it('counts the claims since the last progress, without released ones', async () => {
     const log = jobs.app.get(EventLogRepository);
     const jobId = await startOne();
     await jobs.claim(jobId);
@@ -164,7 +164,7 @@ describe('a lease', () => {
     expect((await jobs.claim(jobId)).attempts).toBe(1);
   });
 
-  it('gives no more working time to a job than it has left', async () => {
+  it('claims a job with the working time that it has left', async () => {
     const jobId = await startOne();
     const first = await jobs.claim(jobId);
     await jobs.rows(`UPDATE job SET deadline_at = lease_until + interval '7 s' WHERE id = $1`, [jobId]);

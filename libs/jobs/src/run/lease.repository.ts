@@ -15,21 +15,21 @@ import {
 import { jobFormat, type JobRef } from '../job.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
-/** A job this worker now holds. Everything a handler needs to begin comes with the claim: no second read. */
+/** A job that this worker has claimed. Contains everything that a handler needs to begin, so no second read is necessary. */
 export interface ClaimedJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: string;
-  /** The layout of what is stored of it, as its kind numbers them. */
+  /** Format of the stored data, as the job's kind numbers them. */
   readonly format: number;
   readonly epoch: number;
   /** Claims since the last committed progress, this one included. */
   readonly attempts: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
-  /** Of a sub-job: the job whose call it is the work of. */
+  /** Of a sub-job: the job whose tool call started it. */
   readonly parentJobId: string | null;
-  /** What a workflow job runs. */
+  /** The workflow that a workflow job runs. */
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly createdBy: string | null;
@@ -45,9 +45,9 @@ export interface ClaimedJob {
   readonly contentLength: number;
   readonly lastSeq: number;
   readonly cancelRequested: boolean;
-  /** Who held it until its lease ran out; null: nobody lost it. */
+  /** The worker whose lease expired; null: the job was queued. */
   readonly previousOwner: string | null;
-  /** How often the job was answered from outside by now. */
+  /** How often the job was answered from outside. */
   readonly answered: number;
   readonly reason: string | null;
   /** Running time left, ms. */
@@ -55,38 +55,38 @@ export interface ClaimedJob {
   /** When the job was accepted, ms since the epoch; for the queue-wait metric. */
   readonly createdAt: number;
   readonly waitedMs: number;
-  /** Calls that this claim found started and nobody can vouch for; null: none. */
+  /** Calls that were running at this claim and whose outcome is unknown; null: none. */
   readonly interrupted: readonly { readonly round: number; readonly ordinal: number }[] | null;
-  /** Error of an earlier attempt, if one was kept. */
+  /** Error of an earlier attempt, if one was stored. */
   readonly lastError: { readonly code: string; readonly message: string } | null;
 }
 
-/** What a claim gave. */
+/** The result of a claim. */
 export interface Claim {
   readonly claimed: readonly ClaimedJob[];
-  /** Another process counts the running jobs of their workspaces at this moment: to be claimed again a few milliseconds later. */
+  /** Another process is counting the running jobs of their workspaces: claim them again a few milliseconds later. */
   readonly deferred: readonly JobRef[];
 }
 
-/** What a renewal tells about a lease that is still held. */
+/** The renewed lease and the state of its job. */
 export interface Renewed {
   readonly cancelRequested: boolean;
-  /** How often the job was answered from outside by now. */
+  /** How often the job was answered from outside. */
   readonly answered: number;
-  /** Why the cancel was asked for. */
+  /** The reason of the cancel. */
   readonly reason: string | null;
-  /** The job's running time is over. */
+  /** The job's deadline has passed. */
   readonly late: boolean;
 }
 
-/** A job that no worker has, or that its worker has lost. */
+/** A queued job, or a running one whose lease has expired. */
 const isClaimable = `j.format <= $2 AND NOT j.in_line
      AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))`;
 
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"`;
 
-/** Of the queued jobs that are named in $1, those that their workspace and their user have room for. */
+/** The queued jobs named in $1 that fit under the caps of their workspace and user. */
 const roomOf = (isAsked: string, ceilings: Parameters<typeof roomClauses>[0]) => `asked AS (
   SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.created_at FROM ${wanted}
    WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isAsked}),
@@ -94,7 +94,7 @@ ${roomClauses(ceilings)}`;
 
 const lockSql = lockCounts(`SELECT w."workspaceId" FROM json_to_recordset($1::json) AS w("workspaceId" text)`);
 
-/** A job whose worker was lost is running already: it needs no room. */
+/** A job whose lease expired is running already: it needs no capacity. */
 const claimSql = `WITH ${roomOf(isCountable('j.workspace_id'), { workspace: '$7', user: '$8' })},
 free AS (
   SELECT j.workspace_id, j.id, j.lease_owner FROM ${wanted}
@@ -134,7 +134,7 @@ const renewSql = `UPDATE job j SET lease_until = clock_timestamp() + $2::int * i
  WHERE j.workspace_id = w."workspaceId" AND j.id = w."jobId" AND j.lease_epoch = w.epoch AND j.status = 'running'
 RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.answered, j.reason, j.deadline_at < clock_timestamp() AS late`;
 
-/** Every workspace gets its turn: the first runnable job of each, before the second of any. Within one, every user gets a turn. */
+/** Fair: the first runnable job of each workspace, before the second of any; the same for the users of a workspace. */
 const runnableSql = `${nextClauses({ workspaces: waitingWorkspaces, minAgeMs: '$3', format: '$1', ceilings: { workspace: '$4', user: '$5' } })}
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
   SELECT n.workspace_id, n.id, n.kind, n.created_at, r.place FROM next n JOIN room r ON r.workspace_id = n.workspace_id AND r.id = n.id
@@ -143,7 +143,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
    WHERE status = 'running' AND lease_until < clock_timestamp() AND format <= $1) AS runnable
  ORDER BY place, created_at LIMIT $2`;
 
-/** Claims, renewals and the search for work, as the engine's role. Zero rows is an answer, not an error. */
+/** Claims, renewals and the search for work, as the engine's role. Zero rows is a valid result, not an error. */
 @Injectable()
 export class LeaseRepository {
   constructor(
@@ -152,10 +152,9 @@ export class LeaseRepository {
   ) {}
 
   /**
-   * Takes what is free of `refs`: new epoch, `running`, event `job-started`, and every `once` call that an older epoch
-   * left running becomes `interrupted`, all in one statement. A queued job is skipped while its workspace or its user has no room for
-   * it. A job whose row is locked at this moment is skipped too: a worker may have claimed it, or an API process only reads it
-   * (`findClaimable`). Never waits for a lock.
+   * Claims the claimable jobs of `refs`: new epoch, `running`, event `job-started`; every `once` call that an older epoch left running becomes
+   * `interrupted`. All in one statement. Skips a queued job if its workspace or its user has reached a cap, and a job whose row is locked:
+   * another worker may be claiming it, or an API process only reads it (`findClaimable`). Never waits for a lock.
    */
   async claim(refs: readonly JobRef[], owner: string): Promise<Claim> {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
@@ -176,7 +175,7 @@ export class LeaseRepository {
     return { claimed: claimed as ClaimedJob[], deferred };
   }
 
-  /** Which of `refs` may be claimed, as far as is committed; locks nothing and waits for no lock. */
+  /** Which of `refs` may be claimed according to committed data; locks nothing and waits for no lock. */
   async findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
     const { workspace, user } = this.ceilings;
     const { rows } = await this.postgres.engine.query<JobRef>({
@@ -189,7 +188,7 @@ export class LeaseRepository {
     return rows;
   }
 
-  /** Extends the leases that are still held; a job missing from the answer is lost. Runs on the reserved connection. */
+  /** Extends the leases that this process still owns; a job missing from the result is lost. Uses the reserved connection. */
   async renew(leases: readonly (JobRef & { readonly epoch: number })[]): Promise<Map<string, Renewed>> {
     const { rows } = await this.postgres.reserved.query<Renewed & { readonly jobId: string }>({
       name: 'renew',
@@ -199,7 +198,7 @@ export class LeaseRepository {
     return new Map(rows.map(({ jobId, ...renewed }) => [jobId, renewed]));
   }
 
-  /** How often each of these jobs of a workspace was answered from outside by now. Renews nothing. */
+  /** How often each of these jobs of a workspace was answered from outside. Renews nothing. */
   async countAnswers(workspaceId: string, jobIds: readonly string[]): Promise<Map<string, number>> {
     const { rows } = await this.postgres.engine.query<{ jobId: string; answered: number }>({
       name: 'count-answers',
@@ -210,8 +209,8 @@ export class LeaseRepository {
   }
 
   /**
-   * Up to `limit` claimable jobs that there is room for, fair between workspaces and between the users of one; queued ones only if
-   * older than `minAgeMs`.
+   * Up to `limit` claimable jobs that fit under the caps, fair between workspaces and between the users of one; queued jobs only if older than
+   * `minAgeMs`.
    */
   async findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
     const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({

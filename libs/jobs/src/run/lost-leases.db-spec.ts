@@ -13,10 +13,10 @@ import { LostLeases } from './lost-leases.js';
 import { LostLeasesRepository } from './lost-leases.repository.js';
 import { Worker } from './worker.js';
 
-/** No lease of this file runs out by itself. */
+/** No lease of this file expires by time. */
 const HOUR = '3600000';
 
-describe('the leases of a process', () => {
+describe('LostLeases', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let lost: LostLeases;
@@ -36,7 +36,7 @@ describe('the leases of a process', () => {
   const renew = async (job: Awaited<ReturnType<typeof held>>) =>
     (await jobs.app.get(LeaseRepository).renew([job])).has(job.jobId);
 
-  it('that has ended are to be had at once, with a new epoch', async () => {
+  it('expires the lease of an ended process at once', async () => {
     const first = await held(await endedProcess());
     await expect(jobs.claim(first.jobId)).rejects.toThrow('cannot be claimed');
     await lost.end();
@@ -45,16 +45,16 @@ describe('the leases of a process', () => {
   });
 
   it.each([
-    ['that lives', processName()],
-    ['nobody can be sure about', 'another-host:1:c0ffee00'],
-  ])('%s stay its own', async (_, owner) => {
+    ['a living process', processName()],
+    ['a process on another host', 'another-host:1:c0ffee00'],
+  ])('keeps the lease of %s', async (_, owner) => {
     const job = await held(owner);
     await lost.end();
     await expect(jobs.claim(job.jobId)).rejects.toThrow('cannot be claimed');
     expect(await renew(job)).toBe(true);
   });
 
-  it('that was wrongly taken for ended stay its own as long as nobody has claimed, and are fenced after that', async () => {
+  it('lets a wrongly expired lease be renewed until another worker claims the job, then fences it', async () => {
     const job = await held(processName());
     const repository = jobs.app.get(LostLeasesRepository);
     await repository.end([processName()]);
@@ -66,7 +66,7 @@ describe('the leases of a process', () => {
     expect(await renew(job)).toBe(false);
   });
 
-  it('that has ended are run by the next worker that starts, and no others', async () => {
+  it('lets a starting worker run only the jobs of ended processes', async () => {
     const orphan = await held(await endedProcess());
     const other = await held(processName());
     jobs.handle(() => Promise.resolve({ status: 'completed', reason: 'stop' }));

@@ -5,8 +5,8 @@ import { hasEnded, LOGGER, type Logger } from '#platform';
 import { LostLeasesRepository } from './lost-leases.repository.js';
 
 /**
- * Nobody waits for a lease whose process has surely ended: it runs out at once. What that process had under way in Postgres may still
- * be written, also a claim or a renewal, so this is asked again at every sweep. Whoever is wronged is fenced, like a late worker.
+ * Expires the leases of processes that have provably ended, so that no job waits for them. Postgres may still execute a statement of such a
+ * process, also a claim or a renewal, so every sweep does this again. A worker that lost its lease by mistake is fenced, like a late one.
  */
 @Injectable()
 export class LostLeases {
@@ -15,7 +15,7 @@ export class LostLeases {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Ends what it can prove to be lost; everything else runs out by itself. */
+  /** Expires the leases that are provably lost; all others expire by time. */
   async end(): Promise<void> {
     const holders = (await this.repository.findHolders()).filter(hasEnded);
     if (holders.length === 0) return;

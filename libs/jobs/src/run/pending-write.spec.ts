@@ -11,7 +11,7 @@ const delta = (round: number, offset: number, text: string): NewJobEvent => ({
 const started = (round: number): NewJobEvent => ({ type: 'round-started', body: { round, model: 'm' } });
 
 describe('PendingWrite', () => {
-  it('makes one row of the text of a round, however many pieces it came in', () => {
+  it('merges the text of a round into one row', () => {
     const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [delta(1, 0, 'a'), delta(1, 1, 'b')] });
     pending.add({ events: [delta(1, 2, 'c')] });
@@ -19,7 +19,7 @@ describe('PendingWrite', () => {
     expect(pending.isEmpty).toBe(true);
   });
 
-  it('makes one row of the text of each round, however the pieces of several take turns', () => {
+  it('merges the text of each of several concurrent rounds into one row', () => {
     const aside = (round: number, text: string): NewJobEvent => ({
       type: 'text-delta',
       body: { round, text, nodeId: `n${round}` },
@@ -31,7 +31,7 @@ describe('PendingWrite', () => {
     expect(pending.take().events).toEqual([aside(1, 'ab'), aside(2, 'xy'), delta(3, 0, '.!')]);
   });
 
-  it('keeps the order of text and reasoning within a round, and of everything else', () => {
+  it('keeps the order of text and reasoning within a round and of all other events', () => {
     const thought = (offset: number, text: string): NewJobEvent => ({
       type: 'reasoning-delta',
       body: { round: 1, offset, text },
@@ -42,7 +42,7 @@ describe('PendingWrite', () => {
     expect(pending.take().events).toEqual(events);
   });
 
-  it('is due when one round has enough text waiting, not all of them together', () => {
+  it('is due when one round alone has enough buffered text', () => {
     const pending = new PendingWrite({ chunks: 2, bytes: 1_024 });
     const say = (round: number) => {
       pending.addPiece({ type: 'text-delta', body: { round, text: 'a', nodeId: `n${round}` } });
@@ -53,7 +53,7 @@ describe('PendingWrite', () => {
     expect([say(1), say(1)]).toEqual([false, true]);
   });
 
-  it('writes of rows with the same key the last one, in the place of the first', () => {
+  it('writes the last of several rows with the same key, at the position of the first', () => {
     const part: CommitPart<readonly [string]> = { name: 'p', columns: [], sql: () => '' };
     const row = (text: string, key?: string) => partRow(part, [text], key);
     const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
@@ -65,14 +65,14 @@ describe('PendingWrite', () => {
     expect(pending.take().rows.map((written) => written.row[0])).toEqual(['a2', 'x', 'b1', 'x', 'c']);
   });
 
-  it('drops the text of the round that is asked again, and no other', () => {
+  it('drops the text of a withdrawn round only', () => {
     const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [delta(1, 0, 'kept'), started(2), delta(2, 4, 'gone')] });
     pending.withdraw({ round: 2, reason: 'r', contentLength: 4, reasoningLength: 0 });
     expect(pending.take().events).toEqual([delta(1, 0, 'kept'), started(2)]);
   });
 
-  it('puts back what was refused before what came since', () => {
+  it('puts refused changes back before later ones', () => {
     const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [started(1)], counts: { rounds: 1 }, progress: true });
     const refused = pending.take();

@@ -2,23 +2,23 @@ import type { PartRow } from '../events/commit-part.js';
 import { type JobCounts, noCounts } from '../events/commit-statement.js';
 import { type Delta, isDelta, type JobEventBodies, mergeInto, type NewJobEvent } from '../events/job-event.js';
 
-/** When waiting text is written: whichever comes first. `chunks` and `bytes` are those of one round. */
+/** When buffered text is written: at the first limit reached. `chunks` and `bytes` are those of one round. */
 export interface FlushPolicy {
   readonly intervalMs: number;
   readonly chunks: number;
   readonly bytes: number;
 }
 
-/** What a handler wants written. Everything is optional; what belongs together is committed together. */
+/** A write of a handler. All members are optional; the members of one write are committed together. */
 export interface RunWrite {
   readonly events?: readonly NewJobEvent[];
   readonly rows?: readonly PartRow[];
   readonly counts?: Partial<JobCounts>;
-  /** A round or node was completed: claims count from zero again. */
+  /** A round or node was completed: attempts count from zero again. */
   readonly progress?: boolean;
 }
 
-/** The parts of a write that a job fills in while it waits. */
+/** The members of a write that a job collects while it is buffered. */
 export interface Pending {
   readonly events: readonly NewJobEvent[];
   readonly rows: readonly PartRow[];
@@ -26,17 +26,17 @@ export interface Pending {
   readonly progress: boolean;
 }
 
-/** What one job wants written and has not sent yet. Deltas of a round are merged into one. */
+/** The unsent changes of one job. Deltas of a round are merged into one. */
 export class PendingWrite {
   private events: NewJobEvent[] = [];
   private rows = new PendingRows();
   private counts: JobCounts = noCounts;
   private progress = false;
-  /** Of each round: pieces of text since the last write, and their UTF-16 units. */
+  /** Per round: pieces of text since the last write, and their UTF-16 units. */
   private readonly streams = new Map<number, { chunks: number; length: number }>();
   /** UTF-16 units of text since the last write. */
   length = 0;
-  /** A round has as much text waiting as is written at once. */
+  /** A round has enough buffered text for a write. */
   isDue = false;
 
   constructor(private readonly flush: Pick<FlushPolicy, 'chunks' | 'bytes'>) {}
@@ -45,7 +45,7 @@ export class PendingWrite {
     return this.events.length === 0 && this.rows.isEmpty;
   }
 
-  /** How often the waiting events withdraw shown text. */
+  /** How often the buffered events withdraw shown text. */
   get restarts(): number {
     return this.counts.restarts;
   }
@@ -70,8 +70,8 @@ export class PendingWrite {
   }
 
   /**
-   * Drops text of a round that was never sent, so that there is nothing to withdraw. What others have said behind it is shown
-   * again as content after the withdrawal: what waits is left to their nodes.
+   * Drops unsent text of a round, which then need not be withdrawn. Later content of other rounds is sent again after the withdrawal, so
+   * their unsent deltas keep only the text at their nodes.
    */
   withdraw({ round, contentLength, reasoningLength }: JobEventBodies['round-restarted']): void {
     this.streams.delete(round);
@@ -85,12 +85,12 @@ export class PendingWrite {
     });
   }
 
-  /** What has gathered so far; it stays. */
+  /** A copy of the buffered changes. */
   copy(): Pending {
     return { events: [...this.events], rows: [...this.rows.list], counts: this.counts, progress: this.progress };
   }
 
-  /** Puts back, before everything else, what was taken and could not be written. */
+  /** Puts refused changes back, before all others. */
   putBack(earlier: Pending): void {
     this.events = [...earlier.events, ...this.events];
     const later = this.rows.list;
@@ -101,7 +101,7 @@ export class PendingWrite {
     this.progress ||= earlier.progress;
   }
 
-  /** Hands over what has gathered, and begins anew. */
+  /** Returns the buffered changes and clears the buffer. */
   take(): Pending {
     const { events, counts, progress } = this;
     const rows = this.rows.list;
@@ -116,7 +116,7 @@ export class PendingWrite {
   }
 }
 
-/** Rows in the order in which they came; one with a key takes the place of an earlier one with the same. */
+/** Rows in order of arrival; a row with a key replaces the earlier row with the same key. */
 class PendingRows {
   readonly list: PartRow[] = [];
   private places: Map<string, number> | undefined;
@@ -140,7 +140,7 @@ class PendingRows {
   }
 }
 
-const countNames = Object.keys(noCounts) as readonly (keyof JobCounts)[]; // the constant has no others
+const countNames = Object.keys(noCounts) as readonly (keyof JobCounts)[]; // the constant has no other keys
 
 export function addCounts(a: JobCounts, b: Partial<JobCounts>): JobCounts {
   return withCounts(a, b, 1);

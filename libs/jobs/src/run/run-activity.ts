@@ -1,24 +1,24 @@
 import type { Clock } from '#platform';
 
-/** An answer of a model that is being streamed. */
+/** A response that a model streams. */
 export interface ModelStream {
   /** Call when a request is sent. */
   asked(): void;
-  /** Call for everything that arrives; after `close` it has no effect. */
+  /** Call it for everything that arrives; after `close` it has no effect. */
   heard(): void;
-  /** Call when the request failed before its first byte. Gives the ms that no other failed request of the run has accounted for. */
+  /** Call it when the request failed before its first byte. Returns the ms that no other failed request of the run has counted. */
   failed(): number;
   /** May be called again. */
   close(): void;
 }
 
-/** What the parts of a run wait for at this moment: answers of models, or work of another kind (tools). */
+/** What a run waits for: model responses, or other work (tools). */
 export class RunActivity {
-  /** When something last arrived in each open stream, monotonic ms. */
+  /** When each open stream last received data, monotonic ms. */
   private readonly streams = new Map<object, number>();
-  /** When the request of each stream was sent that nothing has arrived for, monotonic ms. */
+  /** When each request without a response was sent, monotonic ms. */
   private readonly requests = new Map<object, number>();
-  /** Time before this is accounted for by failed requests: nodes of a workflow may wait for the same provider at once. */
+  /** Failed requests have counted the time before this: nodes of a workflow may wait for the same provider at once. */
   private excludedUntil = -Infinity;
   private working = 0;
 
@@ -48,13 +48,13 @@ export class RunActivity {
     return stream;
   }
 
-  /** For how long the run has waited for the first byte of a response, ms. It is working time unless the request fails. */
+  /** How long the run has waited for the first byte of a response, ms. It is working time unless the request fails. */
   get awaitedMs(): number {
     const since = Math.max(this.excludedUntil, Math.min(...this.requests.values()));
     return Math.max(0, this.clock.monotonic() - since);
   }
 
-  /** Counts `work` as under way until it settles. */
+  /** Counts `work` as other work until it settles. */
   async track<Result>(work: Promise<Result>): Promise<Result> {
     this.working += 1;
     try {
@@ -64,7 +64,7 @@ export class RunActivity {
     }
   }
 
-  /** Whether the run waits for models alone, and none of them has sent anything for `ms`. */
+  /** Whether the run waits only for models, and none has sent anything for `ms`. */
   isSilentFor(ms: number): boolean {
     if (this.working > 0 || this.streams.size === 0) return false;
     const latest = this.clock.monotonic() - ms;

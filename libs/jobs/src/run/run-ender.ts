@@ -25,7 +25,7 @@ const failed = (code: string, message: string): Rest => ({
   end: { status: 'failed', reason: code, error: { code, message } },
 });
 
-/** Brings a run to rest: calls its handler, decides from outcome and abort reason what becomes of the job, commits that. */
+/** Runs a handler until its job ends, waits or is released: derives the outcome from the handler's result and the abort reason, and commits it. */
 @Injectable()
 export class RunEnder {
   constructor(
@@ -36,7 +36,7 @@ export class RunEnder {
     private readonly cancels: CancelRepository,
   ) {}
 
-  /** Never rejects: a lost lease ends the run in silence, anything else ends the job. */
+  /** Never rejects: after a lost lease nothing is written, any other error ends the job. */
   async runToRest(run: JobRun, handler: JobHandler | undefined): Promise<void> {
     const { jobId, workspaceId, epoch, kind } = run.job;
     try {
@@ -51,7 +51,7 @@ export class RunEnder {
     }
   }
 
-  /** A job that was answered, or cancelled, while it went to wait is not at rest: its handler looks at its rows again. */
+  /** If the job was answered or cancelled while it was about to wait, its handler reads its rows again. */
   private async reachRest(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
     for (;;) {
       const rest = await this.restOf(run, handler);
@@ -61,11 +61,11 @@ export class RunEnder {
         return rest;
       }
       if (await this.commitWaiting(run, rest)) {
-        // A waiting job keeps its thread, and gives its place among the running jobs to another.
+        // A waiting job keeps its thread, but no longer counts as running.
         await this.capacity.freed({ workspaceId: run.job.workspaceId, threadId: null });
         return rest;
       }
-      await run.commit(); // what the handler wrote is there when it looks again
+      await run.commit(); // stores the handler's writes before it reads its rows again
     }
   }
 
@@ -84,7 +84,7 @@ export class RunEnder {
     const excess = run.job.attempts - this.config.values.MAX_ATTEMPTS;
     if (excess > 0) run.abort(new Poisoned());
     if (excess > 1) {
-      // It even stops the workers that only mean to close it: it ends without being entered.
+      // Even the runs that only close the job stopped their workers: it ends without its handler.
       run.totals.contentLength = (await this.cancels.abandon(run.job)) ?? run.totals.contentLength;
       this.tellStopped(run.job);
       return poisoned(run);
@@ -99,7 +99,7 @@ export class RunEnder {
     return run.signal.aborted ? this.restAfterAbort(run, outcome) : toRest(outcome);
   }
 
-  /** The signal's reason decides, unless the handler had already reached an end of its own before it saw the abort. */
+  /** The signal's reason decides, unless the handler had completed the job before it saw the abort. */
   private restAfterAbort(run: JobRun, outcome: JobOutcome): Rest {
     const reason: unknown = run.signal.reason;
     if (reason instanceof LeaseLost) throw reason;
@@ -113,7 +113,7 @@ export class RunEnder {
 
   private failure(run: JobRun, error: unknown): Rest {
     if (error instanceof LeaseLost) throw error;
-    // Nothing was learnt about the job. As after a write that did not come through, its lease runs out and the next claim goes on.
+    // The error is not about the job. As after a write that failed, its lease expires and the next claim continues.
     if (isPassing(error)) throw run.lose(error);
     if (error instanceof AppError) return failed(error.code, error.message);
     const { jobId, workspaceId } = run.job;
@@ -133,7 +133,7 @@ export class RunEnder {
     else await this.capacity.freed({ workspaceId, threadId: null });
   }
 
-  /** A worker that stops hears no cancel any more; the row tells of one that came before the job was given back. */
+  /** A draining worker no longer receives cancels, so the row is checked after the job was released. */
   private async endIfCancelled({ job }: JobRun): Promise<boolean> {
     const { workspaceId, jobId } = job;
     const ended = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.endIfRequested(client, job));
@@ -146,7 +146,7 @@ export class RunEnder {
     return true;
   }
 
-  /** What a job had open fell away, its sub-jobs among it. */
+  /** The open requests and sub-jobs of the job were cancelled. */
   private tellStopped({ workspaceId, jobId }: ClaimedJob): void {
     this.bus.publish('interrupts-changed', { workspaceId });
     this.bus.publish('sub-jobs', { workspaceId, jobId });

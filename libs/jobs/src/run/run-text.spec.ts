@@ -32,22 +32,22 @@ function view(log: readonly NewJobEvent[]) {
   return shown;
 }
 
-describe('the text of a run', () => {
-  it('has no place in the content when it is shown at a node only', () => {
+describe('RunText', () => {
+  it('gives text that only a node shows no offset', () => {
     const text = new RunText(4);
-    expect(bodies([text.text(1, 'aside', node('a', false)), text.text(2, 'said', node('b', true))])).toEqual([
+    expect(bodies([text.text(1, 'aside', node('a', false)), text.text(2, 'main', node('b', true))])).toEqual([
       { round: 1, text: 'aside', nodeId: 'a' },
-      { round: 2, offset: 4, text: 'said', nodeId: 'b' },
+      { round: 2, offset: 4, text: 'main', nodeId: 'b' },
     ]);
     expect([text.close(1), text.close(2), text.contentLength]).toEqual([0, 4, 8]);
   });
 
-  it('names the branch of a node that has several', () => {
+  it('adds the branch of a node that has several', () => {
     const place = { ...node('a', false), branchId: 'left' };
     expect(new RunText(0).text(1, 'x', place).body).toEqual({ round: 1, text: 'x', nodeId: 'a', branchId: 'left' });
   });
 
-  it('counts the content and the reasoning of a round by itself', () => {
+  it('counts content and reasoning separately', () => {
     const text = new RunText(0);
     text.text(1, 'one');
     text.text(2, 'three');
@@ -55,7 +55,7 @@ describe('the text of a run', () => {
     expect([text.close(2), text.close(1), text.close(3)]).toEqual([5, 6, 0]);
   });
 
-  it('withdraws a round and shows again what others have said behind it', () => {
+  it('withdraws a round and shows later text of other rounds again', () => {
     const text = new RunText(2);
     text.text(1, 'ab', node('a', true));
     text.text(2, 'cd', node('b', true));
@@ -67,7 +67,7 @@ describe('the text of a run', () => {
     expect(text.contentLength).toBe(4);
   });
 
-  it('withdraws nothing of the content for a round that is not part of it', () => {
+  it('withdraws no content for a round that is not content', () => {
     const text = new RunText(0);
     text.text(1, 'ab');
     text.text(2, 'cd', node('a', false));
@@ -76,7 +76,7 @@ describe('the text of a run', () => {
     ]);
   });
 
-  it('goes on where another worker stopped, and withdraws what nobody finished', () => {
+  it('resumes the text of another worker and withdraws unfinished rounds', () => {
     const text = new RunText(2);
     const shown = [
       { round: 1, text: 'ab' },
@@ -93,51 +93,51 @@ describe('the text of a run', () => {
 const act = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ does: fc.constant('say' as const), at: fc.nat(3), chars: fc.integer({ min: 1, max: 3 }) }),
+    arbitrary: fc.record({ does: fc.constant('show' as const), at: fc.nat(3), chars: fc.integer({ min: 1, max: 3 }) }),
   },
   fc.record({ does: fc.constantFrom('restart' as const, 'close' as const), at: fc.nat(3) }),
   fc.record({ does: fc.constant('write' as const) }),
 );
 
-describe('the text of rounds that are open at once', () => {
-  it('reaches every viewer whole, as content and at its node, in whatever order it is written', () => {
+describe('the text of concurrent rounds', () => {
+  it('reaches every viewer complete, as content and at its node, in any order of writes', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 40 }), fc.boolean(), (acts, allContent) => {
         const text = new RunText(0);
         const pending = new PendingWrite({ chunks: 4, bytes: 100 });
         const log: NewJobEvent[] = [];
         const places = [0, 1, 2, 3].map((at) => node(`n${at}`, allContent || at > 0));
-        const said = ['', '', '', ''];
+        const shownNow = ['', '', '', ''];
         const rounds = [1, 2, 3, 4];
         const finished = ['', '', '', ''];
         let letter = 0;
-        const say = (at: number, chars: number): Delta => {
+        const show = (at: number, chars: number): Delta => {
           const piece = String.fromCharCode(97 + (letter++ % 26)).repeat(chars);
-          said[at] = (said[at] ?? '') + piece;
+          shownNow[at] = (shownNow[at] ?? '') + piece;
           return text.text(rounds[at] ?? 0, piece, places[at]);
         };
         for (const one of acts) {
           if (one.does === 'write') log.push(...pending.take().events);
-          else if (one.does === 'say') pending.addPiece(say(one.at, one.chars));
+          else if (one.does === 'show') pending.addPiece(show(one.at, one.chars));
           else if (one.does === 'close') {
             const grown = text.close(rounds[one.at] ?? 0);
-            expect(grown).toBe(places[one.at]?.isContent === true ? said[one.at]?.length : 0);
-            finished[one.at] = (finished[one.at] ?? '') + (said[one.at] ?? '');
-            said[one.at] = '';
+            expect(grown).toBe(places[one.at]?.isContent === true ? shownNow[one.at]?.length : 0);
+            finished[one.at] = (finished[one.at] ?? '') + (shownNow[one.at] ?? '');
+            shownNow[one.at] = '';
             rounds[one.at] = Math.max(...rounds) + 1;
           } else {
             const events = text.restart(rounds[one.at] ?? 0, 'broken', places[one.at]);
             pending.withdraw(events[0].body);
             pending.add({ events });
-            said[one.at] = '';
+            shownNow[one.at] = '';
           }
         }
         log.push(...pending.take().events);
         const shown = view(log);
         expect(places.map(({ nodeId }) => shown.nodes.get(nodeId) ?? '')).toEqual(
-          said.map((open, at) => `${finished[at] ?? ''}${open}`),
+          shownNow.map((open, at) => `${finished[at] ?? ''}${open}`),
         );
-        const content = said.flatMap((open, at) =>
+        const content = shownNow.flatMap((open, at) =>
           places[at]?.isContent === true ? [`${finished[at] ?? ''}${open}`] : [],
         );
         const letters = (whole: string) => Array.from(whole).sort().join('');

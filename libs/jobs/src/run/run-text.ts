@@ -3,7 +3,7 @@ import { type ShownPiece, ShownText } from '../text/shown-text.js';
 import type { ShownTexts } from '../text/shown-texts.js';
 import type { TextPlace } from '../text/text-place.js';
 
-/** The text of a run as its log tells it: the content of the job, its reasoning, and text of nodes beside them. Pure. */
+/** The text of a run as its log shows it: the content of the job, its reasoning, and text that only nodes show. Pure. */
 export class RunText {
   private readonly content: ShownText;
   private readonly reason = new ShownText(0);
@@ -24,13 +24,13 @@ export class RunText {
     return { type: 'reasoning-delta', body: bodyOf(this.reason, { round, text }, place) };
   }
 
-  /** Gives by how much the committed content grows. */
+  /** Returns the length that the round adds to the committed content. */
   close(round: number): number {
     this.reason.close(round);
     return this.content.close(round);
   }
 
-  /** The withdrawal of a round, and after it what others have shown behind it: as content alone, their nodes have it. */
+  /** The withdrawal of a round, then later content of other rounds once more; their nodes keep their text. */
   restart(round: number, reason: string, place?: TextPlace): readonly [Restarted, ...NewJobEvent[]] {
     const text = this.content.withdraw(round);
     const reasoning = this.reason.withdraw(round);

@@ -12,19 +12,19 @@ import { LostLeases } from './lost-leases.js';
 export class Sweeper {
   constructor(
     private readonly leases: LeaseRepository,
-    private readonly line: ThreadQueue,
+    private readonly threadQueue: ThreadQueue,
     private readonly lost: LostLeases,
     private readonly config: Config,
   ) {}
 
-  /** Until the next sweep, ms: half a lease, jittered, so that workers started together do not sweep together. */
+  /** Delay until the next sweep, ms: half a lease, jittered, so that workers started together do not sweep together. */
   nextDelayMs(): number {
     return (this.config.values.LEASE_MS / 2) * (0.75 + Math.random() / 2);
   }
 
-  /** Moves lines that stand still and ends leases that are lost, then gives up to `limit` jobs that are claimable and seem forgotten. */
+  /** Advances stuck thread queues and expires lost leases, then returns up to `limit` claimable jobs that no message has announced in time. */
   async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
-    await this.line.advanceStuck();
+    await this.threadQueue.advanceStuck();
     await this.lost.end();
     return this.leases.findRunnable(limit, this.config.values.LEASE_MS / 4);
   }

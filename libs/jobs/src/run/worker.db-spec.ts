@@ -22,18 +22,18 @@ const stopped = (run: JobRun): Promise<JobOutcome> =>
     });
   });
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
-/** For jobs that only a sweep finds: it comes every half a lease. A machine that stalls loses such a lease, so nothing else is asked of it. */
+/** For jobs that only a sweep finds, every half a lease. A slow machine loses such a short lease, so these tests depend on nothing else. */
 const oftenSwept = { LEASE_MS: '400' };
 
-describe('a worker', () => {
+describe('Worker', () => {
   let database: TestDatabase;
-  /** Another process that only accepts jobs: its hints reach nobody else. */
-  let door: TestJobs;
+  /** Another process, which only accepts jobs; its hints do not leave the process. */
+  let api: TestJobs;
   let worker: TestJobs | undefined;
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    door = await openTestJobs(database);
+    api = await openTestJobs(database);
   });
 
   afterEach(async () => {
@@ -43,7 +43,7 @@ describe('a worker', () => {
   });
 
   afterAll(async () => {
-    await door.close();
+    await api.close();
     await database.close();
   });
 
@@ -54,24 +54,24 @@ describe('a worker', () => {
     return worker;
   };
   const start = async (changes: Partial<StartRequest> = {}) =>
-    (await door.app.get(JobStarter).start(door.request(changes))).jobId;
+    (await api.app.get(JobStarter).start(api.request(changes))).jobId;
   const state = async (jobId: string) => {
-    const [row] = await door.rows<JobState & { error: unknown }>('SELECT * FROM job WHERE id = $1', [jobId]);
+    const [row] = await api.rows<JobState & { error: unknown }>('SELECT * FROM job WHERE id = $1', [jobId]);
     if (row === undefined) throw new Error('no such job');
     return row;
   };
   /** The state of the job's queue message. */
   const messageOf = async (jobId: string) =>
     (
-      await door.rows<{ state: string }>(
+      await api.rows<{ state: string }>(
         `SELECT state FROM pgboss.job WHERE name = 'job.chat' AND data->>'jobId' = $1 ORDER BY created_on DESC LIMIT 1`,
         [jobId],
       )
     )[0]?.state;
-  /** No later test runs these jobs. */
+  /** Keeps later tests from running these jobs. */
   const withdraw = async (ids: readonly string[]) => {
-    await door.rows('DELETE FROM pgboss.job');
-    await door.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = ANY($1)`, [ids]);
+    await api.rows('DELETE FROM pgboss.job');
+    await api.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = ANY($1)`, [ids]);
   };
   const ended = (jobId: string) =>
     eventually(`job ${jobId} has ended`, async () => {
@@ -88,23 +88,26 @@ describe('a worker', () => {
     );
   });
 
-  it('claims a job whose row was locked when its message arrived, once the lock is released', async () => {
+  it('claims a job whose row was locked when its message arrived once the lock is released', async () => {
     const jobId = await start();
-    const amends = door.app.get(AmendRepository);
-    await amends.inWorkspace(door.workspaceId, async (client) => {
-      await amends.lock(client, door.workspaceId, jobId);
+    const amends = api.app.get(AmendRepository);
+    await amends.inWorkspace(api.workspaceId, async (client) => {
+      await amends.lock(client, api.workspaceId, jobId);
       const { app } = await work(() => Promise.resolve(done));
       const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
-      const claimed: unknown = await eventually('somebody asked for the job', () => claims.mock.results[0]?.value);
+      const claimed: unknown = await eventually(
+        'the worker tried to claim the job',
+        () => claims.mock.results[0]?.value,
+      );
       expect([claims.mock.calls[0]?.[0], claimed]).toEqual([
-        [{ workspaceId: door.workspaceId, jobId }],
+        [{ workspaceId: api.workspaceId, jobId }],
         { claimed: [], deferred: [] },
       ]);
     });
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
   });
 
-  it('has pg-boss deliver a job again when its claim failed', async () => {
+  it('claims a job at the next delivery of its message when the first claim failed', async () => {
     const jobId = await start();
     const { app } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '1' });
     jest.spyOn(app.get(LeaseRepository), 'claim').mockRejectedValueOnce(new Error('the database is away'));
@@ -115,7 +118,7 @@ describe('a worker', () => {
     );
   });
 
-  it('gives messages of jobs that it has no slot for back to pg-boss when it stops', async () => {
+  it('returns messages of jobs without a slot to pg-boss when it stops', async () => {
     const ids = [await start(), await start()];
     const { app } = await work((run) => stopped(run), { WORKER_SLOTS: '1' });
     await eventually('one runs', async () =>
@@ -130,19 +133,19 @@ describe('a worker', () => {
 
   it('claims a job without a queue message in the next sweep', async () => {
     const ids = [await start(), await start()];
-    await door.rows('DELETE FROM pgboss.job');
+    await api.rows('DELETE FROM pgboss.job');
     await work(() => Promise.resolve(done), oftenSwept);
     for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'completed' });
     const late = await start();
-    await door.rows('DELETE FROM pgboss.job');
+    await api.rows('DELETE FROM pgboss.job');
     expect(await ended(late)).toMatchObject({ status: 'completed' });
   });
 
-  it('takes over what another has dropped, and parks what has stopped its worker too often', async () => {
+  it('takes over jobs of a lost worker and fails one that stopped its workers too often', async () => {
     const [dropped, poison] = [await start(), await start()];
     for (const jobId of [dropped, ...Array.from({ length: 3 }, () => poison)]) {
-      await door.claim(jobId);
-      await door.expire(jobId);
+      await api.claim(jobId);
+      await api.expire(jobId);
     }
     const ran: string[] = [];
     await work(
@@ -158,13 +161,13 @@ describe('a worker', () => {
     expect(ran).toEqual([dropped]);
   });
 
-  it('keeps a job for as long as its handler takes, however short the lease', async () => {
+  it('renews a short lease until the handler ends', async () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const jobId = await start();
-    // Long enough that a busy machine renews it in time; the database clock tells when it was renewed.
+    // Long enough that a busy machine renews it in time; the database clock shows when it was renewed.
     await work(() => promise.then(() => done), { LEASE_MS: '6000' });
     const first = await eventually('the lease was renewed twice', async () => {
-      const [row] = await door.rows<{ renewed: boolean }>(
+      const [row] = await api.rows<{ renewed: boolean }>(
         `SELECT lease_until > started_at + interval '9900 ms' AS renewed FROM job WHERE id = $1`,
         [jobId],
       );
@@ -176,8 +179,8 @@ describe('a worker', () => {
   });
 
   it.each([
-    ['was away', () => new DatabaseUnavailable(new Error('terminating connection'))],
-    ['let it wait for too long', () => Object.assign(new Error('canceling statement'), { code: '55P03' })],
+    ['was unavailable', () => new DatabaseUnavailable(new Error('terminating connection'))],
+    ['made it wait for too long', () => Object.assign(new Error('canceling statement'), { code: '55P03' })],
   ])('does not fail a job whose handler stopped because the database %s', async (_, failure) => {
     const jobId = await start();
     const tried: number[] = [];
@@ -190,13 +193,13 @@ describe('a worker', () => {
       tried.length > 0 && app.get(JobRunner).freeSlots === 1 ? true : undefined,
     );
     expect(await state(jobId)).toMatchObject({ status: 'running', attempts: 1 });
-    await door.expire(jobId);
+    await api.expire(jobId);
     await app.get(Worker).sweep();
     expect(await ended(jobId)).toMatchObject({ status: 'completed', attempts: 2 });
     expect(tried).toEqual([1, 2]);
   });
 
-  it('gives its jobs back when it stops, without counting the attempt', async () => {
+  it('releases its jobs when it stops without counting the attempt', async () => {
     const jobId = await start();
     const { app } = await work((run) => {
       const { promise, resolve } = Promise.withResolvers<JobOutcome>();
@@ -208,16 +211,16 @@ describe('a worker', () => {
     await eventually('it runs', async () => ((await state(jobId)).status === 'running' ? true : undefined));
     await app.get(Worker).stop(0);
     expect(await state(jobId)).toMatchObject({ status: 'queued', attempts: 0, lease_epoch: 1 });
-    // The commit that made it runnable again sent its message, too: it needs no sweep.
+    // The commit that released the job also sent its message, so it needs no sweep.
     expect(await messageOf(jobId)).toBe('created');
     await withdraw([jobId]);
   });
 
-  it('does not even enter a job that stops the workers which only mean to close it', async () => {
+  it('fails a job without running it if it stopped even the workers that only close it', async () => {
     const jobId = await start();
     for (let i = 0; i < 4; i++) {
-      await door.claim(jobId);
-      await door.expire(jobId);
+      await api.claim(jobId);
+      await api.expire(jobId);
     }
     const entered: string[] = [];
     await work(
@@ -231,19 +234,19 @@ describe('a worker', () => {
     expect(entered).not.toContain(jobId);
   });
 
-  it('fails a job whose handler throws, and runs the other jobs', async () => {
+  it('fails a job whose handler throws and runs the other jobs', async () => {
     const [bad, good] = [await start(), await start()];
     await work((run) => (run.job.jobId === bad ? Promise.reject(new Error('a bug')) : Promise.resolve(done)));
     expect(await ended(bad)).toMatchObject({ status: 'failed', reason: 'internal' });
     expect(await ended(good)).toMatchObject({ status: 'completed' });
   });
 
-  it('moves the line of a thread in the order of acceptance, past jobs that failed or were cancelled', async () => {
-    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+  it('runs the jobs of a thread queue in order of acceptance, past failed and cancelled ones', async () => {
+    const options = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
     const ids = [];
-    for (let i = 0; i < 5; i++) ids.push(await start(wish));
+    for (let i = 0; i < 5; i++) ids.push(await start(options));
     const [, second = '', third = ''] = ids;
-    await door.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = $1`, [third]);
+    await api.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = $1`, [third]);
     const ran: string[] = [];
     await work((run) => {
       ran.push(run.job.jobId);
@@ -254,9 +257,9 @@ describe('a worker', () => {
   });
 
   it('starts the next job of a thread queue when the process that should start it died', async () => {
-    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
-    const [first, second] = [await start(wish), await start(wish)];
-    await door.rows(`UPDATE job SET status = 'completed', finished_at = now() WHERE id = $1`, [first]);
+    const options = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const [first, second] = [await start(options), await start(options)];
+    await api.rows(`UPDATE job SET status = 'completed', finished_at = now() WHERE id = $1`, [first]);
     await work(() => Promise.resolve(done), oftenSwept);
     expect(await ended(second)).toMatchObject({ status: 'completed', in_line: false });
   });

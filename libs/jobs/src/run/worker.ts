@@ -19,41 +19,41 @@ import { JobRunner } from './job-runner.js';
 import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 import { Sweeper } from './sweeper.js';
 
-/** Jobs heard of and not yet claimed; beyond it the table is asked again. */
+/** Limit of known unclaimed jobs; beyond it the worker reads the table again. */
 const maxCandidates = 5_000;
 const claimBatch = 100;
-/** A job that was announced is delivered within this time, to this process or to another. */
+/** pg-boss delivers an announced job within this time, to this process or to another. */
 const announcedForMs = 1_000;
-/** Somebody who changes a job from outside holds its row for a moment. */
+/** A transaction that changes a job without its lease locks the row for a moment. */
 const lookAgainMs = 50;
-/** Until a claim that was deferred is tried again. */
+/** Delay before a deferred claim is repeated. */
 const claimLaterMs = 5;
 
-/** A place in a worker of this process, kept for a job that is being accepted here. One of both is called, once. */
+/** A slot of this process, reserved for a job that is being accepted here. Call one of `begin` and `release`, once. */
 export interface Slot {
-  /** Names the process on the job's row. */
+  /** The `lease_owner` of this process. */
   readonly owner: string;
-  /** The job is accepted, as claimed; `claimedAt` is a monotonic instant before its lease was asked for. */
+  /** The job is accepted as claimed; `claimedAt` is a monotonic instant before its lease was requested. */
   begin(job: ClaimedJob, claimedAt: number): void;
   release(): void;
 }
 
 /**
- * Claims and runs jobs while it has free slots. pg-boss delivers the messages of the job queues to it, at once when a hint has woken
- * it, else within a second. While no slot is free it remembers the jobs of hints, so that workspaces get the next slots in turns. The
- * sweep finds what both have lost. Only the claim decides whether a job runs here.
+ * Claims and runs jobs while it has free slots. pg-boss delivers the messages of the job queues to it, at once after a hint, else within a
+ * second. While no slot is free it remembers the jobs of hints, so that workspaces get the next slots in turns. The sweep finds jobs whose
+ * message and hint were lost. Only the claim decides whether a job runs here.
  */
 @Injectable()
 export class Worker {
   private readonly candidates = new Candidates(maxCandidates);
-  /** Jobs that hints have announced and the queue has not delivered here, with the monotonic instant of the hint. */
+  /** Jobs that hints have announced and pg-boss has not delivered here, with the monotonic instant of the hint. */
   private readonly announced = new Map<string, { readonly job: JobRef; readonly at: number }>();
-  /** Deliveries that wait until the worker can claim more. */
+  /** Deliveries that wait until the worker can claim more jobs. */
   private deliveries: (() => void)[] = [];
   private readonly handlers = new Map<string, QueueHandler>();
   private registering: Promise<void> = Promise.resolve();
   private failedClaims = 0;
-  /** Jobs whose claim found nothing: another worker claimed them, or their row was locked at that moment. */
+  /** Jobs that a claim did not return: another worker claimed them, or their row was locked. */
   private readonly missed = new Map<string, JobRef>();
   private readonly clock: Clock = systemClock;
   private readonly timers = new Set<Timer>();
@@ -69,7 +69,7 @@ export class Worker {
     private readonly sweeper: Sweeper,
   ) {}
 
-  /** Starts to take jobs of the kinds that have a handler. */
+  /** Starts to claim jobs of the kinds that have a handler. */
   start(): void {
     if (this.state !== 'idle') return;
     this.state = 'taking';
@@ -102,8 +102,8 @@ export class Worker {
   }
 
   /**
-   * Stops taking at once, lets rounds reach their commit within `graceMs`, then gives every lease back. Resolves when no
-   * job of this worker runs any more.
+   * Stops claiming at once, lets rounds finish within `graceMs`, then releases every lease. Resolves when no job of this worker runs any
+   * more.
    */
   async stop(graceMs: number): Promise<void> {
     this.state = 'stopping';
@@ -115,8 +115,8 @@ export class Worker {
   }
 
   /**
-   * Keeps a slot for a job that is being accepted in this process, so that it needs no claim. Undefined: there is none, or
-   * others have waited for it before; the job waits like them.
+   * Reserves a slot for a job that is being accepted in this process, so that it needs no claim. Undefined: no slot is free, or earlier jobs
+   * wait for one; the job is queued like them.
    */
   reserve(kind: JobKind): Slot | undefined {
     const { runner, candidates } = this;
@@ -136,7 +136,7 @@ export class Worker {
     };
   }
 
-  /** Looks for work in the tables, whatever was or was not heard. */
+  /** Looks for work in the tables, independent of messages and hints. */
   async sweep(): Promise<void> {
     for (const ref of await this.sweeper.sweep(claimBatch * 2))
       if (this.runner.handles(ref.kind)) this.candidates.add(ref);
@@ -160,7 +160,7 @@ export class Worker {
     await this.runner.drain(graceMs);
   }
 
-  /** A message is fetched at once where a slot is free. Elsewhere, and without a message, the job is remembered for the next claim. */
+  /** With a free slot, fetches the message at once. Otherwise, and without a message, remembers the job for the next claim. */
   private announce({ hasMessage, ...job }: BusMessages['job-runnable']): void {
     if (!this.runner.handles(job.kind)) return;
     const handler = this.handlers.get(job.kind);
@@ -168,7 +168,7 @@ export class Worker {
       this.announced.set(job.jobId, { job, at: this.clock.monotonic() });
       handler.wake();
     } else {
-      // Jobs that were announced before it keep their place.
+      // Jobs that were announced earlier stay before it.
       for (const earlier of this.announced.values()) this.candidates.add(earlier.job);
       this.announced.clear();
       this.candidates.add(job);
@@ -185,18 +185,18 @@ export class Worker {
     return false;
   }
 
-  /** Whether it can claim more than it knows of. */
+  /** Whether the worker can claim more jobs than it knows. */
   private get isReady(): boolean {
     return this.claiming === undefined && this.candidates.size === 0 && this.runner.freeSlots > 0;
   }
 
   /**
-   * Handles queue messages: resolves when each job was claimed, here or elsewhere, and a slot is free for the next ones. Until then
-   * pg-boss fetches no more for this process, and delivers these again if the process dies. Rejects when a job was left unclaimed.
+   * Handles queue messages: resolves when each job was claimed, here or elsewhere, and a slot is free for the next ones. Until then pg-boss
+   * fetches no more for this process, and delivers these again if the process dies. Rejects if a job was left unclaimed.
    */
   private async deliver(kind: JobKind, jobs: readonly JobRef[]): Promise<void> {
     const { failedClaims } = this;
-    // Workers with a free slot claim those that this one has no slot for.
+    // Workers with a free slot claim the jobs for which this process has none.
     for (const job of jobs.slice(Math.max(0, this.runner.freeSlots - this.candidates.size)))
       this.queue.hintWithoutMessage({ ...job, kind });
     for (const job of jobs) {
@@ -209,7 +209,7 @@ export class Worker {
     if (isLeft) throw new Error('delivered jobs were not claimed');
   }
 
-  /** One claim at a time: what is heard of meanwhile goes into the next one. */
+  /** One claim at a time: jobs that arrive meanwhile join the next one. */
   private pump(): void {
     if (this.state !== 'taking' || this.claiming !== undefined) return;
     if (this.isReady) for (const resume of this.deliveries.splice(0)) resume();
@@ -224,7 +224,7 @@ export class Worker {
     });
   }
 
-  /** More was heard of than could be remembered: look in the table, and claim what is there. */
+  /** Some candidates were dropped: reads the table and claims what it finds there. */
   private refill(): void {
     this.candidates.overflowed = false;
     this.claiming = this.leases
@@ -249,7 +249,7 @@ export class Worker {
     this.runner.keep(refs.length);
     const claimedAt = this.clock.monotonic();
     const claim = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
-      // Forgotten here; pg-boss delivers them again, or the sweep finds them.
+      // Dropped here; pg-boss delivers them again, or the sweep finds them.
       this.failedClaims += 1;
       this.runner.warn(error, 'claiming jobs failed');
       return null;
@@ -262,7 +262,7 @@ export class Worker {
     if (settled.size < refs.length) this.lookAgain(refs.filter(({ jobId }) => !settled.has(jobId)));
   }
 
-  /** A count of running jobs takes a few milliseconds: to wait for its lock would keep the jobs of other workspaces waiting. */
+  /** Another process counts the running jobs for a few milliseconds. Waiting for its lock would delay jobs of other workspaces. */
   private claimLater(refs: readonly JobRef[]): void {
     if (this.state !== 'taking') return;
     this.candidates.defer(refs);
@@ -273,7 +273,7 @@ export class Worker {
     });
   }
 
-  /** What was not claimed is claimed once more if it is still claimable a moment later: its queue message has been removed. */
+  /** Claims unclaimed jobs again if they are claimable a moment later, because their queue messages are completed. */
   private lookAgain(refs: readonly JobRef[]): void {
     const isFirst = this.missed.size === 0;
     for (const ref of refs) this.missed.set(ref.jobId, ref);
@@ -286,7 +286,7 @@ export class Worker {
     });
   }
 
-  /** A look that fails is made again later; what it would have found stays where it is. */
+  /** A look that fails is repeated later; the jobs stay in the table. */
   private look(run: () => Promise<void>, done: () => void = () => undefined): void {
     run()
       .catch((error: unknown) => {

@@ -105,7 +105,7 @@ describe('admit', () => {
     expect(types(eight, given).filter((type) => type === 'accept')).toHaveLength(3);
   });
 
-  it('counts the starts of each user that a bound refuses, and those of other limits not', () => {
+  it('counts per user only the starts that a bound on stored jobs refuses', () => {
     const system = request({ createdBy: null });
     const requests = [request({ thread: { ref: 'unknown' } }), request(), request(), system];
     const given = facts({ stored: { workspace: 99, user: 5 }, load: new Map([[alice, load(4)]]) });
@@ -137,19 +137,19 @@ describe('admit', () => {
     expect(types([request({ idempotency: { key: 'k', requestHash: 'h' } })], given)).toEqual(['admission_cancelled']);
   });
 
-  it('puts off a second start with the same key or thread until the first is stored', () => {
+  it('decides a second start with the same key or thread after the first is stored', () => {
     const idempotency = { key: 'k', requestHash: 'h' };
     expect(types([request({ idempotency }), request({ idempotency })], facts())).toEqual(['accept', 'again']);
-    const wish = { ref: threadId };
-    expect(types([request({ thread: wish }), request({ thread: wish })], facts())).toEqual(['accept', 'again']);
+    const target = { ref: threadId };
+    expect(types([request({ thread: target }), request({ thread: target })], facts())).toEqual(['accept', 'again']);
   });
 
   it('reports the thread of another user as absent, also to a caller who could read it', () => {
-    const given = facts({ threads: new Map([[threadKey(alice, threadId), thread({ createdBy: 'somebody else' })]]) });
+    const given = facts({ threads: new Map([[threadKey(alice, threadId), thread({ createdBy: 'another user' })]]) });
     expect(types([request({ thread: { ref: threadId, createTitle: 'mine?' } })], given)).toEqual(['not_found']);
   });
 
-  it('creates an unknown thread only when it is asked to', () => {
+  it('creates an unknown thread only with a title', () => {
     expect(types([request({ thread: { ref: 'theirs' } })], facts())).toEqual(['not_found']);
     const [decision] = admit([request({ thread: { ref: 'theirs', createTitle: 'Hi' } })], facts(), () => 'new');
     expect(decision).toMatchObject({ type: 'accept', thread: { id: 'new', isNew: true, position: 1 }, inLine: false });
@@ -158,22 +158,22 @@ describe('admit', () => {
   it('applies whenBusy of the request, else of the thread, else of the workspace', () => {
     const busy = (changes: Partial<KnownThread>) =>
       facts({ threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', ...changes })]]) });
-    const wish = { thread: { ref: threadId } };
-    expect(types([request(wish)], busy({}))).toEqual(['thread_busy']);
-    expect(admit([request(wish)], busy({ whenBusy: 'enqueue' }), () => 'new')).toMatchObject([
+    const target = { thread: { ref: threadId } };
+    expect(types([request(target)], busy({}))).toEqual(['thread_busy']);
+    expect(admit([request(target)], busy({ whenBusy: 'enqueue' }), () => 'new')).toMatchObject([
       { type: 'accept', inLine: true, queuePosition: 1 },
     ]);
     expect(
-      admit([request({ ...wish, whenBusy: 'interrupt' })], busy({ lineJobIds: ['waiting'] }), () => 'new'),
+      admit([request({ ...target, whenBusy: 'interrupt' })], busy({ lineJobIds: ['waiting'] }), () => 'new'),
     ).toMatchObject([{ type: 'accept', inLine: true, supersedes: ['active', 'waiting'] }]);
   });
 
-  it('refuses a message id that the thread knows already', () => {
+  it('refuses a message id that exists in the thread', () => {
     const given = facts({ takenMessages: new Set(['job']) });
     expect(types([request({ thread: { ref: threadId }, messageClientId: 'm1' })], given)).toEqual(['conflict']);
   });
 
-  it('keeps the line short', () => {
+  it('limits the queue of a thread', () => {
     const lineJobIds = Array.from({ length: maxLine }, (_, i) => `job ${i}`);
     const given = facts({
       threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', lineJobIds })]]),
@@ -190,40 +190,40 @@ describe('admit', () => {
     const below = (changes: Partial<KnownParent>, given: Partial<StartFacts> = {}) =>
       facts({ parents: new Map([['call', known(changes)]]), ...given });
 
-    it('puts it one below its parent, in the line of the root and in no thread', () => {
+    it('places the sub-job one level below its parent, under the same root and in no thread', () => {
       const [decision] = admit([request({ parent })], below({ depth: 1 }), () => 'new');
       expect(decision).toMatchObject({ type: 'accept', thread: null, line: { rootJobId: 'root', depth: 2 } });
     });
 
     it.each([
-      ['goes two levels deep and no further', { depth: 2 }, 'sub_job_limit'],
-      ['lets a job have three and no more', { subJobs: 3 }, 'sub_job_limit'],
-      ['wants a parent that nobody stops', { isOpen: false }, 'sub_job_unwanted'],
+      ['refuses a third level', { depth: 2 }, 'sub_job_limit'],
+      ['refuses a fourth sub-job of a job', { subJobs: 3 }, 'sub_job_limit'],
+      ['refuses a sub-job of a cancelled parent', { isOpen: false }, 'sub_job_unwanted'],
     ])('%s', (_, changes, code) => {
       expect(types([request({ parent })], below(changes))).toEqual([code]);
     });
 
-    it('wants a call that there is', () => {
+    it('refuses a sub-job of an unknown call', () => {
       expect(types([request({ parent })], facts())).toEqual(['sub_job_unwanted']);
     });
 
-    it('counts it for its user', () => {
+    it("counts the sub-job against its user's cap", () => {
       const given = { workspace: full, load: new Map([[alice, load(5)]]) };
       expect(types([request({ parent })], below({}, given))).toEqual(['job_limit_reached']);
     });
 
-    it('decides about one of a parent at a time', () => {
+    it('decides one sub-job of a parent at a time', () => {
       expect(types([request({ parent }), request({ parent })], below({ subJobs: 2 }))).toEqual(['accept', 'again']);
     });
   });
 });
 
-describe('without any facts', () => {
+describe('admitUnseen', () => {
   const unseen = (...requests: readonly Partial<StartRequest>[]) =>
     admitUnseen(requests.map(request), () => 'new')?.map(({ type }) => type);
   const fresh = (ref: string) => ({ thread: { ref, isNew: true, createTitle: 'T' } });
 
-  it('new conversations are accepted, and jobs that are in none', () => {
+  it('accepts new conversations and jobs without one', () => {
     const key = { idempotency: { key: 'k', requestHash: 'ab' } };
     expect(unseen({}, fresh('a'), { ...fresh('b'), ...key })).toEqual(['accept', 'accept', 'accept']);
   });
@@ -233,6 +233,6 @@ describe('without any facts', () => {
     const below = { parent: { jobId: 'j', callId: 'c' } };
     const twice = { idempotency: { key: 'k', requestHash: 'ab' } };
     expect([unseen(known), unseen(below), unseen(twice, twice), unseen({}, known)]).toEqual(Array(4).fill(undefined));
-    expect(unseen({ thread: { ref: 'a', isNew: true } })).toBeUndefined(); // nobody wants it created
+    expect(unseen({ thread: { ref: 'a', isNew: true } })).toBeUndefined(); // without a title it must exist
   });
 });

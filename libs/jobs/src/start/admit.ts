@@ -15,25 +15,25 @@ import {
 } from '../jobs.errors.js';
 import type { KnownAdmission, KnownThread, Load, StartDecision, StartFacts, StartRequest } from './start-request.js';
 
-/** Jobs that may stand behind the active one of a thread. */
+/** Limit of jobs queued behind the active one of a thread. */
 export const maxLine = 10;
-/** A start cancels at most the active job of its thread and the jobs behind it. */
+/** A start supersedes at most the active job of its thread and the jobs queued behind it. */
 export const maxSuperseded = maxLine + 1;
-/** How far a sub-job may be from the job that a person started, and how many one job may start, those that have ended included. */
+/** How deep sub-jobs may be nested, and how many sub-jobs one job may start, ended ones included. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
 export function admissionKey(principal: string, key: string): string {
   return `${principal} ${key}`;
 }
 
-/** A client's id of a thread means what its person has named so; other people's names are their own. */
+/** A client's thread id is unique per user: two users may use the same id for different threads. */
 export function threadKey(createdBy: string | null, ref: string): string {
   return `${createdBy ?? ''} ${ref}`;
 }
 
 const noLoad: Load = { unfinished: 0, active: 0 };
 
-/** The facts of a workspace where nothing that a request names is known, and no limit is reached. */
+/** The facts of a workspace that knows nothing a request refers to and has reached no limit. */
 const nothingKnown: StartFacts = {
   workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenFull: 'queue', whenBusy: 'reject' },
   stored: { workspace: Infinity, user: Infinity },
@@ -46,8 +46,8 @@ const nothingKnown: StartFacts = {
 };
 
 /**
- * What becomes of starts of new conversations, or of none, unless their keys are known or there are too many jobs by now: all are
- * accepted. Undefined where more has to be known.
+ * Decides starts of new conversations, or of jobs without one, before the facts are read: accepts all of them. The insert then checks that
+ * no key is known and no limit is reached. Undefined: the facts are needed.
  */
 export function admitUnseen(requests: readonly StartRequest[], newThreadId: () => string): StartDecision[] | undefined {
   const isNew = ({ parent, thread }: StartRequest): boolean =>
@@ -58,8 +58,8 @@ export function admitUnseen(requests: readonly StartRequest[], newThreadId: () =
 }
 
 /**
- * Decides a batch of starts of one workspace, in order, from facts that its lock keeps true. Pure: `newThreadId` is the
- * only thing it needs from outside. Replays and refusals cost no capacity; each acceptance counts for the next request.
+ * Decides a batch of starts of one workspace, in order, from facts that the workspace's lock keeps true. Pure except for `newThreadId`.
+ * Replays and refusals use no capacity; each accepted start counts for the next request.
  */
 export function admit(
   requests: readonly StartRequest[],
@@ -98,15 +98,15 @@ function plus(a: Load, b: Load): Load {
 }
 
 /**
- * A load that `runs` fewer jobs count for. It counts from `bound` at most: a start takes the place of each of these runs, also while
- * earlier ones, whose places are taken too, have not ended yet.
+ * A load without `runs` jobs. It counts down from `bound` at most: a start takes the place of each of these runs, also while earlier runs
+ * that were replaced have not ended yet.
  */
 function without({ unfinished, active }: Load, runs: number, bound: number): Load {
   return { unfinished: Math.min(unfinished, bound) - runs, active };
 }
 
 /**
- * How many starts of each user the bounds on stored jobs refuse. Jobs without a user are left out: none of them is paused for a client.
+ * How many starts of each user exceed a bound on stored jobs. Skips jobs without a user, because none of their runs is paused for a client.
  */
 export function refusedByBound(
   requests: readonly StartRequest[],
@@ -121,7 +121,7 @@ export function refusedByBound(
   return refused;
 }
 
-/** What counts against the limits of one request. */
+/** The jobs that count against the limits of one request. */
 interface Loads {
   readonly total: Load;
   readonly own: Load;
@@ -144,14 +144,14 @@ function decide(
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
   const loads = { ...load, hasUser: request.createdBy !== null };
-  // The caps come first: no paused run expires for a start that they refuse.
+  // The caps are checked first, so that no paused run expires for a start that a cap refuses.
   const error = capReached(place, facts, loads);
   if (error !== undefined) return { type: 'refuse', error };
   const overBound = boundReached(place, facts, loads);
   return overBound === undefined ? place : { type: 'refuse', error: overBound, isOverBound: true };
 }
 
-/** The bound on stored unfinished jobs that refuses a request. */
+/** The error of a bound on stored unfinished jobs, if the request exceeds one. */
 function boundReached(
   { supersedes }: Accepted,
   { stored }: StartFacts,
@@ -163,8 +163,8 @@ function boundReached(
 }
 
 /**
- * The cap that refuses a request. Running jobs are limited when the job is claimed; a start is refused for them only where the
- * workspace wants that, and never one that is queued behind another job of its thread.
+ * The error of a cap on running jobs, if the request exceeds one. Claims enforce these caps; a start is refused only if the workspace
+ * rejects starts over a cap, and never if it is queued behind another job of its thread.
  */
 function capReached(
   { inLine }: Accepted,
@@ -176,7 +176,7 @@ function capReached(
   return total.active >= workspace.maxJobs ? runningLimitReached('workspace', workspace.maxJobs) : undefined;
 }
 
-/** What becomes of a start whose key is known; undefined: as if it were not. */
+/** Decides a start whose key is known; undefined: the key counts as unknown. */
 export function decideKnown(
   request: Pick<StartRequest, 'idempotency'>,
   known: KnownAdmission,
@@ -189,7 +189,7 @@ export function decideKnown(
   return known.cancelled ? { type: 'refuse', error: admissionCancelled() } : undefined;
 }
 
-/** Undefined: the job is nobody's sub-job. It never stands in the thread of its parent: what it says does not enter that. */
+/** Places a sub-job; undefined: the job has no parent. A sub-job never joins its parent's thread: its messages do not belong there. */
 function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision | undefined {
   if (request.parent === undefined) return undefined;
   const known = facts.parents.get(request.parent.callId);
@@ -212,13 +212,13 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
     const { ref } = request.thread;
     return {
       type: 'accept',
-      // As it is read from its row: what is begun without that compares it with what others read.
+      // Lower case as in its row: a job that begins without a claim is compared with rows.
       thread: { id: isId(ref) ? ref.toLowerCase() : newThreadId(), isNew: true, position: 1 },
       inLine: false,
       supersedes: [],
     };
   }
-  // What one member's thread holds enters nobody else's prompt: absent and foreign look the same.
+  // One member's thread must not enter another member's prompt: absent and foreign look the same.
   if (thread.createdBy !== request.createdBy) return { type: 'refuse', error: threadNotFound() };
   if (facts.takenMessages.has(request.jobId)) return { type: 'refuse', error: messageIdTaken() };
   return placeInKnown(request, facts, thread);

@@ -13,10 +13,10 @@ const never = (): never => {
   throw new Error('there are two');
 };
 
-describe('starting jobs', () => {
+describe('JobStarter', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
-  /** Two processes that accept jobs: their starts meet in the database only. */
+  /** Two processes that accept jobs; only the database coordinates their starts. */
   let other: TestJobs;
 
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('starting jobs', () => {
       workspaceId,
     ]);
 
-  it('makes two jobs of eight parallel starts when two are allowed', async () => {
+  it('accepts two of eight concurrent starts when two are allowed', async () => {
     const { workspaceId } = await workspace(2);
     const ends = await startAll(Array.from({ length: 8 }, () => jobs.request({ workspaceId })));
     expect(ends.filter((end) => end === 'started')).toHaveLength(2);
@@ -63,14 +63,14 @@ describe('starting jobs', () => {
     expect(await jobsOf(workspaceId)).toHaveLength(2);
   });
 
-  it('gives each user as many jobs as a user may have, however starts meet', async () => {
+  it("accepts exactly each user's cap of concurrent starts", async () => {
     const { workspaceId } = await workspace(1_000, 2);
     const people = [newId(), newId(), newId()];
     const newChat = (createdBy: string) =>
       jobs.request({ workspaceId, createdBy, thread: { ref: newId(), isNew: true, createTitle: 'T' } });
     const facts = jest.spyOn(jobs.app.get(StartRepository), 'facts');
     expect(await jobs.app.get(JobStarter).start(newChat(newId()))).toMatchObject({ replayed: false });
-    expect(facts).not.toHaveBeenCalled(); // the database was asked once
+    expect(facts).not.toHaveBeenCalled(); // one round trip to the database
     const ends = await startAll(people.flatMap((person) => Array.from({ length: 4 }, () => newChat(person))));
     expect(ends.filter((end) => end === 'started')).toHaveLength(6);
     expect(ends.filter((end) => end === 'job_limit_reached')).toHaveLength(6);
@@ -81,7 +81,7 @@ describe('starting jobs', () => {
     expect(owners.map((owner) => owner.jobs)).toEqual([2, 2, 2]);
   });
 
-  it('makes one job active in a thread, and refuses the rest of twenty parallel starts', async () => {
+  it('accepts one of twenty concurrent starts in a thread that rejects when busy', async () => {
     const { workspaceId } = await workspace();
     const ref = newId();
     const createdBy = newId();
@@ -91,11 +91,11 @@ describe('starting jobs', () => {
     expect(await jobsOf(workspaceId)).toHaveLength(1);
   });
 
-  it('enqueues a message for each runnable job, and none for a job in a thread queue', async () => {
+  it('sends a message for each runnable job and none for a job in a thread queue', async () => {
     const { workspaceId } = await workspace();
     const thread = { ref: newId(), createTitle: 'T' };
-    const wish = { thread, createdBy: newId(), whenBusy: 'enqueue' } as const;
-    const ends = await startAll(Array.from({ length: 3 }, () => jobs.request({ workspaceId, ...wish })));
+    const options = { thread, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const ends = await startAll(Array.from({ length: 3 }, () => jobs.request({ workspaceId, ...options })));
     const alone = await startAll(Array.from({ length: 5 }, () => jobs.request({ workspaceId })));
     expect([...ends, ...alone]).toEqual(Array.from({ length: 8 }, () => 'started'));
     const messages = await jobs.rows<{ id: string }>(
@@ -107,10 +107,10 @@ describe('starting jobs', () => {
     expect(messages.map(({ id }) => id).toSorted()).toEqual(runnable.map(({ id }) => id).toSorted());
   });
 
-  it('lets those that may wait stand in line behind the active one, ten at most', async () => {
+  it('queues at most ten jobs behind the active one of a thread', async () => {
     const { workspaceId } = await workspace();
-    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
-    const ends = await startAll(Array.from({ length: 14 }, () => jobs.request({ workspaceId, ...wish })));
+    const options = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const ends = await startAll(Array.from({ length: 14 }, () => jobs.request({ workspaceId, ...options })));
     expect(ends.filter((end) => end === 'started')).toHaveLength(11);
     expect(ends.filter((end) => end === 'thread_busy')).toHaveLength(3);
     expect((await jobsOf(workspaceId)).filter((job) => !job.in_line)).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('starting jobs', () => {
     expect(await startAll([changed])).toEqual(['idempotency_key_mismatch']);
   });
 
-  it('and cancelling a key before its start: exactly one of the two wins, 60 times', async () => {
+  it('lets exactly one win when a start and a cancel of its key race, in 60 runs', async () => {
     const scope = await workspace();
     const { workspaceId } = scope;
     for (let i = 0; i < 60; i++) {
@@ -148,7 +148,7 @@ describe('starting jobs', () => {
     expect(alive).toEqual([]);
   });
 
-  it('refuses a key for good once it was cancelled before its start', async () => {
+  it('refuses a key for good that was cancelled before its start', async () => {
     const scope = await workspace();
     const { workspaceId } = scope;
     const idempotency = { key: 'k', requestHash: 'ab' };
@@ -161,7 +161,7 @@ describe('starting jobs', () => {
     expect(await jobsOf(workspaceId)).toEqual([]);
   });
 
-  it('holds no writer once everybody has been answered', () => {
+  it('has no workspace batch left after all starts have returned', () => {
     expect(jobs.app.get(JobStarter).starting).toBe(0);
   });
 });

@@ -12,17 +12,17 @@ import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
 import type { StartedJob, StartRequest } from './start-request.js';
 
-/** A batch that is committed, and the jobs of it that were written. */
+/** A committed batch and the jobs it inserted. */
 interface WrittenBatch {
   readonly batch: StartBatch;
   readonly inserted: readonly InsertedJob[];
 }
 
 /**
- * Accepts jobs. What arrives for one workspace in the same moment is decided and written together: one lock, one look at
- * the facts, one insert of jobs, one of queue messages, one commit, however many clients start at once. New conversations are written without a look,
- * by a statement that refuses them when the facts do: the database is asked once. Where this process also works and has a free slot,
- * a job that the caps have room for is accepted as claimed by it: no queue message, no second commit.
+ * Accepts jobs. Requests that arrive for one workspace in the same moment are decided and written together: one lock, one read of the facts,
+ * one insert of jobs, one of queue messages, one commit, for any number of clients. New conversations are inserted without reading the facts,
+ * by a statement that refuses them if a limit is reached or a key is known: one round trip. If this process also works and has a free slot, a
+ * job that fits under the caps is inserted as claimed by it: no queue message, no second commit.
  */
 @Injectable()
 export class JobStarter {
@@ -45,14 +45,14 @@ export class JobStarter {
     );
   }
 
-  /** Workspaces that are starting something right now; zero at rest. */
+  /** Workspaces with a start in progress; zero at rest. */
   get starting(): number {
     return this.batches.size;
   }
 
   /**
-   * Accepts `request`, or answers what its idempotency key started before. On return the job is committed. Throws
-   * `thread_busy`, `job_limit_reached`, `idempotency_key_mismatch`, `admission_cancelled`, `not_found`, `start_in_flight`.
+   * Accepts `request`, or returns the job that its idempotency key started before. The job is committed on return. Throws `thread_busy`,
+   * `job_limit_reached`, `idempotency_key_mismatch`, `admission_cancelled`, `not_found`, `start_in_flight`.
    */
   async start(request: StartRequest): Promise<StartedJob> {
     for (;;) {
@@ -62,7 +62,7 @@ export class JobStarter {
   }
 
   /**
-   * What this key has started before, for starts that may be refused for what has changed since; null: nothing yet. Throws
+   * The job that this key started before, for starts that would be refused now because something changed; null: none. Throws
    * `idempotency_key_mismatch`, `admission_cancelled`.
    */
   async replay(
@@ -83,9 +83,9 @@ export class JobStarter {
     try {
       written = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
     } catch (error) {
-      // Nobody knows what came of it: said once more, each would meet what it may have written.
+      // The outcome is unknown: a second attempt of each request alone could conflict with what the first has written.
       if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
-      // One request may have spoiled it for all: each tries alone, so that each gets its own answer.
+      // One request may have failed the batch: each is tried alone, so that each gets its own result.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
       return alone.map((result): StartAnswer => {
         if (result.status === 'fulfilled') return result.value[0] ?? new Error('no answer');
@@ -94,15 +94,15 @@ export class JobStarter {
     }
     if (written === undefined) return requests.map(() => jobNotFound());
     const { batch, inserted } = written;
-    if (batch.holdsSlots) crashpoint('after-own-start');
+    if (batch.hasReservedSlots) crashpoint('after-own-start');
     batch.begin(inserted, (job) => this.newJobs.claimed(job));
     await this.effects.publish(workspaceId, batch.effects);
     return batch.answers;
   }
 
   /**
-   * New conversations are written at once, and the database looks whether they may be. Undefined: nothing was written, the facts have
-   * to decide. It keeps slots of the worker for no longer than the statement takes: who has to wait for the workspace waits there.
+   * Inserts new conversations at once; the statement checks whether they are allowed. Undefined: nothing was written, the facts must decide.
+   * Reserves worker slots only while the statement runs: it never waits for the workspace's lock.
    */
   private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<WrittenBatch | undefined> {
     const decisions = admitUnseen(requests, newId);
@@ -114,7 +114,11 @@ export class JobStarter {
         batch = new StartBatch(requests, decisions, this.worker);
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
-        return { statement, begins: batch.holdsSlots, messages: this.effects.queue.insertions(batch.queued, true) };
+        return {
+          statement,
+          begins: batch.hasReservedSlots,
+          messages: this.effects.queue.insertions(batch.queued, true),
+        };
       });
     } finally {
       if (inserted.length === 0) batch?.release();
@@ -122,7 +126,7 @@ export class JobStarter {
     return batch === undefined || inserted.length === 0 ? undefined : { batch, inserted };
   }
 
-  /** Undefined: there is no such workspace. */
+  /** Undefined: no such workspace. */
   private async startByFacts(
     workspaceId: string,
     requests: readonly StartRequest[],
@@ -139,7 +143,7 @@ export class JobStarter {
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
         const messages = this.effects.queue.insertions(batch.queued, true);
-        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.holdsSlots, messages });
+        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.hasReservedSlots, messages });
       });
     } catch (error) {
       batch?.release();
@@ -149,7 +153,7 @@ export class JobStarter {
   }
 }
 
-/** 55P03: another start of the workspace holds its lock for more than the lock timeout. */
+/** 55P03: another start has locked the workspace for longer than the lock timeout. */
 function toStartError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   return error instanceof Error && 'code' in error && error.code === '55P03' ? startInFlight() : error;

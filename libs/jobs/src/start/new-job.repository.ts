@@ -17,7 +17,7 @@ import type { ClaimedJob } from '../run/lease.repository.js';
 import { TurnMessages } from '../thread-queue/turn-messages.js';
 import type { StartRequest } from './start-request.js';
 
-/** A job about to be inserted, with everything that belongs to its acceptance. */
+/** A job to be inserted, with all rows of its acceptance. */
 export interface NewJob {
   readonly request: StartRequest;
   readonly threadId: string | null;
@@ -25,11 +25,11 @@ export interface NewJob {
   readonly inLine: boolean;
   readonly newThread: { readonly title: string; readonly clientId: string | null } | null;
   readonly event: NewJobEvent;
-  /** First free position of the thread. What is said enters the conversation now, unless the job stands in line. */
+  /** First free position of the thread. The messages enter the conversation now, unless the job is queued behind another. */
   readonly position: number;
-  /** Of a sub-job: where it stands below others. */
+  /** Of a sub-job: its root job and its depth. */
   readonly line: { readonly rootJobId: string; readonly depth: number } | null;
-  /** The process that has a slot for it, and begins it once it is accepted, if the caps allow; null: a worker has to claim it. */
+  /** The process that has reserved a slot and begins the job if the caps allow it; null: a worker must claim it. */
   readonly owner: string | null;
 }
 
@@ -39,7 +39,7 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
     client_id text, messages int, event jsonb, owner text)`;
 
-/** The transaction has decided about all of them. */
+/** Inserts all: the transaction has decided about them. */
 const wantAll = `WITH asked AS (
   ${askedColumns}),
 want AS (SELECT * FROM asked),`;
@@ -48,8 +48,8 @@ want AS (SELECT * FROM asked),`;
 const caps = { workspace: 'least(s.max_jobs, $5)', user: 'least(s.max_jobs_per_user, $6)' };
 
 /**
- * All or none: this statement checks whether a key is known, and whether a limit is reached. Its transaction must have the workspace's
- * lock (otherwise the statement wants none), so that both stay true until the transaction has ended. Each count stops at its limit.
+ * Inserts all or none: the statement checks whether a key is known or a limit is reached. Its transaction must have the workspace's lock
+ * (otherwise it inserts none), so that both checks stay true until it has ended. Each count stops at its limit.
  */
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
@@ -68,8 +68,8 @@ want AS (
            JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;
 
 /**
- * Selects the new jobs that start at once, from those for which this process has a free slot: as many as the caps allow, and none
- * while older jobs of the workspace are queued. The other new jobs are queued. The transaction must have the lock on the count.
+ * Selects the new jobs that begin at once, of those for which this process has reserved a slot: as many as the caps allow, and none while
+ * older jobs of the workspace are queued. The other new jobs are queued. The transaction must have the lock of the count.
  */
 const beginning = `
 running AS (
@@ -86,7 +86,7 @@ begun AS (
      WHERE t.created_by IS NULL OR t.turn <= least(s.max_jobs_per_user, $6)) AS p
    WHERE place <= cap)`;
 
-/** A job that begins is inserted as claimed: the same columns and events as if it had been queued for no time at all. */
+/** A job that begins is inserted as claimed: with the columns and events of a job that was queued and claimed at once. */
 const insertWanted = `${beginning},
 threads AS (
   INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
@@ -115,7 +115,7 @@ admitted AS (
   INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
   SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
 
-/** Writes accepted jobs, with all that belongs to them, in the transaction that has decided to accept them. */
+/** Inserts accepted jobs with all their rows, in the transaction that decided to accept them. */
 @Injectable()
 export class NewJobRepository {
   constructor(
@@ -124,16 +124,16 @@ export class NewJobRepository {
   ) {}
 
   /**
-   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, and
-   * what belongs beside them. Gives an `InsertedJob` for each job.
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, and rows of the caller.
+   * Returns an `InsertedJob` for each job.
    */
   insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll, limits: [] });
   }
 
   /**
-   * The same for jobs that nobody has decided about: all are inserted, or none where one's key is known, there is no room, or somebody
-   * else had the workspace's lock.
+   * The same for undecided jobs: inserts all of them, or none if a key is known, a limit is reached, or another transaction had the
+   * workspace's lock.
    */
   insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     const { workspace, user } = storedLimitsOf(this.config);
@@ -151,8 +151,8 @@ export class NewJobRepository {
   ): SqlStatement {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
     const ceilings = ceilingsOf(this.config);
-    const said = jobs.map((job) => this.messagesOf(job));
-    const rows = [...said.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const messages = jobs.map((job) => this.messagesOf(job));
+    const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
     return {
       name: statementName(want.name, parts),
@@ -160,14 +160,14 @@ export class NewJobRepository {
 SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
-        JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
+        JSON.stringify(jobs.map((job, i) => toRow(job, i, messages[i]?.length ?? 0))),
         ...[LEASE_MS, JOB_TIMEOUT_MS, ceilings.workspace, ceilings.user, ...want.limits],
         ...partParameters(parts, rows),
       ],
     };
   }
 
-  /** What a claim of the job would have given, had it waited to be claimed. */
+  /** The job as a claim would have returned it. */
   claimed({ request, threadId, messageId }: NewJob): ClaimedJob {
     const { jobId, workspaceId, kind, format = 1, createdBy, principal, model, input, keyCipher } = request;
     return {

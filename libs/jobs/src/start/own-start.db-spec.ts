@@ -17,31 +17,31 @@ import type { StartRequest } from './start-request.js';
 
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
 
-describe('a job that is accepted where a worker has a free slot', () => {
+describe('a job that is accepted by a process with a free slot', () => {
   let database: TestDatabase;
   /** A process that only accepts jobs. */
-  let door: TestJobs;
+  let api: TestJobs;
   let own: TestJobs | undefined;
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // What it claims stays claimed until the last test.
-    door = await openTestJobs(database, { LEASE_MS: '600000' });
+    // Its claims stay claimed until the last test.
+    api = await openTestJobs(database, { LEASE_MS: '600000' });
   });
 
   afterEach(async () => {
     await own?.app.get(Worker).stop(0);
     await own?.close();
     own = undefined;
-    await door.rows('DELETE FROM pgboss.job');
+    await api.rows('DELETE FROM pgboss.job');
   });
 
   afterAll(async () => {
-    await door.close();
+    await api.close();
     await database.close();
   });
 
-  /** A process that accepts jobs and works. */
+  /** A process that accepts and runs jobs. */
   const work = async (run: (run: JobRun) => Promise<JobOutcome>, env: Readonly<Record<string, string>> = {}) => {
     const jobs = await openTestJobs(database, { LEASE_MS: '600000', ...env });
     own = jobs;
@@ -51,7 +51,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     return { ...jobs, start, worker: jobs.app.get(Worker), claims: jest.spyOn(jobs.app.get(LeaseRepository), 'claim') };
   };
   const state = async (jobId: string) => {
-    const [row] = await door.rows<JobState>('SELECT * FROM job WHERE id = $1', [jobId]);
+    const [row] = await api.rows<JobState>('SELECT * FROM job WHERE id = $1', [jobId]);
     return row;
   };
   const ended = (jobId: string) =>
@@ -59,9 +59,9 @@ describe('a job that is accepted where a worker has a free slot', () => {
       const job = await state(jobId);
       return job !== undefined && ['completed', 'failed', 'cancelled'].includes(job.status) ? job : undefined;
     });
-  const messages = async () => JSON.stringify(await door.rows(`SELECT data FROM pgboss.job WHERE name = 'job.chat'`));
+  const messages = async () => JSON.stringify(await api.rows(`SELECT data FROM pgboss.job WHERE name = 'job.chat'`));
 
-  it('begins with the commit that accepts it: no queue message, no claim', async () => {
+  it('begins with the commit that accepts it, without a queue message or a claim', async () => {
     const { app, start, claims } = await work(() => Promise.resolve(done));
     const hints: (string | undefined)[] = [];
     app.get<Bus>(BUS).subscribe('job-events', ({ status }) => hints.push(status));
@@ -73,14 +73,14 @@ describe('a job that is accepted where a worker has a free slot', () => {
     expect(hints).not.toContain('queued');
   });
 
-  it('is in its row, its log and its handler what it would be if it had been claimed', async () => {
+  it('has the row, the log and the handler input of a claimed job', async () => {
     const about = {
       workflow: { id: newId(), version: 3 },
       keyCipher: Buffer.from('sealed'),
       createdBy: newId(),
       format: 2,
     };
-    const wish = {
+    const options = {
       ...about,
       thread: { ref: newId(), createTitle: 'T' },
       input: { messages: [], b: undefined, a: [1.5] },
@@ -91,11 +91,11 @@ describe('a job that is accepted where a worker has a free slot', () => {
       seen.resolve({ ...job });
       return gate.promise;
     });
-    const mine = await start(wish);
-    const theirs = await door.app
+    const mine = await start(options);
+    const theirs = await api.app
       .get(JobStarter)
-      .start({ ...door.request(wish), thread: { ...wish.thread, ref: newId() } });
-    const claimed = await door.claim(theirs.jobId);
+      .start({ ...api.request(options), thread: { ...options.thread, ref: newId() } });
+    const claimed = await api.claim(theirs.jobId);
     const instant = { createdAt: expect.any(Number), waitedMs: expect.any(Number), remainingMs: expect.any(Number) };
     const { jobId, messageId, threadId } = await seen.promise;
     expect(await seen.promise).toEqual({
@@ -115,12 +115,12 @@ describe('a job that is accepted where a worker has a free slot', () => {
         (SELECT json_agg(json_build_array(seq, epoch, attempt, type, body - 'threadId' - 'messageId') ORDER BY seq)
            FROM job_event e WHERE e.job_id = j.id) AS log
       FROM job j WHERE id = $1`;
-    expect(await door.rows(sql, [jobId])).toEqual(await door.rows(sql, [theirs.jobId]));
+    expect(await api.rows(sql, [jobId])).toEqual(await api.rows(sql, [theirs.jobId]));
     gate.resolve(done);
     await ended(jobId);
   });
 
-  it('finds no slot when all are taken, and waits like any other', async () => {
+  it('waits in the queue when all slots are taken', async () => {
     const gate = Promise.withResolvers<JobOutcome>();
     const { start } = await work(() => gate.promise, { WORKER_SLOTS: '1' });
     const first = await start();
@@ -131,7 +131,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     for (const { jobId } of [first, second]) expect(await ended(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('does not overtake those that were accepted before it', async () => {
+  it('does not start before jobs that were accepted earlier', async () => {
     const ran: string[] = [];
     const run = ({ job }: JobRun) => {
       ran.push(job.jobId);
@@ -144,30 +144,30 @@ describe('a job that is accepted where a worker has a free slot', () => {
     expect(ran).toEqual(ids);
   });
 
-  it('moves the line of its thread when it ends, also where the client writes the id of the thread in capitals', async () => {
+  it('advances its thread queue at its end, also if the client writes the thread id in upper case', async () => {
     const gate = Promise.withResolvers<JobOutcome>();
     const seen: (string | null)[] = [];
     const { start } = await work(({ job }) => {
       seen.push(job.threadId);
       return gate.promise;
     });
-    const wish = { thread: { ref: newId().toUpperCase(), createTitle: 'T' }, createdBy: newId() };
-    const first = await start(wish);
-    const second = await start({ ...wish, whenBusy: 'enqueue' });
+    const options = { thread: { ref: newId().toUpperCase(), createTitle: 'T' }, createdBy: newId() };
+    const first = await start(options);
+    const second = await start({ ...options, whenBusy: 'enqueue' });
     expect(await state(second.jobId)).toMatchObject({ status: 'queued', in_line: true });
     gate.resolve(done);
     for (const { jobId } of [first, second]) expect(await ended(jobId)).toMatchObject({ status: 'completed' });
-    expect(seen).toEqual([wish.thread.ref.toLowerCase(), wish.thread.ref.toLowerCase()]);
+    expect(seen).toEqual([options.thread.ref.toLowerCase(), options.thread.ref.toLowerCase()]);
   });
 
-  it('leaves its slot to others when it is not accepted after all', async () => {
+  it('releases its slot when the insert fails', async () => {
     const { start } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '1' });
     const { jobId } = await start();
     await expect(start({ jobId })).rejects.toThrow();
     expect(await ended((await start()).jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('never takes more slots than there are, and none that it keeps, whatever is started together and refused', async () => {
+  it('uses no more slots than exist and releases all of them when batches of starts are partly refused', async () => {
     const ran: string[] = [];
     let [active, most] = [0, 0];
     const { app, start } = await work(
@@ -183,9 +183,9 @@ describe('a job that is accepted where a worker has a free slot', () => {
     const { jobId: taken } = await start();
     const accepted = [taken];
     for (let i = 1; i <= 10; i++) {
-      // The refused one spoils the batch: each of it is tried again alone.
-      const wishes: Partial<StartRequest>[] = [...Array.from({ length: i % 5 }, () => ({})), { jobId: taken }, {}];
-      const ends = await Promise.allSettled(wishes.map((wish) => start(wish)));
+      // The refused start fails the batch, so each start is tried again alone.
+      const requests: Partial<StartRequest>[] = [...Array.from({ length: i % 5 }, () => ({})), { jobId: taken }, {}];
+      const ends = await Promise.allSettled(requests.map((request) => start(request)));
       expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
       for (const end of ends) if (end.status === 'fulfilled') accepted.push(end.value.jobId);
     }
@@ -196,7 +196,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     await eventually('all slots are free', () => (runner.freeSlots === 2 ? true : undefined));
   });
 
-  it('takes no slot from others while it waits for its workspace', async () => {
+  it('reserves no slot while it waits for the lock of its workspace', async () => {
     const { app, start, workspaceId } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '1' });
     const asked = jest.spyOn(app.get(StartRepository), 'facts');
     const { starting } = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
@@ -210,7 +210,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('gives its slot back when it cannot even be written down', async () => {
+  it('releases its slot when the insert cannot be built', async () => {
     const { app, start } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '2' });
     jest.spyOn(app.get(NewJobRepository), 'insertionUnlessKnown').mockImplementationOnce(() => {
       throw new RangeError('Invalid string length');
@@ -219,7 +219,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     expect(app.get(JobRunner).freeSlots).toBe(2);
   });
 
-  it('is given back when its worker stops while it is being accepted', async () => {
+  it('returns to the queue when its worker stops while it is being accepted', async () => {
     const jobs = await work(
       (run) =>
         new Promise((resolve) => {
@@ -232,7 +232,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     const { workspaceId } = jobs;
     const asked = jest.spyOn(jobs.app.get(NewJobRepository), 'insertionUnlessKnown');
     const { starting } = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      // Whoever uses the same id waits until this is decided.
+      // An insert with the same id waits until this transaction ends.
       await client.query('SAVEPOINT before');
       await client.query(
         `INSERT INTO job (workspace_id, id, kind, principal, model, input) VALUES ($1, $2, 'chat', 'p', 'm', '{}')`,

@@ -8,7 +8,7 @@ import { JobStarter } from './job-starter.js';
 
 const bound = 5;
 
-describe('a start of a user who has as many unfinished jobs as the bound allows', () => {
+describe('a start of a user whose unfinished jobs have reached the bound', () => {
   let database: TestDatabase;
   let processes: readonly TestJobs[];
   let jobs: TestJobs;
@@ -39,7 +39,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
       () => 'started',
       (error: unknown) => (error instanceof AppError ? error.details : error),
     );
-  /** Opens a request of a waiting job, as a `/v1` answer that hands its call over does unless `columns` say otherwise. */
+  /** Opens a request of a waiting job, by default like a `/v1` response that hands its call to the client. */
   const request = (workspaceId: string, jobId: string, columns: Readonly<Record<string, unknown>> = {}) => {
     const values = {
       ...{ workspace_id: workspaceId, job_id: jobId, id: newId(), kind: 'client_tool', title: 'Run', requester: null },
@@ -52,7 +52,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
       Object.values(values),
     );
   };
-  /** A run that is paused for its client; the longer ago, the lower `order`. */
+  /** A run that is paused for its client; a lower `order` was paused earlier. */
   const pause = async (workspaceId: string, createdBy: string, order = 0): Promise<string> => {
     const { jobId } = await start(workspaceId, createdBy);
     await jobs.rows(`UPDATE job SET status = 'waiting' WHERE id = $1`, [jobId]);
@@ -72,7 +72,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     return rows.map(({ id }) => id).toSorted();
   };
 
-  it('takes the place of the run that has been paused longest, not of the oldest job', async () => {
+  it('replaces the run that has been paused longest, not the oldest job', async () => {
     const workspaceId = await workspace();
     const user = newId();
     const paused = await pauseMany(workspaceId, user, [5, 4, 1, 2, 3]);
@@ -82,7 +82,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     expect(await expiring(workspaceId)).toEqual([paused[2], paused[3]].toSorted());
   });
 
-  it('expires all open calls of that run', async () => {
+  it('expires all open calls of the replaced run', async () => {
     const workspaceId = await workspace();
     const user = newId();
     const [first] = await pauseMany(workspaceId, user, [1, 2, 3, 4, 5]);
@@ -92,7 +92,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     expect([await expiring(workspaceId), await jobs.rows(open, [first])]).toEqual([[first], []]);
   });
 
-  it('is accepted once for each paused run when 12 of them arrive at two processes at once', async () => {
+  it('replaces one paused run per accepted start when 12 starts arrive at two processes at once', async () => {
     const workspaceId = await workspace();
     const user = newId();
     const paused = await pauseMany(workspaceId, user, [1, 2, 3, 4, 5]);
@@ -110,7 +110,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     expect(await expiring(workspaceId)).toEqual(paused.toSorted());
   });
 
-  it('takes the place of a paused run of the same user when the workspace has reached its bound', async () => {
+  it('replaces a paused run of the same user when the workspace has reached its bound', async () => {
     const workspaceId = await workspace();
     const [mine, other, third] = [newId(), newId(), newId()];
     const own = await pauseMany(workspaceId, mine, [1, 2]);
@@ -146,7 +146,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     ['is continued', (_, id) => jobs.rows(`UPDATE job SET status = 'queued' WHERE id = $1`, [id])],
   ];
 
-  it.each(blocked)('is refused, and expires nothing, where each paused run %s', async (_, change) => {
+  it.each(blocked)('fails and expires nothing if each paused run %s', async (_, change) => {
     const workspaceId = await workspace();
     const user = newId();
     const paused = await pauseMany(workspaceId, user, [1, 2, 3, 4, 5]);
@@ -156,7 +156,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     expect(await expiring(workspaceId)).toEqual([]);
   });
 
-  it('leaves a run alone whose job its client is continuing at this moment', async () => {
+  it('does not replace a run whose job another transaction has locked', async () => {
     const workspaceId = await workspace();
     const user = newId();
     const paused = await pauseMany(workspaceId, user, [1, 2, 3, 4, 5]);

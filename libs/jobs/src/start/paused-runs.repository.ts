@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { SqlClient } from '#platform';
 
 /**
- * Ends the time of the runs of a user that have been paused longest, and gives how many. A paused run waits for results of calls that its
- * answer handed over, and for nothing else: no person, no sub-job, no isolated call, no client that has claimed a call. A run whose
- * time is over already is left out. Jobs that another transaction has locked are skipped: their client may be continuing them.
+ * Expires the runs of a user that have been paused longest, and returns how many. A paused run waits only for results of calls that its
+ * `/v1` response handed to the client: not for a person, a sub-job, an isolated call, or a client that has claimed a call. Skips runs that
+ * have expired, and jobs that another transaction has locked: their client may be continuing them.
  */
 const expireSql = `WITH paused AS (
   SELECT j.id FROM job j, LATERAL (
@@ -21,12 +21,12 @@ ended AS (
    WHERE workspace_id = $1 AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id)
 SELECT count(DISTINCT job_id)::int AS runs FROM ended`;
 
-/** Runs of `/v1` clients that are paused for results of their clients' own tools. */
+/** Runs that wait for the results of their `/v1` client's own tools. */
 @Injectable()
 export class PausedRunsRepository {
   /**
-   * Lets up to `wanted` runs of each user expire, in the transaction of a start that takes their places. The timers of the workers end
-   * them within about a second, as any expired run. Gives how many runs of each user expire.
+   * Expires up to `wanted` runs of each user, in the transaction of the start that takes their places. The timers of the workers end them
+   * within about a second, like any expired run. Returns how many runs of each user expire.
    */
   async expireOldest(
     client: SqlClient,

@@ -9,7 +9,7 @@ import { StartRepository } from './start.repository.js';
 import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartRequest } from './start-request.js';
 
-/** Decides a batch of starts by what the database says, and makes room for those that it accepts. */
+/** Decides a batch of starts from the database and frees capacity for those that it accepts. */
 @Injectable()
 export class StartAdmission {
   constructor(
@@ -19,8 +19,8 @@ export class StartAdmission {
   ) {}
 
   /**
-   * Locks the workspace. A start over a bound on stored jobs takes the place of a run of its user that no client has continued, if there is
-   * one. Null when there is no such workspace.
+   * Locks the workspace. A start over a bound on stored jobs replaces a run of its user that no client has continued, if there is one. Null:
+   * no such workspace.
    */
   async decide(
     client: SqlClient,
@@ -36,7 +36,7 @@ export class StartAdmission {
     return expiring.size === 0 ? decisions : admit(requests, { ...facts, expiring }, newId);
   }
 
-  /** Cancels the jobs that accepted starts supersede, and gives those that had not ended. */
+  /** Cancels the jobs that accepted starts supersede, and returns those that had not ended. */
   async supersede(
     client: SqlClient,
     workspaceId: string,

@@ -7,20 +7,20 @@ import type { InsertedJob } from './start.repository.js';
 import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
 
-/** What becomes of one request; `again`: decide once more, after the others of its batch. */
+/** The result of one request; `again`: decide it again, after the others of its batch. */
 export type StartAnswer = StartedJob | Error | 'again';
 
 type Accepted = Extract<StartDecision, { type: 'accept' }>;
 
-/** An accepted job that a worker of this process has a slot for. */
-interface HeldJob {
+/** An accepted job for which the worker of this process has reserved a slot. */
+interface ReservedJob {
   readonly job: NewJob;
   readonly slot: Slot;
-  /** The monotonic instant before its lease was asked for. */
+  /** The monotonic instant before its lease was requested. */
   readonly since: number;
 }
 
-/** Starts that are decided and written together. Keeps slots of the worker until one of `begin` and `release` is called. */
+/** Starts that are decided and written together. Has reserved worker slots until `begin` or `release` is called. */
 export class StartBatch {
   readonly effects: StartEffects = {
     queued: [],
@@ -30,10 +30,10 @@ export class StartBatch {
     superseded: [],
     threads: new Set(),
   };
-  /** To be written. */
+  /** The jobs to insert. */
   readonly jobs: NewJob[] = [];
   readonly answers: readonly StartAnswer[];
-  private readonly held: HeldJob[] = [];
+  private readonly reserved: ReservedJob[] = [];
 
   constructor(
     requests: readonly StartRequest[],
@@ -49,31 +49,31 @@ export class StartBatch {
     });
   }
 
-  /** Jobs that wait for a worker: their queue messages are sent with them. */
+  /** Jobs that wait for a worker: their queue messages are sent in the same transaction. */
   get queued(): readonly StartRequest[] {
     return this.effects.runnable;
   }
 
-  get holdsSlots(): boolean {
-    return this.held.length > 0;
+  get hasReservedSlots(): boolean {
+    return this.reserved.length > 0;
   }
 
-  /** Nothing of it was written. */
+  /** Call it if nothing was written. */
   release(): void {
-    for (const { slot } of this.held) slot.release();
+    for (const { slot } of this.reserved) slot.release();
   }
 
-  /** It is committed: the jobs that were written as claimed begin. The caps have no room for the others: they are queued. */
+  /** Call it after the commit: jobs that were inserted as claimed begin; the others exceed the caps and are queued. */
   begin(inserted: readonly InsertedJob[], toClaimed: (job: NewJob) => ClaimedJob): void {
     const begun = new Set(inserted.flatMap((job) => (job.begun ? [job.jobId] : [])));
-    for (const { job, slot, since } of this.held) {
+    for (const { job, slot, since } of this.reserved) {
       const { request } = job;
       if (begun.has(request.jobId)) {
         this.effects.begun.push(request);
         slot.begin(toClaimed(job), since);
       } else {
         this.effects.queued.push(request);
-        // A job that ended meanwhile may have made room before this one could be seen: one claim finds out.
+        // A job that ended meanwhile may have freed capacity that the insert did not see, so one claim tries again.
         this.effects.withoutMessage.push(request);
         slot.release();
       }
@@ -84,7 +84,7 @@ export class StartBatch {
     const slot = decision.inLine ? undefined : this.worker.reserve(request.kind);
     const job = toNewJob(request, decision, slot?.owner ?? null);
     this.jobs.push(job);
-    if (slot !== undefined) this.held.push({ job, slot, since: systemClock.monotonic() });
+    if (slot !== undefined) this.reserved.push({ job, slot, since: systemClock.monotonic() });
     const { queued, runnable, threads } = this.effects;
     if (slot === undefined) queued.push(request);
     if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
@@ -96,19 +96,19 @@ export class StartBatch {
 function toNewJob(request: StartRequest, decision: Accepted, owner: string | null): NewJob {
   const { thread, inLine } = decision;
   const messageId = thread === null ? null : newId();
-  const wish = request.thread;
-  const isNewThread = thread?.isNew === true && wish !== null;
+  const target = request.thread;
+  const isNewThread = thread?.isNew === true && target !== null;
   return {
     ...{ request, messageId, inLine, owner },
     threadId: thread?.id ?? null,
-    newThread: isNewThread ? { title: wish.createTitle ?? '', clientId: isId(wish.ref) ? null : wish.ref } : null,
+    newThread: isNewThread ? { title: target.createTitle ?? '', clientId: isId(target.ref) ? null : target.ref } : null,
     position: thread?.position ?? 0,
     line: decision.line ?? null,
     event: {
       type: 'job-queued',
       body: {
         kind: request.kind,
-        threadId: wish?.ref ?? null,
+        threadId: target?.ref ?? null,
         messageId: request.messageClientId ?? messageId,
         ...(request.workflow === undefined ? {} : { workflowId: request.workflow.id }),
         ...(request.parent === undefined ? {} : { parentJobId: request.parent.jobId }),

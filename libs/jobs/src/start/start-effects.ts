@@ -26,7 +26,7 @@ export interface StartEffects {
 export class StartEffectsPublisher {
   constructor(
     readonly queue: JobQueue,
-    private readonly line: ThreadQueue,
+    private readonly threadQueue: ThreadQueue,
     private readonly telemetry: JobTelemetry,
   ) {}
 
@@ -47,7 +47,7 @@ export class StartEffectsPublisher {
     // The active job may have ended while the new job was queued behind it.
     for (const threadId of threads) {
       try {
-        await this.line.advance(workspaceId, threadId);
+        await this.threadQueue.advance(workspaceId, threadId);
       } catch (error) {
         this.telemetry.logger.warn(
           { err: error, workspaceId, threadId },

@@ -11,59 +11,59 @@ export const whenFullChoices = ['queue', 'reject'] as const;
 /** What a start over a cap of running jobs does. */
 export type WhenFull = (typeof whenFullChoices)[number];
 
-/** Which thread a job belongs to. */
+/** The thread of a job. */
 export interface ThreadTarget {
-  /** Our id, or the id the client gave when it first used the thread. */
+  /** Our id, or the id that the client gave when it first used the thread. */
   readonly ref: string;
-  /** Create it under this title when there is none; otherwise an unknown thread is an error. */
+  /** Creates the thread under this title if it does not exist; absent: an unknown thread is an error. */
   readonly createTitle?: string;
-  /** `ref` was made for this job: nobody can have used it. */
+  /** `ref` was created for this job, so no row can refer to it. */
   readonly isNew?: boolean;
 }
 
-/** One job to be accepted. The door has checked the right to create jobs; this is checked against the tables. */
+/** One job to be accepted. The endpoint has checked the right to create jobs; these values are checked against the tables. */
 export interface StartRequest {
-  /** Made by the caller, so that secrets can be bound to the row before it exists. */
+  /** Created by the caller, so that secrets can be bound to the row before it exists. */
   readonly jobId: string;
   readonly workspaceId: string;
   readonly kind: JobKind;
-  /** `user:<id>`, `key:<id>` or `system`: whose idempotency key it is. */
+  /** `user:<id>`, `key:<id>` or `system`: the owner of the idempotency key. */
   readonly principal: string;
   readonly createdBy: string | null;
   readonly thread: ThreadTarget | null;
   readonly messageClientId: string | null;
   readonly model: string;
-  /** What a workflow job runs, pinned. */
+  /** The workflow version that a workflow job runs. */
   readonly workflow?: { readonly id: string; readonly version: number };
   readonly input: object;
-  /** The layout of what is stored of it, as its kind numbers them; 1 where it says nothing. A worker that knows less leaves the job alone. */
+  /** Format of the stored data, as the job's kind numbers them; default 1. A worker of a build that does not know it skips the job. */
   readonly format?: number;
   readonly backgroundMode?: unknown;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;
-  /** Of a sub-job: the call that has it started. It acts for its parent's principal, and counts for its user. */
+  /** Of a sub-job: the call that starts it. A sub-job acts for its parent's principal and counts for its user. */
   readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
-  /** Rows of the caller's own that are written with the job, or keep it from being accepted; of the job's id. */
+  /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
   readonly beside?: readonly PartRow[];
 }
 
-/** A call whose work is a job, or that only starts one. */
+/** A call that a sub-job runs, or that only starts one. */
 export interface ParentCall {
   readonly jobId: string;
-  /** The ledger row's id. */
+  /** The id of the call's row. */
   readonly callId: string;
 }
 
-/** What the starter of a job learns. */
+/** The result of a start. */
 export interface StartedJob {
   readonly jobId: string;
   readonly status: JobStatus;
   /** The ids as the client knows them. */
   readonly threadId: string | null;
   readonly messageId: string | null;
-  /** The idempotency key had already started this job; nothing new was stored. */
+  /** The idempotency key had started this job before; nothing new was stored. */
   readonly replayed: boolean;
 }
 
@@ -74,10 +74,10 @@ export interface Load {
   readonly active: number;
 }
 
-/** What the database says about the batch, read under the workspace's lock. */
+/** What a decision depends on, read under the workspace's lock. */
 export interface StartFacts {
   readonly workspace: {
-    /** Caps on running jobs: the workspace's own, or the operator's ceiling where that is lower. */
+    /** Caps on running jobs: the workspace's own, or the operator's ceiling if that is lower. */
     readonly maxJobs: number;
     readonly maxJobsPerUser: number;
     readonly whenFull: WhenFull;
@@ -85,29 +85,29 @@ export interface StartFacts {
   };
   /** Bounds on stored jobs that have not ended. */
   readonly stored: { readonly workspace: number; readonly user: number };
-  /** Jobs of the whole workspace. Counts stop above the limits they are compared with; `active` is 0 where the workspace queues. */
+  /** Jobs of the whole workspace. Counts stop above the limits they are compared with; `active` is 0 if the workspace queues starts. */
   readonly total: Load;
   /** Jobs of each user of the batch. */
   readonly load: ReadonlyMap<string, Load>;
-  /** Paused runs of each user whose time ends with this batch: as many of the user's starts take their places. */
+  /** Paused runs of each user that expire with this batch: as many starts of the user take their places. */
   readonly expiring?: ReadonlyMap<string, number>;
   /** By `principal` and key, joined by a space. */
   readonly admissions: ReadonlyMap<string, KnownAdmission>;
-  /** By `threadKey`: whose name for the thread it is, and the name. */
+  /** By `threadKey`: the user and the client's id of the thread. */
   readonly threads: ReadonlyMap<string, KnownThread>;
-  /** Job ids of requests whose message id is used in their thread already. */
+  /** Job ids of requests whose message id exists in their thread. */
   readonly takenMessages: ReadonlySet<string>;
-  /** By id of the call; a call that does not exist is left out. */
+  /** By id of the call; a call that does not exist is missing. */
   readonly parents: ReadonlyMap<string, KnownParent>;
 }
 
-/** A job that a call of its own asks for another one. */
+/** A job whose tool call starts another job. */
 export interface KnownParent {
   readonly depth: number;
   readonly rootJobId: string;
-  /** Nobody has stopped the parent, and its call runs. */
+  /** The parent has not ended and no cancel is requested, and its call runs. */
   readonly isOpen: boolean;
-  /** Its own sub-jobs, those that have ended included. */
+  /** Its direct sub-jobs, ended ones included. */
   readonly subJobs: number;
 }
 
@@ -127,21 +127,21 @@ export interface KnownThread {
   readonly lineJobIds: readonly string[];
 }
 
-/** What becomes of one request. */
+/** The decision about one request. */
 export type StartDecision =
-  /** `isOverBound`: for a bound on stored jobs that have not ended. */
+  /** `isOverBound`: refused by a bound on stored jobs that have not ended. */
   | { readonly type: 'refuse'; readonly error: AppError; readonly isOverBound?: true }
   | { readonly type: 'replay'; readonly job: Omit<StartedJob, 'replayed'> }
-  /** Another request of the same batch uses the same thread or key: decide again afterwards. */
+  /** Another request of the same batch uses the same thread or key: decide again after it. */
   | { readonly type: 'again' }
   | {
       readonly type: 'accept';
       readonly thread: { readonly id: string; readonly isNew: boolean; readonly position: number } | null;
       readonly inLine: boolean;
-      /** Place behind the active job: 1 is next. */
+      /** Position behind the active job: 1 is next. */
       readonly queuePosition?: number;
-      /** Jobs of the thread that this one supersedes, the active one first. */
+      /** Jobs of the thread that this job supersedes, the active one first. */
       readonly supersedes: readonly string[];
-      /** Of a sub-job: where it stands. */
+      /** Of a sub-job: its root job and its depth. */
       readonly line?: { readonly rootJobId: string; readonly depth: number };
     };

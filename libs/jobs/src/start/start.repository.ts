@@ -35,7 +35,7 @@ const freeWorkspaceStatement: Statement = {
   FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
 };
 
-/** The same, and then the lock of the count of running jobs, if that is free too. */
+/** The same, then the lock of the count of running jobs, if that is free too. */
 const freeCountStatement: Statement = {
   name: 'start-free-count',
   text: `SELECT set_config('app.started', s.id::text, true), (${lockCounts('SELECT s.id::text')})
@@ -45,8 +45,8 @@ const freeCountStatement: Statement = {
 const lockCountStatement: Statement = { name: 'start-lock-count', text: lockCounts('SELECT $1::text') };
 
 /**
- * The jobs of the workspace, without a user in the row, and of each user of the batch. Each count stops at its limit; `active` is 0 where
- * the workspace queues starts over its caps, because no decision uses it there.
+ * The jobs of the workspace, in the row without a user, and of each user of the batch. Each count stops at its limit; `active` is 0 if the
+ * workspace queues starts over its caps, because no decision uses it then.
  */
 const loadStatement: Statement = {
   name: 'start-load',
@@ -81,7 +81,7 @@ const threadsStatement: Statement = {
    ORDER BY t.id = w.id NULLS FIRST FOR NO KEY UPDATE OF t -- our own id wins: of two the last one counts`,
 };
 
-/** In a statement of its own, after the locks: its snapshot must not be older than they are. */
+/** A statement of its own after the locks, because its snapshot must not be older than they are. */
 const threadJobsStatement: Statement = {
   name: 'start-thread-jobs',
   text: `SELECT t.id AS "threadId", j.id, j.in_line AS "inLine"
@@ -91,7 +91,7 @@ const threadJobsStatement: Statement = {
  ORDER BY j.created_at, j.id`,
 };
 
-/** Messages that a client names by an id its thread knows already, be it of a message or of a job in line. */
+/** Requests whose message id exists in their thread, as a message or as the message of a queued job. */
 const takenStatement: Statement = {
   name: 'start-taken-messages',
   text: `SELECT w.job AS "jobId" FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid, message text, job uuid)
@@ -101,7 +101,7 @@ const takenStatement: Statement = {
                   AND j.status = 'queued')`,
 };
 
-/** What stops a parent, or ends its call, takes the same lock: then no sub-job begins any more. */
+/** A cancel of a parent, or the end of its call, takes the same lock: no sub-job begins after it. */
 const lockParentsStatement: Statement = {
   name: 'start-lock-parents',
   text: `SELECT 1 FROM json_to_recordset($2::json) AS w(job uuid)
@@ -119,7 +119,7 @@ const parentsStatement: Statement = {
   JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`,
 };
 
-/** The tables behind a batch of starts of one workspace; used inside one transaction whose first act is the lock. */
+/** The tables behind a batch of starts of one workspace; used inside one transaction that locks the workspace first. */
 @Injectable()
 export class StartRepository {
   constructor(
@@ -128,8 +128,8 @@ export class StartRepository {
   ) {}
 
   /**
-   * Stores what `toInsertion` gives right before it leaves, an `insertionUnlessKnown`. Gives the accepted jobs: all of them or none.
-   * Waits for no lock.
+   * Sends the insertion that `toInsertion` returns, an `insertionUnlessKnown`. Returns the inserted jobs: all of them or none. Waits for no
+   * lock.
    */
   async insertUnseen(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
     const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => {
@@ -143,40 +143,42 @@ export class StartRepository {
     return accepted as unknown as InsertedJob[]; // the columns of the insertion
   }
 
-  /** The end of a transaction that accepts jobs: stores them and returns the outcome of each. */
+  /** The end of a transaction that accepts jobs: inserts them and returns the outcome of each. */
   lastInsertion(
     workspaceId: string,
     { statement, begins, messages }: Insertion,
   ): LastStatements<readonly InsertedJob[]> {
-    // Locked right before it is needed: while this lock is taken no worker claims a job of the workspace.
+    // Locked as late as possible: no worker can claim a job of the workspace while this lock is taken.
     const lock = { ...lockCountStatement, values: [workspaceId] };
     const statements = [...messages, ...(begins ? [lock] : []), statement];
     return new LastStatements(statements, (rows) => rows as unknown as InsertedJob[]);
   }
 
-  /** Runs `work` in a transaction of the API's role, bound to the workspace. */
+  /** Runs `work` in a transaction of the API's database role, bound to the workspace. */
   inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatements<T>>): Promise<T> {
     return this.postgres.withWorkspaceSql(workspaceId, work);
   }
 
-  /** Locks the workspace, then reads what `admit` needs. Null when there is no such workspace. */
+  /** Locks the workspace, then reads what `admit` needs. Null: no such workspace. */
   async facts(client: SqlClient, workspaceId: string, requests: readonly StartRequest[]): Promise<StartFacts | null> {
     const keys = requests.flatMap(({ principal, idempotency }) =>
       idempotency === null ? [] : [{ principal, key: idempotency.key }],
     );
-    // Each once: a job found once per request would count as that many in the line.
-    const wishes = requests.flatMap(({ thread, createdBy: owner, messageClientId: message, jobId: job }) =>
+    // Each thread once: a job that is read twice would count twice in its queue.
+    const targets = requests.flatMap(({ thread, createdBy: owner, messageClientId: message, jobId: job }) =>
       thread === null ? [] : [{ ref: thread.ref, id: uuidOf(thread.ref), owner, message, job }],
     );
-    const refs = [...new Map(wishes.map(({ ref, id, owner }) => [threadKey(owner, ref), { ref, id, owner }])).values()];
-    const named = wishes.filter(({ message }) => message !== null);
+    const refs = [
+      ...new Map(targets.map(({ ref, id, owner }) => [threadKey(owner, ref), { ref, id, owner }])).values(),
+    ];
+    const named = targets.filter(({ message }) => message !== null);
     const calls = requests.flatMap(({ parent }) =>
       parent === undefined ? [] : [{ job: parent.jobId, call: parent.callId }],
     );
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names the rows, as the driver's own query does
     const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
       wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
-    // Sent without waiting for each other; the server runs them in this order, each with its own snapshot.
+    // Sent without waiting for replies; the server runs them in this order, each with its own snapshot.
     const ceilings = ceilingsOf(this.config);
     const stored = storedLimitsOf(this.config);
     const users = [...new Set(requests.flatMap(({ createdBy }) => createdBy ?? []))];
@@ -207,7 +209,7 @@ export class StartRepository {
     };
   }
 
-  /** What a key stands for by now; null: nothing. Takes no lock: a start that is under way is not seen. */
+  /** What a key refers to; null: it is unknown. Takes no lock, so it does not see a start in progress. */
   async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
     const values = [workspaceId, JSON.stringify([admission])];
     const statement = { ...admissionsStatement, values };
@@ -221,16 +223,16 @@ const none: Promise<{ rows: never[] }> = Promise.resolve({ rows: [] });
 /** The statement that writes a batch. */
 export interface Insertion {
   readonly statement: SqlStatement;
-  /** Some of its jobs begin with it, so the running jobs are counted. */
+  /** Some of its jobs begin with it, so it counts the running jobs. */
   readonly begins: boolean;
-  /** What sends the queue messages of the others. Where nothing is inserted they announce jobs that cannot be claimed. */
+  /** The statements that send the queue messages of the others. If nothing is inserted, the messages name jobs that cannot be claimed. */
   readonly messages: readonly SqlStatement[];
 }
 
-/** A job that was written. */
+/** A job that was inserted. */
 export interface InsertedJob {
   readonly jobId: string;
-  /** It was written as claimed by the process that asked for it; otherwise it is queued. */
+  /** It was inserted as claimed by this process; otherwise it is queued. */
   readonly begun: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface GroupWriterOptions {
   readonly tickMs: number;
   /** Most items in one batch; the rest goes into the next. */
   readonly maxBatch: number;
-  /** Called when a batch is about to be put together: what is submitted meanwhile goes along. */
+  /** Called right before a batch is built: items that it submits join the batch. */
   readonly onBatchStart?: () => void;
 }
 
