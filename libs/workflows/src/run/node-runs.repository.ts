@@ -6,7 +6,7 @@ import { Prisma, PrismaService } from '#platform';
 import type { NodeRunRow } from '../engine/node-run.js';
 import { usualColumns } from './node-run-columns.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
-import type { PublishedNodeEvent,ShownContent } from './run-facts.js';
+import type { PublishedNodeEvent, ShownContent } from './run-facts.js';
 
 /** A question that a node asked, as its request stands. */
 export interface StoredQuestion {

@@ -2,7 +2,7 @@ import type { ToolCallItem } from '#jobs';
 import { projectResult } from '#tools';
 
 import type { WorkflowGraph } from '../definition/graph.js';
-import type { CutText, PublishedBranch,RunState, ShownRun } from './run-state.repository.js';
+import type { CutText, PublishedBranch, RunState, ShownRun } from './run-state.repository.js';
 import { isAtWork } from './shown-text.js';
 import type { WorkflowBranchState } from './workflow-state.js';
 
