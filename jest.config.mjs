@@ -8,7 +8,7 @@ export default {
   testMatch: ['<rootDir>/{apps,libs,packages,test}/**/*.{spec,db-spec,e2e-spec,chaos-spec}.ts'],
   globalSetup: '<rootDir>/test/harness/global-setup.ts',
   globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
-  // Of a machine that has almost nothing to spare: patience costs nothing where everything is well.
+  // For a machine under heavy load; a passing test is not slower for it.
   testTimeout: 300_000,
   maxWorkers: 2,
   // Modules of a suite stay in their process: without an end to it, the last of hundreds of suites have no memory left.

@@ -20,9 +20,9 @@ export interface BenchReport {
 export interface BenchMode {
   /** Fewer and shorter runs: to see that it works, not to compare figures. */
   readonly quick: boolean;
-  /** Also says which statements the database's time went to. */
+  /** Also prints which statements used the database's time. */
   readonly profile: boolean;
-  /** Tells a person what is going on; nothing of it belongs to the result. */
+  /** Prints progress; it is not part of the result. */
   readonly say: (text: string) => void;
 }
 

@@ -3,12 +3,12 @@ import { measureLimits } from './limits/measure-limits.js';
 import { costColumns, measureCosts } from './measure/job-costs.js';
 import { load } from './measure/load.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
-import { EngineDoor } from './stack/engine-client.js';
+import { EngineClient } from './stack/engine-client.js';
 import { startModel } from './stack/model-process.js';
 
 const WIDTHS = [1, 20, 100];
 
-/** How much of `w1` is the engine itself: the same work in one process, without doors. */
+/** How much of `w1` is the engine itself: the same work in one process, without HTTP. */
 export const engine: Bench = {
   name: 'engine',
   about: 'the work of w1 started, run and watched inside one process, without HTTP and GraphQL',
@@ -19,17 +19,17 @@ export const engine: Bench = {
     const model = await startModel({ chunks: 200, delayMs: 0 });
     cleanUp.defer(() => model.close());
     const { rows: limits } = await measureLimits(mode, { postgres, modelUrl: model.hello.url, widths: WIDTHS });
-    const door = await EngineDoor.open(postgres, model.hello.url);
-    cleanUp.defer(() => door.close());
+    const client = await EngineClient.open(postgres, model.hello.url);
+    cleanUp.defer(() => client.close());
     const rows: Row[] = [...limits];
     for (const width of WIDTHS) {
       mode.say(`engine, ${width} in flight`);
-      await load(door, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
+      await load(client, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
       await postgres.settle();
-      await load(door, { width, runs: 1, secondsEach: 0.5 });
+      await load(client, { width, runs: 1, secondsEach: 0.5 });
       const shape = { width, runs: mode.quick ? 1 : 5, secondsEach: mode.quick ? 0.7 : 1.5 };
       const explain = mode.profile ? { explain: mode.say } : {};
-      const costs = await measureCosts(door, shape, { postgres, pids: [process.pid], ...explain });
+      const costs = await measureCosts(client, shape, { postgres, pids: [process.pid], ...explain });
       rows.push({ what: 'engine', inFlight: width, ...costColumns(costs, []) });
     }
     return { rows, aims: [] };

@@ -1,5 +1,5 @@
 import { type Aim, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-client.js';
+import { GraphqlClient } from './clients/graphql-client.js';
 import { HeapProbe } from './measure/heap-probe.js';
 import { loadCount } from './measure/load.js';
 import { rssOf } from './measure/process-cpu.js';
@@ -33,8 +33,8 @@ export const memory: Bench = {
       });
       probes.push({ name: i === 0 ? 'api' : 'worker', pid, probe });
     }
-    const door = new GraphqlDoor(nightshift, CHUNKS * CHUNK_TEXT.length);
-    cleanUp.defer(() => door.close());
+    const client = new GraphqlClient(nightshift, CHUNKS * CHUNK_TEXT.length);
+    cleanUp.defer(() => client.close());
     const jobs = mode.quick ? 1_000 : 10_000;
     const rows: Row[] = [];
     const note = async (after: string) => {
@@ -44,12 +44,12 @@ export const memory: Bench = {
     };
     // Code is compiled and pools are filled by the first jobs.
     mode.say('warming up');
-    await loadCount(door, mode.quick ? 500 : 2_000, WIDTH);
+    await loadCount(client, mode.quick ? 500 : 2_000, WIDTH);
     await note('warm-up');
     mode.say(`${jobs} jobs`);
-    await loadCount(door, jobs / 2, WIDTH);
+    await loadCount(client, jobs / 2, WIDTH);
     await note(`${jobs / 2} jobs`);
-    await loadCount(door, jobs / 2, WIDTH);
+    await loadCount(client, jobs / 2, WIDTH);
     await note(`${jobs} jobs`);
     return { rows, aims: aimsOf(rows, jobs) };
   },

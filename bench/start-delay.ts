@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptedModel } from '../test/harness/scripted-model.js';
 import { textReply } from '../test/harness/scripted-reply.js';
 import { type Aim, atMost, type BenchMode } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-client.js';
+import { GraphqlClient } from './clients/graphql-client.js';
 import { percentile, rounded } from './measure/statistics.js';
 import type { BenchPostgres } from './stack/bench-postgres.js';
 import { startNightshift } from './stack/nightshift.js';
@@ -44,13 +44,13 @@ async function measure(mode: BenchMode, postgres: BenchPostgres, shape: StartDel
   const roles = shape === 'one process' ? (['all'] as const) : (['api', 'worker'] as const);
   const nightshift = await startNightshift(postgres, { modelUrl: model.url, roles, env: { DATA_DIR: dataDir } });
   cleanUp.defer(() => nightshift.close());
-  const door = new GraphqlDoor(nightshift, 0);
-  cleanUp.defer(() => door.close());
+  const client = new GraphqlClient(nightshift, 0);
+  cleanUp.defer(() => client.close());
   const warmUp = 10;
   const delays: number[] = [];
   for (let i = 0; i < warmUp + (mode.quick ? 20 : 100); i++) {
     const asked = new Promise<number>((resolve) => (heard = resolve));
-    const jobId = await door.start();
+    const jobId = await client.start();
     const askedAt = await asked;
     delays.push(askedAt - (await committedAt(postgres, jobId)));
     await pause(30);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Aim, atLeast, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { CompletionsDoor, type CompletionServer } from './clients/completions-client.js';
+import { CompletionsClient, type CompletionServer } from './clients/completions-client.js';
 import { load, type LoadResult, type LoadShape } from './measure/load.js';
 import { cpuOf } from './measure/process-cpu.js';
 import { percentile, rounded } from './measure/statistics.js';
@@ -94,17 +94,17 @@ async function startServer(
 async function measure(mode: BenchMode, work: Work, server: Server): Promise<Measured> {
   mode.say(`${work.name}, ${server.what}, ${work.width} at a time`);
   await using cleanUp = new AsyncDisposableStack();
-  const door = new CompletionsDoor(server, work.chunks * CHUNK_TEXT.length);
-  cleanUp.defer(() => door.close());
+  const client = new CompletionsClient(server, work.chunks * CHUNK_TEXT.length);
+  cleanUp.defer(() => client.close());
   const shape: LoadShape = {
     width: work.width,
     runs: mode.quick ? 1 : 3,
     secondsEach: mode.quick ? 1 : 3,
     staggerMs: (work.chunks * work.delayMs) / work.width,
   };
-  await load(door, { ...shape, runs: 1, secondsEach: mode.quick ? 0.5 : 3 });
+  await load(client, { ...shape, runs: 1, secondsEach: mode.quick ? 0.5 : 3 });
   const cpuBefore = cpu(server);
-  const result = await load(door, shape);
+  const result = await load(client, shape);
   return { load: result, cpuMs: cpu(server) - cpuBefore };
 }
 

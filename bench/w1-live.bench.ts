@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Aim, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-client.js';
+import { GraphqlClient } from './clients/graphql-client.js';
 import { BareLoop } from './limits/bare-loop.js';
 import { totalPercentile } from './measure/job-costs.js';
-import { type JobDoor, load, type LoadResult } from './measure/load.js';
+import { type JobClient, load, type LoadResult } from './measure/load.js';
 import { cpuOf, cpuOfFamily, rssOf } from './measure/process-cpu.js';
 import { percentile, rounded } from './measure/statistics.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
@@ -94,14 +94,14 @@ async function measureShape(
   cleanUp.defer(() => rm(dataDir, { recursive: true, force: true }));
   const nightshift = await startNightshift(postgres, { modelUrl, roles, env: { DATA_DIR: dataDir } });
   cleanUp.defer(() => nightshift.close());
-  const door = new GraphqlDoor(nightshift, CHUNKS * CHUNK_TEXT.length);
-  cleanUp.defer(() => door.close());
-  await load(door, { width: 20, runs: 1, secondsEach: mode.quick ? 0.5 : 2 });
+  const client = new GraphqlClient(nightshift, CHUNKS * CHUNK_TEXT.length);
+  cleanUp.defer(() => client.close());
+  await load(client, { width: 20, runs: 1, secondsEach: mode.quick ? 0.5 : 2 });
   await postgres.settle();
   const streams = new Map<number, Awaited<ReturnType<typeof watchProcesses>>>();
   for (const width of WIDTHS) {
     mode.say(`${roles.join(' and ')}, ${width} streams`);
-    streams.set(width, await watchProcesses(nightshift, postgres, () => watch(mode, door, width)));
+    streams.set(width, await watchProcesses(nightshift, postgres, () => watch(mode, client, width)));
   }
   return streams;
 }
@@ -112,9 +112,9 @@ interface Watched {
 }
 
 /** Streams are spread over the time one takes, as people's are. The first of each is not looked at: not all run yet. */
-async function watch(mode: BenchMode, door: JobDoor, width: number): Promise<LoadResult> {
+async function watch(mode: BenchMode, client: JobClient, width: number): Promise<LoadResult> {
   const staggerMs = (CHUNKS * DELAY_MS) / width;
-  const result = await load(door, { width, runs: 1, secondsEach: mode.quick ? 1.4 : 6, staggerMs });
+  const result = await load(client, { width, runs: 1, secondsEach: mode.quick ? 1.4 : 6, staggerMs });
   return { ...result, times: result.times.slice(width) };
 }
 

@@ -1,5 +1,5 @@
 import { type Aim, atLeast, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-client.js';
+import { GraphqlClient } from './clients/graphql-client.js';
 import { measureLimits } from './limits/measure-limits.js';
 import { costColumns, type JobCosts, measureCosts } from './measure/job-costs.js';
 import { load } from './measure/load.js';
@@ -25,12 +25,12 @@ export const w1: Bench = {
     const limits = await measureLimits(mode, { postgres, modelUrl, widths: WIDTHS });
     const nightshift = await startNightshift(postgres, { modelUrl, roles: ['api', 'worker'] });
     cleanUp.defer(() => nightshift.close());
-    const door = new GraphqlDoor(nightshift, CHUNKS * CHUNK_TEXT.length);
-    cleanUp.defer(() => door.close());
+    const client = new GraphqlClient(nightshift, CHUNKS * CHUNK_TEXT.length);
+    cleanUp.defer(() => client.close());
     const rows: Row[] = [...limits.rows];
     const costs = new Map<number, JobCosts>();
     for (const width of WIDTHS) {
-      const measured = await measure(mode, { postgres, nightshift, door, width });
+      const measured = await measure(mode, { postgres, nightshift, client, width });
       costs.set(width, measured);
       rows.push({ what: 'w1', inFlight: width, ...costColumns(measured, ['api', 'worker']) });
     }
@@ -41,18 +41,18 @@ export const w1: Bench = {
 interface Measured {
   readonly postgres: BenchPostgres;
   readonly nightshift: Nightshift;
-  readonly door: GraphqlDoor;
+  readonly client: GraphqlClient;
   readonly width: number;
 }
 
-async function measure(mode: BenchMode, { postgres, nightshift, door, width }: Measured): Promise<JobCosts> {
+async function measure(mode: BenchMode, { postgres, nightshift, client, width }: Measured): Promise<JobCosts> {
   mode.say(`w1, ${width} in flight`);
-  await load(door, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
+  await load(client, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
   await postgres.settle();
-  await load(door, { width, runs: 1, secondsEach: 0.5 });
+  await load(client, { width, runs: 1, secondsEach: 0.5 });
   const pids = nightshift.processes.map(({ pid }) => pid);
   const shape = { width, runs: mode.quick ? 1 : 4, secondsEach: mode.quick ? 1 : 2 };
-  return measureCosts(door, shape, { postgres, pids, ...(mode.profile ? { explain: mode.say } : {}) });
+  return measureCosts(client, shape, { postgres, pids, ...(mode.profile ? { explain: mode.say } : {}) });
 }
 
 function aimsOf(costs: ReadonlyMap<number, JobCosts>, bareRate: ReadonlyMap<number, number>): Aim[] {

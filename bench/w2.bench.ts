@@ -3,11 +3,11 @@ import { CommitPerNode, type Waves } from './limits/commit-per-node.js';
 import { GroupCommittedNodes } from './limits/group-committed-nodes.js';
 import { GroupCommittedStore } from './limits/group-committed-store.js';
 import { costColumns, type JobCosts, measureCosts } from './measure/job-costs.js';
-import { type JobDoor, load } from './measure/load.js';
+import { type JobClient, load } from './measure/load.js';
 import { rounded } from './measure/statistics.js';
 import { measureScale } from './measure/workflow-scale.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
-import { EngineDoor } from './stack/engine-client.js';
+import { EngineClient } from './stack/engine-client.js';
 import { publishWorkflow } from './stack/publish-workflow.js';
 import { fanOut, sequence } from './stack/workflow-definitions.js';
 
@@ -26,7 +26,7 @@ const shapes: readonly Shape[] = [
 ];
 
 /**
- * What a workflow costs beside its nodes' own work: trivial nodes, one after the other and side by side. What the floor of its log is:
+ * What a workflow costs beside its nodes' own work: trivial nodes, one after the other and side by side. The lower bound of its log:
  * docs/adr/2026-11-22-cost-of-a-node.md.
  */
 export const w2: Bench = {
@@ -38,7 +38,7 @@ export const w2: Bench = {
     cleanUp.defer(() => postgres.close());
     const store = await GroupCommittedStore.open(postgres.urls.owner);
     cleanUp.defer(() => store.close());
-    const engine = await EngineDoor.open(postgres, 'http://127.0.0.1:9');
+    const engine = await EngineClient.open(postgres, 'http://127.0.0.1:9');
     cleanUp.defer(() => engine.close());
     const rows: Row[] = [];
     const aims: Aim[] = [];
@@ -46,15 +46,15 @@ export const w2: Bench = {
       const perNode = await CommitPerNode.open(postgres.urls.owner, shape.waves);
       cleanUp.defer(() => perNode.close());
       await engine.take((app, principal) => publishWorkflow(app, principal, shape.definition));
-      const doors: readonly (readonly [string, JobDoor])[] = [
+      const clients: readonly (readonly [string, JobClient])[] = [
         ['a commit per node', perNode],
         ['group commit', new GroupCommittedNodes(store, shape.waves)],
         ['w2', engine],
       ];
       const costs = new Map<string, JobCosts>();
-      for (const [what, door] of doors) {
+      for (const [what, client] of clients) {
         for (const width of WIDTHS) {
-          const measured = await measure(mode, { postgres, door, width, name: `${shape.name}, ${what}` });
+          const measured = await measure(mode, { postgres, client, width, name: `${shape.name}, ${what}` });
           costs.set(`${what} ${width}`, measured);
           rows.push({ what: `${shape.name}: ${what}`, inFlight: width, ...costColumns(measured, []) });
         }
@@ -68,19 +68,19 @@ export const w2: Bench = {
 
 interface Measured {
   readonly postgres: BenchPostgres;
-  readonly door: JobDoor;
+  readonly client: JobClient;
   readonly width: number;
   readonly name: string;
 }
 
-async function measure(mode: BenchMode, { postgres, door, width, name }: Measured): Promise<JobCosts> {
+async function measure(mode: BenchMode, { postgres, client, width, name }: Measured): Promise<JobCosts> {
   mode.say(`${name}, ${width} in flight`);
-  await load(door, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
+  await load(client, { width, runs: 1, secondsEach: mode.quick ? 1 : 3 });
   await postgres.settle();
-  await load(door, { width, runs: 1, secondsEach: 0.5 });
+  await load(client, { width, runs: 1, secondsEach: 0.5 });
   const shape = { width, runs: mode.quick ? 1 : 5, secondsEach: mode.quick ? 1 : 1.5 };
   const explain = mode.profile && name.endsWith('w2') ? { explain: mode.say } : {};
-  return measureCosts(door, shape, { postgres, pids: [process.pid], ...explain });
+  return measureCosts(client, shape, { postgres, pids: [process.pid], ...explain });
 }
 
 function aimsOf({ name, waves }: Shape, costs: (what: string, width: number) => JobCosts | undefined): Aim[] {

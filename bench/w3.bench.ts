@@ -1,7 +1,7 @@
 import { ScriptedModel } from '../test/harness/scripted-model.js';
 import { createGate, deltaChunk, doneLine, finishChunk, textChunk } from '../test/harness/scripted-reply.js';
 import type { Bench, BenchMode, BenchReport, Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-client.js';
+import { GraphqlClient } from './clients/graphql-client.js';
 import { type Received, SubscriberProcess } from './clients/subscriber-process.js';
 import { cpuOf, rssOf } from './measure/process-cpu.js';
 import { median, rounded } from './measure/statistics.js';
@@ -41,12 +41,12 @@ async function measurePace(mode: BenchMode, postgres: BenchPostgres, pace: Pace)
   model.stopRecording();
   const nightshift = await startNightshift(postgres, { modelUrl: model.url, roles: ['api', 'worker'], env: pace.env });
   cleanUp.defer(() => nightshift.close());
-  const door = new GraphqlDoor(nightshift, 0);
-  cleanUp.defer(() => door.close());
+  const client = new GraphqlClient(nightshift, 0);
+  cleanUp.defer(() => client.close());
   const rows: Row[] = [];
   for (const viewers of VIEWERS) {
     mode.say(`w3 ${pace.pace}, ${viewers} viewers`);
-    rows.push(await measureViewers(mode, { pace, viewers, model, nightshift, door }));
+    rows.push(await measureViewers(mode, { pace, viewers, model, nightshift, client }));
   }
   return rows;
 }
@@ -56,7 +56,7 @@ interface Measured {
   readonly viewers: number;
   readonly model: ScriptedModel;
   readonly nightshift: Nightshift;
-  readonly door: GraphqlDoor;
+  readonly client: GraphqlClient;
 }
 
 async function measureViewers(mode: BenchMode, measured: Measured): Promise<Row> {
@@ -93,16 +93,16 @@ interface Run extends Received {
   readonly cpuMs: number;
 }
 
-/** All viewers are there before the model says its first word. */
+/** All viewers are subscribed before the model sends its first token. */
 async function runStream(measured: Measured, processes: readonly SubscriberProcess[]): Promise<Run> {
-  const { pace, model, nightshift, door } = measured;
+  const { pace, model, nightshift, client } = measured;
   const gate = createGate();
   const text = Array.from({ length: pace.chunks }, () => [
     ...(pace.delayMs > 0 ? [{ delayMs: pace.delayMs }] : []),
     textChunk(CHUNK),
   ]);
   model.enqueue({ body: [deltaChunk({ role: 'assistant' }), gate, ...text.flat(), finishChunk('stop'), doneLine] });
-  const jobId = await door.start();
+  const jobId = await client.start();
   await Promise.all(processes.map((started) => started.subscribe(jobId)));
   const api = nightshift.processes[0]?.pid ?? 0;
   const cpuBefore = cpuOf(api);

@@ -1,6 +1,6 @@
 // Makes a checkout ready to start, by itself: packages, the Prisma client, the compiled tree. Runs before `npm start` and
 // `npm test`, also on a fresh clone with the system's Node (20 or newer), so it imports nothing but Node's own modules.
-// Says one line per step that really runs, with a dot every five seconds, and nothing when all is up to date. Two at once take turns.
+// Prints one line per step that really runs, with a dot every five seconds, and nothing when all is up to date. Two at once take turns.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ function packagesKey() {
   return sha256(read(at('package-lock.json')));
 }
 
-/** Somebody else's `npm ci` counts too: npm leaves a list of what it installed. */
+/** Also true after an `npm ci` by hand: npm leaves a list of what it installed. */
 function packagesAreThere() {
   if (read(PACKAGES_STAMP) === packagesKey()) return true;
   const installed = read(at('node_modules', '.package-lock.json'));
@@ -164,12 +164,12 @@ function run(command, args, env = process.env) {
 }
 
 const STEPS = [
-  { says: 'installing packages', done: packagesAreThere, perform: installPackages },
-  { says: 'generating the Prisma client', done: () => read(CLIENT_STAMP) === clientKey(), perform: generateClient },
-  { says: 'compiling', done: buildIsFresh, perform: build, builds: true },
+  { title: 'installing packages', done: packagesAreThere, perform: installPackages },
+  { title: 'generating the Prisma client', done: () => read(CLIENT_STAMP) === clientKey(), perform: generateClient },
+  { title: 'compiling', done: buildIsFresh, perform: build, builds: true },
 ];
 
-/** A directory is made by exactly one of many; its owner's process id tells a living owner from a dead one. */
+/** A directory is made by exactly one of many; its owner's process id shows whether the owner is alive. */
 async function locked(perform) {
   const lock = at('.nightshift', 'bootstrap.lock');
   mkdirSync(dirname(lock), { recursive: true });
@@ -209,11 +209,11 @@ export async function bootstrap({ installOnly = false, say = (text) => process.s
   const steps = STEPS.filter(({ builds }) => !(installOnly && builds));
   if (steps.every(({ done }) => done())) return;
   await locked(async () => {
-    for (const { says, done, perform } of steps) {
-      if (done()) continue; // whoever had the lock before us did it
+    for (const { title, done, perform } of steps) {
+      if (done()) continue; // the previous holder of the lock did it
       const startedAt = Date.now();
-      say(`nightshift: ${says} ...`);
-      // A step may take minutes, in which nothing else shows that it goes on.
+      say(`nightshift: ${title} ...`);
+      // A step may take minutes; the dots show that it is running.
       const sign = setInterval(() => say('.'), 5_000);
       await perform().finally(() => clearInterval(sign));
       say(` ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);

@@ -34,7 +34,7 @@ const config = {
   },
 };
 
-/** The package has documents and types of its own: whoever uses it needs no other package for its types. */
+/** The package contains its documents and types: its users need no other package for them. */
 function alone(text) {
   return text.replace(
     /import (?:type )?\{ DocumentTypeDecoration \} from '@graphql-typed-document-node\/core';\n/,

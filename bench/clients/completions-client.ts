@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from 'undici';
 
-import type { JobDoor, JobTimes } from '../measure/load.js';
+import type { JobClient, JobTimes } from '../measure/load.js';
 
 /** Anything that speaks OpenAI's chat completions. */
 export interface CompletionServer {
@@ -16,11 +16,11 @@ const body = JSON.stringify({
   messages: [{ role: 'user', content: 'What is 6 * 7? Tell me a long story about it.' }],
 });
 
-/** The first chunk that says something. */
+/** The first chunk with text. */
 const firstText = /"content":"[^"]/;
 
-/** Streamed answers over kept connections, read as any OpenAI client reads them: the same client for whoever serves. */
-export class CompletionsDoor implements JobDoor {
+/** Streamed responses over kept connections, read as any OpenAI client reads them: the same client for each server. */
+export class CompletionsClient implements JobClient {
   private readonly agent = new Agent({ pipelining: 1, connections: null });
 
   /** `textLength`: how much text has to arrive; less is a failure. */

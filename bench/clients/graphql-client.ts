@@ -2,7 +2,7 @@ import { type Client, createClient } from 'graphql-ws';
 import { Agent, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
 
-import type { JobDoor, JobTimes } from '../measure/load.js';
+import type { JobClient, JobTimes } from '../measure/load.js';
 import type { Nightshift } from '../stack/nightshift.js';
 
 const START = `mutation Start($input: StartChatInput!) {
@@ -35,10 +35,10 @@ interface FollowedEvent {
 }
 
 /**
- * Jobs through the public door, as any client has them done: a GraphQL mutation over a kept HTTP connection, then a
+ * Runs jobs through the public API, as any client does: a GraphQL mutation over a kept HTTP connection, then a
  * subscription that receives the deltas and the end. Clients are used again: each has one socket for all its subscriptions.
  */
-export class GraphqlDoor implements JobDoor {
+export class GraphqlClient implements JobClient {
   private readonly agent = new Agent({ pipelining: 1, connections: null });
   private readonly idle: Client[] = [];
   private readonly clients: Client[] = [];
@@ -62,7 +62,7 @@ export class GraphqlDoor implements JobDoor {
   /** Only the mutation: resolves when the job is accepted. */
   async start(): Promise<string> {
     const { body: reply } = await this.agent.request(this.request());
-    const { data, errors } = (await reply.json()) as StartReply; // the schema says so; anything else fails below
+    const { data, errors } = (await reply.json()) as StartReply; // by the schema; anything else fails below
     const problem = [...(errors ?? []), ...(data?.startChat.userErrors ?? [])][0];
     if (problem !== undefined) throw new Error(problem.message);
     if (data?.startChat.jobId == null) throw new Error('no job was started');

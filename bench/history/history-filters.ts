@@ -38,7 +38,7 @@ function singles(now: number): Readonly<Record<string, ToolCallFilter>> {
     'argument, unique': args('$.to = "user77@example.com"'),
     'argument, some': args('$.city = "city 50"'),
     'argument, third of all': args('$.options.lang = "en"'),
-    'argument, absent': args('$.to = "nobody"'),
+    'argument, absent': args('$.to = "absent"'),
     'error text, rare': { errorText: 'host77' },
     'error text, most': { errorText: 'econnrefused connect' },
     'error text, absent': { errorText: 'zebra' },

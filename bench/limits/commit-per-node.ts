@@ -2,16 +2,16 @@ import pg from 'pg';
 
 import { newId } from '#platform';
 
-import type { JobDoor, JobTimes } from '../measure/load.js';
+import type { JobClient, JobTimes } from '../measure/load.js';
 
 /** Nodes of a workflow, wave by wave. */
 export type Waves = readonly number[];
 
 /**
  * The simplest durable workflow engine: a row for each node, each in a transaction of its own, the nodes of a wave side by
- * side. Nothing is run and nobody is told.
+ * side. Nothing is executed or published.
  */
-export class CommitPerNode implements JobDoor {
+export class CommitPerNode implements JobClient {
   private constructor(
     private readonly pool: pg.Pool,
     private readonly waves: Waves,

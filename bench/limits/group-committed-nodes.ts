@@ -1,11 +1,11 @@
 import { newId } from '#platform';
 
-import type { JobDoor, JobTimes } from '../measure/load.js';
+import type { JobClient, JobTimes } from '../measure/load.js';
 import type { Waves } from './commit-per-node.js';
 import type { GroupCommittedStore } from './group-committed-store.js';
 
 /** The same rows as `CommitPerNode`, those of all workflows together in one commit. */
-export class GroupCommittedNodes implements JobDoor {
+export class GroupCommittedNodes implements JobClient {
   constructor(
     private readonly store: GroupCommittedStore,
     private readonly waves: Waves,

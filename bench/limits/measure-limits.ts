@@ -1,6 +1,6 @@
 import type { BenchMode, Row } from '../bench.js';
 import { costColumns, measureCosts } from '../measure/job-costs.js';
-import { type JobDoor, load } from '../measure/load.js';
+import { type JobClient, load } from '../measure/load.js';
 import type { BenchPostgres } from '../stack/bench-postgres.js';
 import { BareLoop } from './bare-loop.js';
 import { GroupCommittedStore } from './group-committed-store.js';
@@ -27,19 +27,19 @@ export async function measureLimits(
   cleanUp.defer(() => bare.close());
   const stored = new BareLoop(modelUrl, store);
   cleanUp.defer(() => stored.close());
-  const doors: readonly (readonly [string, JobDoor])[] = [
+  const clients: readonly (readonly [string, JobClient])[] = [
     ['L0', bare],
     ['L1', stored],
   ];
   const rows: Row[] = [];
   const bareRate = new Map<number, number>();
-  for (const [what, door] of doors) {
+  for (const [what, client] of clients) {
     for (const width of widths) {
       say(`${what}, ${width} in flight`);
-      await load(door, { width, runs: 1, secondsEach: quick ? 0.2 : 1 });
+      await load(client, { width, runs: 1, secondsEach: quick ? 0.2 : 1 });
       const shape = { width, runs: quick ? 1 : 3, secondsEach: quick ? 0.5 : 1 };
-      const costs = await measureCosts(door, shape, { postgres, pids: [process.pid] });
-      if (door === bare) bareRate.set(width, costs.result.jobsPerSecond);
+      const costs = await measureCosts(client, shape, { postgres, pids: [process.pid] });
+      if (client === bare) bareRate.set(width, costs.result.jobsPerSecond);
       rows.push({ what, inFlight: width, ...costColumns(costs, []) });
     }
   }

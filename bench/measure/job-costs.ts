@@ -1,6 +1,6 @@
 import type { Row } from '../bench.js';
 import type { BenchPostgres } from '../stack/bench-postgres.js';
-import { type JobDoor, load, type LoadResult, type LoadShape } from './load.js';
+import { type JobClient, load, type LoadResult, type LoadShape } from './load.js';
 import { cpuOf, cpuOfFamily } from './process-cpu.js';
 import { StatementProfile } from './statement-profile.js';
 import { percentile, rounded } from './statistics.js';
@@ -11,7 +11,7 @@ export interface Observed {
   readonly postgres: BenchPostgres;
   /** Processes whose CPU is Nightshift's: api and worker. */
   readonly pids: readonly number[];
-  /** Given: says where the database's time went. */
+  /** Given: prints where the database's time went. */
   readonly explain?: (text: string) => void;
 }
 
@@ -24,13 +24,13 @@ export interface JobCosts {
 }
 
 /** Runs the load and counts what it cost; figures of processes come from the scheduler, those of the log from the log. */
-export async function measureCosts(door: JobDoor, shape: LoadShape, observed: Observed): Promise<JobCosts> {
+export async function measureCosts(client: JobClient, shape: LoadShape, observed: Observed): Promise<JobCosts> {
   const { postgres, pids } = observed;
   const statements = await StatementProfile.start(postgres.admin);
   const wal = await WalMeter.start(postgres.admin);
   const postgresBefore = cpuOfFamily(postgres.pid);
   const before = pids.map(cpuOf);
-  const result = await load(door, shape);
+  const result = await load(client, shape);
   const cpuMs = pids.map((pid, i) => cpuOf(pid) - (before[i] ?? 0));
   const postgresMs = cpuOfFamily(postgres.pid) - postgresBefore;
   const costs = await wal.stop();

@@ -1,8 +1,8 @@
 import { inFlight } from './in-flight.js';
 import { median } from './statistics.js';
 
-/** One way to have a job done from start to end; the limits and the real thing are measured by the same hand. */
-export interface JobDoor {
+/** One way to run a job from start to end; limits and product are measured through the same interface. */
+export interface JobClient {
   /** Resolves when the job has ended well and everything of it has arrived. */
   run(): Promise<JobTimes>;
 }
@@ -18,7 +18,7 @@ export interface LoadResult {
   readonly jobs: number;
   /** The middle of the runs. */
   readonly jobsPerSecond: number;
-  /** The fastest run: what is left when nobody else uses the machine. */
+  /** The fastest run: the rate without load by other processes. */
   readonly bestPerSecond: number;
   readonly times: readonly JobTimes[];
   readonly seconds: number;
@@ -34,7 +34,10 @@ export interface LoadShape {
 }
 
 /** Keeps `width` jobs under way for a while, several times. */
-export async function load(door: JobDoor, { width, runs, secondsEach, staggerMs = 0 }: LoadShape): Promise<LoadResult> {
+export async function load(
+  client: JobClient,
+  { width, runs, secondsEach, staggerMs = 0 }: LoadShape,
+): Promise<LoadResult> {
   const rates: number[] = [];
   const times: JobTimes[] = [];
   const startedAt = performance.now();
@@ -42,7 +45,7 @@ export async function load(door: JobDoor, { width, runs, secondsEach, staggerMs 
     const from = performance.now();
     const before = times.length;
     await inFlight(Number.POSITIVE_INFINITY, { width, staggerMs }, async (_, stop) => {
-      times.push(await door.run());
+      times.push(await client.run());
       if (performance.now() - from >= secondsEach * 1_000) stop();
     });
     rates.push((times.length - before) / ((performance.now() - from) / 1_000));
@@ -57,10 +60,10 @@ export async function load(door: JobDoor, { width, runs, secondsEach, staggerMs 
 }
 
 /** A fixed number of jobs. */
-export async function loadCount(door: JobDoor, count: number, width: number): Promise<JobTimes[]> {
+export async function loadCount(client: JobClient, count: number, width: number): Promise<JobTimes[]> {
   const times: JobTimes[] = [];
   await inFlight(count, { width }, async () => {
-    times.push(await door.run());
+    times.push(await client.run());
   });
   return times;
 }

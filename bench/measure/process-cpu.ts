@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const TICK_MS = 10; // USER_HZ is 100 on every Linux that Node runs on
 
-/** CPU time of a process so far, ms: the sum of what the scheduler says of each of its threads. 0 for one that is gone. */
+/** CPU time of a process so far, ms: the sum of the scheduler's figures of its threads. 0 for a process that has ended. */
 export function cpuOf(pid: number): number {
   return threadsOf(pid).reduce((sum, task) => sum + schedulerMs(`/proc/${pid}/task/${task}/schedstat`), 0);
 }

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 
 import { type Aim, atMost, type BenchMode, type BenchReport, type Row } from '../bench.js';
 import type { BenchPostgres } from '../stack/bench-postgres.js';
-import type { EngineDoor } from '../stack/engine-client.js';
+import type { EngineClient } from '../stack/engine-client.js';
 import { publishWorkflow } from '../stack/publish-workflow.js';
 import { fanOut, nestedLoops, sequence } from '../stack/workflow-definitions.js';
 import { loadCount } from './load.js';
@@ -31,7 +31,7 @@ const sizes: Readonly<Record<string, readonly Size[]>> = {
 export async function measureScale(
   mode: BenchMode,
   postgres: BenchPostgres,
-  engine: EngineDoor,
+  engine: EngineClient,
 ): Promise<Pick<BenchReport, 'rows' | 'aims'>> {
   const rows: Row[] = [];
   const aims: Aim[] = [];

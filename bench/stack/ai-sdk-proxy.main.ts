@@ -1,6 +1,6 @@
 /**
- * The peer of the OpenAI face, a process of its own: a proxy as people build it with the AI SDK, which takes a chat completion,
- * asks the model through `streamText`, and streams what it says as chunks. It keeps nothing.
+ * The peer of the OpenAI endpoint, in its own process: a proxy as people build it with the AI SDK. It receives a chat completion,
+ * calls the model through `streamText`, and streams the text as chunks. It stores nothing.
  * `--model-url URL`. Prints {"url"} as one line on stdout.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

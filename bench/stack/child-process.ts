@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** A Node process that says in its first line of output, as JSON, where it is to be found. */
+/** A Node process whose first line of output is its address, as JSON. */
 export interface BenchChild<Hello> {
   readonly pid: number;
   readonly hello: Hello;

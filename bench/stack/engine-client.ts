@@ -7,7 +7,7 @@ import { EventFeed, JobQueue, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import { WorkflowsModule } from '#workflows';
 
-import type { JobDoor, JobTimes } from '../measure/load.js';
+import type { JobClient, JobTimes } from '../measure/load.js';
 import { benchChat } from './bench-chat.js';
 import { BENCH_SECRET, type BenchPostgres } from './bench-postgres.js';
 import { benchSettings } from './bench-settings.js';
@@ -18,8 +18,8 @@ export type JobStart = (app: INestApplicationContext, principal: MemberPrincipal
 
 const startChat: JobStart = async (app, principal) => (await app.get(ChatService).start(principal, benchChat)).jobId;
 
-/** Jobs without doors: start, worker and viewer in this process, over the memory bus. Tells what HTTP and GraphQL add. */
-export class EngineDoor implements JobDoor {
+/** Jobs without HTTP: start, worker and viewer in this process, over the memory bus. Shows what HTTP and GraphQL add. */
+export class EngineClient implements JobClient {
   private constructor(
     private readonly platform: Platform,
     private readonly app: INestApplicationContext,
@@ -27,7 +27,7 @@ export class EngineDoor implements JobDoor {
     private start: JobStart,
   ) {}
 
-  static async open(postgres: BenchPostgres, modelUrl: string): Promise<EngineDoor> {
+  static async open(postgres: BenchPostgres, modelUrl: string): Promise<EngineClient> {
     const config = Config.from({ ...benchSettings(modelUrl), ROLE: 'all' });
     const logger = createLogger({ level: config.values.LOG_LEVEL });
     const { urls } = postgres;
@@ -43,7 +43,7 @@ export class EngineDoor implements JobDoor {
     const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
     await app.get(JobQueue).start();
     app.get(Worker).start();
-    return new EngineDoor(platform, app, principal, startChat);
+    return new EngineClient(platform, app, principal, startChat);
   }
 
   /** Other jobs from now on: made by what `prepare` gives, once it has prepared them. */

@@ -14,6 +14,6 @@ export function startModel(script: {
 }): Promise<ModelProcess> {
   const main = new URL('../../test/harness/scripted-model.main.js', import.meta.url);
   const { chunks, delayMs, tool = 'calculate' } = script;
-  const said = [`--chunks=${chunks}`, `--delay-ms=${delayMs}`, `--chunk-text=${CHUNK_TEXT}`, `--tool=${tool}`];
-  return startChild(main, said);
+  const settings = [`--chunks=${chunks}`, `--delay-ms=${delayMs}`, `--chunk-text=${CHUNK_TEXT}`, `--tool=${tool}`];
+  return startChild(main, settings);
 }

@@ -144,7 +144,9 @@ describe('published client package', () => {
       const failed = await inProject(process.execPath, `delete globalThis.WebSocket;\n${readme(name)}`).catch(
         (error: unknown) => error as { readonly stderr: string }, // of execFile
       );
-      expect(failed).toMatchObject({ stderr: expect.stringMatching(/There is no WebSocket.*`webSocket`.*Node 22/) });
+      expect(failed).toMatchObject({
+        stderr: expect.stringMatching(/This runtime has no WebSocket.*`webSocket`.*Node 22/),
+      });
     }
     expect(await count()).toBe(before);
   });

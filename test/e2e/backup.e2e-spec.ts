@@ -53,8 +53,8 @@ describe('nightshift backup', () => {
   });
 
   it.each([
-    [['backup', 'a.dump'], 'There is no database in'],
-    [['restore', 'a.dump'], 'There is no secret of an installation in'],
+    [['backup', 'a.dump'], 'contains no database'],
+    [['restore', 'a.dump'], 'contains no secret of an installation'],
   ])('%j creates nothing in a data directory that does not exist', async ([command = '', file = ''], message) => {
     const ended = await nightshift([command, place(file), '--data-dir', place('mistyped'), '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '' });

@@ -57,7 +57,7 @@ describe('nightshift commands', () => {
       expect(await nightshift([command, 'nope'])).toMatchObject({
         ...{
           code: 4,
-          stderr: expect.stringMatching(/^There is no job nope .*\nList your jobs: npx nightshift jobs\n/),
+          stderr: expect.stringMatching(/^Job nope does not exist.*\nList your jobs: npx nightshift jobs\n/),
         },
       });
     expect(await nightshift(['tools', 'call', 'calculate', '{1'])).toMatchObject({

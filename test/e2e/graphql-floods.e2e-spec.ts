@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
 
-import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
+import { GraphqlSocketGateway } from '../../apps/api/src/graphql/sockets/graphql-socket.gateway.js';
 import { UserSockets } from '../../apps/api/src/graphql/sockets/user-sockets.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const openSockets = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+const openSockets = () => api.api.app.get(GraphqlSocketGateway, { strict: false });
 const userSockets = () => api.api.app.get(UserSockets, { strict: false });
 /** A closed connection is released in the database, a moment after the server has seen it. */
 const areReleased = () => eventually('all connections are released', () => userSockets().size === 0 || undefined);

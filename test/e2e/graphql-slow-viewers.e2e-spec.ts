@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
+import { GraphqlSocketGateway } from '../../apps/api/src/graphql/sockets/graphql-socket.gateway.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -67,7 +67,7 @@ describe('GraphQL socket of a viewer that stops reading', () => {
     await reading.until(({ type }) => type === 'complete');
     const received = reading.messages.map(({ payload }) => JSON.stringify(payload)).join('');
     expect(received.split('x').length - 1).toBeGreaterThanOrEqual(150 * 20_000);
-    const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
+    const openSockets = api.api.app.get(GraphqlSocketGateway, { strict: false });
     await eventually('the stuck viewer is cut off', () => (openSockets.size === 1 ? true : undefined));
     await eventually('no viewer is left', async () => ((await viewers()) === 0 ? true : undefined));
     reading.close();
@@ -77,7 +77,7 @@ describe('GraphQL socket of a viewer that stops reading', () => {
 
 describe('GraphQL socket of a dead peer', () => {
   it('closes after an unanswered ping, and the others stay', async () => {
-    const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
+    const openSockets = api.api.app.get(GraphqlSocketGateway, { strict: false });
     await eventually('the sockets of others are gone', () => (openSockets.size === 0 ? true : undefined));
     const [dead, alive] = [await RawSocket.enter(api, owner.key), await RawSocket.enter(api, owner.key)];
     const pinged = new Promise((resolve) => alive.socket.once('ping', resolve));

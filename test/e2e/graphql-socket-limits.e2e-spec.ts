@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { getIntrospectionQuery } from 'graphql';
 
-import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
+import { GraphqlSocketGateway } from '../../apps/api/src/graphql/sockets/graphql-socket.gateway.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const openSockets = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+const openSockets = () => api.api.app.get(GraphqlSocketGateway, { strict: false });
 
 /** Closes and waits until the server has seen it. */
 async function leave(...sockets: readonly RawSocket[]): Promise<void> {

@@ -24,7 +24,7 @@ import { ExplorerController } from './graphql/http/explorer.controller.js';
 import { ExplorerPlugin } from './graphql/http/explorer.plugin.js';
 import { GraphqlHttpMiddleware } from './graphql/http/graphql-http.middleware.js';
 import { OperationPlugin } from './graphql/http/operation.plugin.js';
-import { GraphqlSocketDoor } from './graphql/sockets/graphql-socket.door.js';
+import { GraphqlSocketGateway } from './graphql/sockets/graphql-socket.gateway.js';
 import { SocketAccess } from './graphql/sockets/socket-access.js';
 import { SocketProtocol } from './graphql/sockets/socket-protocol.js';
 import { UserSockets } from './graphql/sockets/user-sockets.js';
@@ -174,7 +174,7 @@ export const graphqlResolvers = [
     ExplorerPlugin,
     GraphqlExecutor,
     GraphqlHttpMiddleware,
-    GraphqlSocketDoor,
+    GraphqlSocketGateway,
     InterruptActivity,
     InterruptLoaders,
     JobLoaders,

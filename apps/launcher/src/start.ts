@@ -41,7 +41,7 @@ export interface Started {
 }
 
 /**
- * Brings everything up, from the database to the doors. What was started so far is undone by `cleanUp`, in reverse: doors
+ * Starts everything, from the database to the endpoints. `cleanUp` stops what was started, in reverse order: endpoints
  * and jobs first, then identity, bus and pools, the model, Postgres last. A stop request ends the start at its next step.
  */
 export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {

@@ -10,7 +10,7 @@ const SHORT_DRAIN_MS = 2_000;
 
 /**
  * That this process shall stop, and how urgently.
- * States: serving → stopping (first signal) → hurrying (second signal, or a while after a failure). There is no way back.
+ * States: serving → stopping (first signal) → hurrying (second signal, or a while after a failure). It never returns to an earlier state.
  */
 export class StopRequest {
   private readonly stopping = new AbortController();

@@ -47,7 +47,7 @@ export class Credentials {
       this.held = { token, endsAt: this.endOf(token) };
       return this.held;
     } catch (cause) {
-      throw new NightshiftError('There is no token', { code: 'token_unavailable', cause });
+      throw new NightshiftError('The credentials contain no token', { code: 'token_unavailable', cause });
     }
   }
 

@@ -143,5 +143,5 @@ export class JobHandle {
 }
 
 function absent(id: string): never {
-  throw new NightshiftError(`There is no job ${id} that you may see`, { code: 'not_found' });
+  throw new NightshiftError(`Job ${id} does not exist, or you may not see it`, { code: 'not_found' });
 }

@@ -60,7 +60,7 @@ export class Notifications {
 
   /**
    * First those that are unread (at most the newest 100), then each one when it is written, and again when it is read, wherever that
-   * was. Attaches again by itself after a lost connection, as the events of a job do, and tells nothing twice; of more than 100 that
+   * was. Attaches again by itself after a lost connection, as the events of a job do, and delivers nothing twice; of more than 100 that
    * were written meanwhile, and of what was read meanwhile, `list` and `unreadCount` know. Ends only with `signal`, by throwing its
    * reason.
    */
@@ -68,13 +68,13 @@ export class Notifications {
     filter: NotificationFilterInput = {},
     { signal }: WaitOptions = {},
   ): AsyncGenerator<Notification, void, undefined> {
-    const told = new DeliveredNotifications();
+    const delivered = new DeliveredNotifications();
     const watched = resubscribe(this.connection, NotificationActivityDocument, {
       variables: () => ({ filter }),
       signal,
     });
     for await (const { notificationActivity } of watched)
-      if (told.isNews(notificationActivity)) yield notificationActivity;
+      if (delivered.isNew(notificationActivity)) yield notificationActivity;
   }
 }
 

@@ -50,7 +50,8 @@ async function claimCall({ http, deviceId }: Connection, { jobId, callId, signal
   const input = { jobId, callId: callId ?? '', deviceId };
   const { claimClientTool } = await http.execute(ClaimClientToolDocument, { input }, { signal, retry: 'never' });
   assertTaken(claimClientTool);
-  if (claimClientTool.claim === null) throw new NightshiftError('There is no claim', { code: 'bad_response' });
+  if (claimClientTool.claim === null)
+    throw new NightshiftError('The response contains no claim', { code: 'bad_response' });
   return claimClientTool.claim;
 }
 

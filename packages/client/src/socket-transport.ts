@@ -144,7 +144,7 @@ export class SocketTransport {
 
 function missing(): NightshiftError {
   return new NightshiftError(
-    'There is no WebSocket to follow a job with: pass one as `webSocket`, such as that of the package "ws", or use Node 22 or newer',
+    'This runtime has no WebSocket: pass one as `webSocket`, such as that of the package "ws", or use Node 22 or newer',
     { code: 'no_websocket' },
   );
 }

@@ -11,7 +11,7 @@ export function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>
   return { name, ...given(fields) };
 }
 
-/** Which agent, and since when, is said beside them. */
+/** The changed settings. The agent's id and the expected version are separate arguments. */
 export function toAgentChanges(input: UpdateAgentInput): AgentChanges {
   return given(input);
 }

@@ -34,8 +34,8 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
     try {
       return await this.enterRow(request);
     } catch (error) {
-      const isNoMember = error instanceof AppError && error.code === 'not_found';
-      throw isNoMember && request.params['id'] !== undefined ? this.rows.absent() : error;
+      const isNotMember = error instanceof AppError && error.code === 'not_found';
+      throw isNotMember && request.params['id'] !== undefined ? this.rows.absent() : error;
     }
   }
 

@@ -1,14 +1,14 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 
 import type { ServerExtension } from '../server-extension.js';
-import { GraphqlSocketDoor } from './sockets/graphql-socket.door.js';
+import { GraphqlSocketGateway } from './sockets/graphql-socket.gateway.js';
 
 /** Hangs GraphQL over WebSocket on the server, once the schema is complete. */
 export function graphqlSockets(): ServerExtension {
-  const endpoints: GraphqlSocketDoor[] = [];
+  const endpoints: GraphqlSocketGateway[] = [];
   return {
     afterInit: (app: NestExpressApplication) => {
-      const endpoint = app.get(GraphqlSocketDoor);
+      const endpoint = app.get(GraphqlSocketGateway);
       endpoint.attach(app.getHttpServer());
       endpoints.push(endpoint);
     },

@@ -11,8 +11,8 @@ export interface ToolCallPage extends ConnectionOf<ToolCallRecord> {
 }
 
 /**
- * A page of the history as a connection. Where the history stopped searching, the page ends at a position that is no call of its
- * own: its cursor is the position to continue from.
+ * A page of the history as a connection. If the history stopped searching, the page ends at a position without a call:
+ * its cursor is the position to continue from.
  */
 export function toToolCallPage(
   { rows, next }: HistoryPage,

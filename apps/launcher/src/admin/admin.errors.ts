@@ -5,7 +5,7 @@ export function noInstallation(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
     message:
-      `There is no installation in ${dataDir}, and NIGHTSHIFT_SECRET is not set. Run this in the folder of \`npm start\`, ` +
+      `${dataDir} contains no installation, and NIGHTSHIFT_SECRET is not set. Run this in the folder of \`npm start\`, ` +
       'name its data directory with --data-dir, or set DATABASE_URL and NIGHTSHIFT_SECRET as the processes of the installation have them.',
   });
 }
@@ -14,7 +14,7 @@ export function noInstallation(dataDir: string): AppError {
 export function noEmbeddedData(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
-    message: `There is no database in ${dataDir}. Name the data directory of the installation with --data-dir, or set DATABASE_URL.`,
+    message: `${dataDir} contains no database. Name the data directory of the installation with --data-dir, or set DATABASE_URL.`,
   });
 }
 

@@ -21,7 +21,7 @@ export const sealedColumns = { root: [providerKeys, jobKeys], tools: [toolSecret
 
 /**
  * Replaces the installation's secret: of a data directory by a new one, else by the NIGHTSHIFT_SECRET that the operator has set beside
- * the previous ones. Gives the serving roles new passwords and seals all stored secrets anew. May be repeated after a failure.
+ * the previous ones. Gives the serving roles new passwords and seals all stored secrets again. May be repeated after a failure.
  * Throws `new_secret_needed`, `installation_running`, `already_running`.
  */
 export async function rotateSecret(config: Config, cleanUp: AsyncDisposableStack): Promise<Resealed[]> {

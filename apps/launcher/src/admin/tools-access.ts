@@ -13,7 +13,7 @@ export interface ToolsAccess {
 
 /**
  * The key of tool processes, and the database as they log in to it. Migrates the database, so that their login exists, and seals
- * secrets of tools anew that were sealed with the installation's secret itself. Throws as `openAdmin` does.
+ * again the secrets of tools that were sealed with the installation's secret itself. Throws as `openAdmin` does.
  */
 export async function toolsAccess(config: Config, cleanUp: AsyncDisposableStack): Promise<ToolsAccess> {
   const { urls, secret, previousSecrets: previous } = await openAdmin(config, cleanUp);

@@ -4,7 +4,7 @@ export function noDataToBackUp(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
     message:
-      `There is no database in ${dataDir}. Run this in the folder of \`npm start\`, name its data directory with --data-dir, ` +
+      `${dataDir} contains no database. Run this in the folder of \`npm start\`, name its data directory with --data-dir, ` +
       'or set DATABASE_URL.',
   });
 }
@@ -13,7 +13,7 @@ export function noRestoreTarget(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
     message:
-      `There is no secret of an installation in ${dataDir}. Correct --data-dir; or, for a new data directory, create it and copy ` +
+      `${dataDir} contains no secret of an installation. Correct --data-dir; or, for a new data directory, create it and copy ` +
       "the backed-up installation's secret to it first (or set NIGHTSHIFT_SECRET).",
   });
 }

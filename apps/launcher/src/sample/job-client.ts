@@ -146,8 +146,8 @@ function toError(cause: unknown): Error {
   const first: unknown = Array.isArray(cause) ? cause[0] : cause;
   if (first instanceof Error) return first;
   const known = z.object({ code: z.number(), reason: z.string() }).safeParse(first);
-  const said = z.object({ message: z.string() }).safeParse(first);
-  if (said.success && said.data.message !== '') return new Error(said.data.message, { cause });
+  const failure = z.object({ message: z.string() }).safeParse(first);
+  if (failure.success && failure.data.message !== '') return new Error(failure.data.message, { cause });
   const why = known.success ? ` (${known.data.code} ${known.data.reason})` : '';
   return new Error(`The connection to the api was closed${why}.`, { cause });
 }

@@ -31,7 +31,7 @@ describe('printOpenRequests', () => {
   });
 
   it('prints when another person decides, and which requests are not approvals', () => {
-    expect(shown({ ...request, mayDecide: false })).toContain('Somebody else has to decide');
+    expect(shown({ ...request, mayDecide: false })).toContain('Another user must decide');
     expect(shown({ ...request, argumentsHash: null, preview: null, title: 'Which\u001b[2J size?' })).toMatch(
       /- Which\[2J size\? \(request r1\)[^]*docs\/interrupts\.md/,
     );

@@ -24,12 +24,12 @@ export interface AnswerPlace {
 
 /** Prints which requests are open, and how to answer each. */
 export function printOpenRequests(out: Terminal, requests: readonly OpenRequest[], place: AnswerPlace): void {
-  out.line(`  ${out.style('bold', 'waiting')}: the job goes on when somebody has decided (docs/approvals.md).`);
+  out.line(`  ${out.style('bold', 'waiting')}: the job continues after a decision (docs/approvals.md).`);
   for (const request of requests) {
     const { id, title, preview, reason } = request;
     out.line(`  - ${oneLine(preview === null ? title : `${title} {${preview}}`)} (request ${id})`);
     if (reason !== null) out.line(`    ${oneLine(reason)}`);
-    out.line(request.mayDecide ? howTo(request, place) : '    Somebody else has to decide: the demo key may not.');
+    out.line(request.mayDecide ? howTo(request, place) : '    Another user must decide: the demo key may not.');
   }
   out.line();
 }
@@ -40,7 +40,7 @@ function oneLine(text: string): string {
 }
 
 function howTo({ id, argumentsHash }: OpenRequest, { url, keyFile }: AnswerPlace): string {
-  if (argumentsHash === null) return '    docs/interrupts.md says how it is answered.';
+  if (argumentsHash === null) return '    docs/interrupts.md explains how to answer it.';
   const body = JSON.stringify({ decision: 'approve', argumentsHash });
   return [
     `    curl -s ${url}/api/interrupts/${id}/decision -H "authorization: Bearer $(cat '${keyFile}')" \\`,

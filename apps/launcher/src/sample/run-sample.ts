@@ -26,7 +26,7 @@ export interface SampleInit {
 
 /**
  * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
- * over WebSocket from event 0 on, and shows it live. A job that waits for a person is left, once it is said how to answer; a
+ * over WebSocket from event 0 on, and shows it live. If the job waits for a person, the sample prints how to answer and ends; a
  * later start shows that one instead of starting another. Gives null when there was nothing to start or show. Rejects when the job is refused, can no longer be followed or has not
  * ended within `timeoutMs`, and with the signal's reason on abort; the job itself keeps running.
  */

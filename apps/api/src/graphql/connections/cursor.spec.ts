@@ -23,7 +23,7 @@ describe('cursor', () => {
     expect(() => positionOfCursor(toCursor('jobs', newId()), 'messages', 'after')).toThrow('not one of this list');
   });
 
-  it('rejects text that is no cursor', () => {
+  it('rejects text that is not a cursor', () => {
     const refuses = (text: string) => {
       expect(() => idOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');
       expect(() => positionOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');

@@ -20,7 +20,7 @@ export class AllowedOperations {
       return new AllowedOperations(readFileSync(file, 'utf8'));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`GRAPHQL_ALLOWED_OPERATIONS: ${file} is no list of operations: ${why}`, { cause: error });
+      throw new Error(`GRAPHQL_ALLOWED_OPERATIONS: ${file} is not a list of operations: ${why}`, { cause: error });
     }
   }
 

@@ -9,7 +9,7 @@ export function both<T>(eq: T | null | undefined, oneOf: readonly T[] | null | u
   return oneOf == null || oneOf.includes(eq) ? [eq] : [];
 }
 
-/** A valid id to compare with, even when the input is no valid id. */
+/** A valid id to compare with, also for an invalid input. */
 export function toIdOrNone(text: string): string {
   return isId(text) ? text : unknownId;
 }

@@ -123,7 +123,7 @@ export class SocketOutlet {
 
 const pollMs = 50;
 
-/** A failed send shows as the socket's own close event; there is no one to report it to here. */
+/** A failed send shows as the socket's own close event, which reports it. */
 function ignore(): void {
   return undefined;
 }

@@ -27,7 +27,7 @@ export interface SubscriptionInit {
 
 /**
  * Runs a subscription on its own: it pulls batches, checks whether the viewer may still see them, and writes each event as a
- * message. To graphql-ws it is an iterator without values that ends when the subscription does. There is no queue: while a
+ * message. To graphql-ws it is an iterator without values that ends when the subscription does. It has no queue: while a
  * viewer is slow, nothing is pulled for it.
  */
 export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {

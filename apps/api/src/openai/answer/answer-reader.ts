@@ -132,7 +132,7 @@ export class AnswerReader {
       if (usage !== undefined) this.countChoice({ ...usage, estimated: usageEstimated });
     } else if (event.type === 'tool-call' || event.type === 'tool-call-updated') {
       const { round, internalStatus, call: item } = event.body;
-      // It was written as what the ledger's row says.
+      // The event was written with the status of the ledger's row.
       this.takeCall({ round, status: internalStatus as ToolCallStatus, item });
     } else if (event.type === 'interrupt-opened' && event.body.kind === 'client_tool') {
       const { callId } = event.body;

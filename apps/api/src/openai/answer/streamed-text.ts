@@ -37,7 +37,7 @@ export class StreamedText {
     }
   }
 
-  /** The text is complete: a withdrawn part that was not repeated by now is no part of it. */
+  /** The text is complete: a withdrawn part that was not repeated by now does not belong to it. */
   settle(): string {
     return this.cut === null ? '' : this.restart(this.cut, '');
   }

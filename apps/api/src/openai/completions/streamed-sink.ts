@@ -29,7 +29,7 @@ const longestSilenceMs = 10_000;
 
 /**
  * A response as an event stream. Its headers leave with the first event, or after 10 s: a failure before that is an
- * error response of its own. Items that the client cannot take yet are not requested: there is no queue.
+ * separate error response. It requests items only when the client can take them, so it has no queue.
  */
 export class StreamedSink implements AnswerSink {
   private readonly writer: SseWriter;

@@ -17,6 +17,6 @@ export const workflowNotFound = (id: string) => notFound('Workflow', id);
 /** `id` without its prefix. */
 export const teamNotFound = (id: string) => notFound('Team', id);
 
-/** There is no agent to choose from. */
+/** The workspace has no agent to choose from. */
 export const autoWithoutAgents = () =>
   new OpenAiError({ status: 500, message: 'No agents configured for auto-routing' });

@@ -37,7 +37,7 @@ const closing = { closeTimeout: closeTimeoutMs };
  * most 256 KB, never compressed, and counted; a page of another site is not let in.
  */
 @Injectable()
-export class GraphqlSocketDoor {
+export class GraphqlSocketGateway {
   private readonly sockets = new WebSocketServer({
     noServer: true,
     maxPayload,
