@@ -1,41 +1,41 @@
 import type { ModelParameters } from '#models';
 import type { ApprovalPolicy } from '#tools';
 
-/** Limits of an agent; absent ones are the instance's. Numbers are whole, >= 1, and tighten what the instance allows. */
+/** Limits of an agent; for an absent one the instance's limit applies. Whole numbers >= 1; they only tighten the instance's limits. */
 export interface AgentLimits {
-  /** Rounds of one answer; the last is asked without tools. */
+  /** Rounds per response; the last round is requested without tools. */
   readonly maxRounds?: number;
   readonly maxToolCallsPerRound?: number;
   /** UTF-8 bytes of text and reasoning of one job. */
   readonly maxOutputBytes?: number;
-  /** Ms until one answer of the model has to be whole. */
+  /** Ms until a response of the model must be complete. */
   readonly roundTimeoutMs?: number;
-  /** For this time (ms) model requests that failed before their first byte are repeated at least every minute. */
+  /** For this time (ms), model requests that failed before their first byte are retried at least once a minute. */
   readonly modelRetryForMs?: number;
   /** `fail`: its jobs fail instead of waiting for a model provider that is down. */
   readonly onProviderDown?: 'wait' | 'fail';
 }
 
-/** How answers show calls of server tools to OpenAI clients: as lines, as blocks of Open WebUI, or not at all. */
+/** How `/v1` responses show calls of server tools: as lines, as blocks for Open WebUI, or not at all. */
 export const toolEventFormats = ['inline', 'open-webui', 'none'] as const;
 export type ToolEventFormat = (typeof toolEventFormats)[number];
 
-/** What an agent is made of. Kept in numbered versions that never change. */
+/** The settings of an agent. Stored in numbered versions that never change. */
 export interface AgentSettings {
-  /** Null: the one a request names, else the workspace's default. */
+  /** Null: the model that a request names, else the workspace's default. */
   readonly model: string | null;
-  /** The system prompt; it comes before everything that a client says. */
+  /** The system prompt; it comes before all messages of the client. */
   readonly instructions: string;
-  /** Server tools that it may call: names, or globs (`*`, `?`). */
+  /** Server tools that the agent may call: names, or globs (`*`, `?`). */
   readonly tools: readonly string[];
-  /** Server tools that are shown to its model and left to the client to run: names, or globs. They win over `tools`. */
+  /** Server tools that its model may request and that the client runs: names, or globs. They take precedence over `tools`. */
   readonly externalTools: readonly string[];
   readonly limits: AgentLimits;
-  /** Sampling fields as OpenAI names them; they win over those of a request. */
+  /** Sampling parameters with OpenAI's names; they take precedence over those of a request. */
   readonly parameters: ModelParameters;
-  /** Its layer of the approval policy; it can only tighten the others. Null: it asks for nothing. */
+  /** The agent's layer of the approval policy; it only tightens the others. Null: no layer. */
   readonly toolApproval: ApprovalPolicy | null;
-  /** For requests to `/v1` that do not ask for a format. Null: `inline`. */
+  /** For `/v1` requests that do not specify a format. Null: `inline`. */
   readonly toolEventFormat: ToolEventFormat | null;
 }
 
@@ -45,15 +45,15 @@ export interface AgentPreset extends AgentSettings {
   /** 1, 2, 3 … */
   readonly version: number;
   readonly name: string;
-  /** Its name as an id: lower case letters, digits, `.`, `_` and `-`; unique in the workspace. */
+  /** A name with lower case letters, digits, `.`, `_` and `-`; unique in the workspace. */
   readonly slug: string;
-  /** By this `auto` chooses. */
+  /** The description by which `auto` chooses. */
   readonly description: string;
 }
 
-/** An agent as it is now: its current version, and what is said of it. Instants in ms since the epoch. */
+/** An agent with its current version. Instants in ms since the epoch. */
 export interface Agent extends AgentPreset {
-  /** Takes what `auto` can give to nobody. As long as there are agents, one of them is it. */
+  /** `auto` uses the default agent if no other fits. A workspace with agents has exactly one. */
   readonly isDefault: boolean;
   readonly archivedAt: number | null;
   readonly createdBy: string;
@@ -61,37 +61,37 @@ export interface Agent extends AgentPreset {
   readonly updatedAt: number;
 }
 
-/** What lists show of an agent that need not know what it is made of. */
+/** An agent in a list, without its settings. */
 export type ListedAgent = Pick<Agent, 'id' | 'name' | 'slug' | 'description' | 'createdAt'>;
 
 /** A version of an agent in its history. */
 export interface AgentVersion extends AgentSettings {
   readonly agentId: string;
   readonly number: number;
-  /** SHA-256 (hex) of its settings: equal ones are one version. */
+  /** SHA-256 (hex) of its settings; equal settings are one version. */
   readonly hash: string;
   readonly createdBy: string;
   readonly createdAt: number;
 }
 
-/** Which version of which agent a job uses. */
+/** The version of an agent that a job uses. */
 export interface AgentPin {
   readonly id: string;
   readonly version: number;
 }
 
-/** What a job says of the agent that answers in it. */
+/** The agent of a job, as its events and APIs show it. */
 export interface ChosenAgent extends AgentPin {
   readonly name: string;
   readonly slug: string;
 }
 
-/** Whom a job is to choose among, once it runs. */
+/** The agents that a job chooses from once it runs. */
 export interface AgentCandidates {
   readonly candidates: readonly AgentPin[];
-  /** Id of the one that takes what fits nobody. */
+  /** Id of the agent that is used if no other fits. */
   readonly fallback: string;
 }
 
-/** Who is to answer: an agent by our id, its slug or its name, or whichever fits best. */
+/** The agent of a request: one by id, slug or name, or the one that fits best. */
 export type AgentSelection = { readonly type: 'agent'; readonly ref: string } | { readonly type: 'auto' };

@@ -13,13 +13,13 @@ const toolApproval: ApprovalPolicy = {
 const client = { deviceId: null, tools: {} };
 const agent = { id: 'a', version: 1, name: 'Clerk', slug: 'clerk' };
 
-describe('the format of a chat', () => {
+describe('chatFormat', () => {
   it.each<[string, Partial<ChatInput>]>([
-    ['nothing in particular', {}],
+    ['no special member', {}],
     ['tools of the server', { toolPins: { echo: '1' }, toolApproval }],
     ['tools of clients', { client }],
     ['another try', { retryOf: 'j', hasOwnKey: true }],
-  ])('with %s is 1', (_what, change) => {
+  ])('returns 1 for an input with %s', (_what, change) => {
     expect(formatOf(change)).toBe(1);
   });
 
@@ -29,7 +29,7 @@ describe('the format of a chat', () => {
     ['a call instead of a model', { call: { name: 'echo', arguments: '{}' } }],
     ['calls that are handed over', { client: { ...client, handedOver: { timeoutMs: 1 } } }],
     ['a workflow to call', { toolPins: { 'workflow.letters': 'w@1' } }],
-  ])('with %s is 2', (_what, change) => {
+  ])('returns 2 for an input with %s', (_what, change) => {
     expect(formatOf(change)).toBe(2);
   });
 });

@@ -5,66 +5,66 @@ import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';
 import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
-/** What a chat job was asked to do, as it is stored on its row (`chatFormat`). Never holds a secret. */
+/** The input of a chat job, as stored in its row (`chatFormat`). Never contains a secret. */
 export interface ChatInput {
   readonly messages: readonly ChatMessage[];
   readonly history: 'thread' | 'request';
-  /** So many messages that were said since the last answer stand in the thread already. Absent: none. */
+  /** How many of the messages after the last response the thread already contains. Absent: none. */
   readonly alreadySaid?: number;
-  /** Definitions as the request advertised them; a name stands for the server's own tool of that name. */
+  /** Tool definitions as the request sent them; a name means the server's tool of that name. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
-  /** Present when clients of the requester may be asked to run tools. */
+  /** Present if clients of the requester may run tools. */
   readonly client?: ClientSide;
-  /** `reject`: the job is cancelled when it, or one that it starts, asks a person. Absent: it waits. */
+  /** `reject`: the job is cancelled if it or a sub-job opens a request to a person. Absent: it waits. */
   readonly humanWait?: 'reject';
-  /** Versions of the server's tools as they were when the job was accepted. */
+  /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** What the request itself wants to be asked about; it only tightens the workspace's policy. */
+  /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
-  /** Layers of the agents whose calls have led to the job. */
+  /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Of a job that a call has started: it tightens the instance's limit. */
+  /** Of a job that a tool call started: tightens the instance's limit. */
   readonly maxRounds?: number;
   readonly toolChoice?: ToolChoice;
-  /** Who answers, pinned. Its tools are among `toolPins`, and in nothing else here. */
+  /** The pinned agent. Its tools are stored only in `toolPins`. */
   readonly agent?: ChosenAgent;
-  /** Whom the job is to choose among; never beside `agent`. */
+  /** The agents that the job chooses from; never together with `agent`. */
   readonly routing?: AgentCandidates;
   readonly parameters?: ModelParameters;
-  /** What counts before the instance's and the agent's settings while the model provider is down. */
+  /** Takes precedence over the settings of the instance and the agent while the model provider is down. */
   readonly providerDown?: ProviderDownTerms;
-  /** All that the job does: no model is asked. */
+  /** The job only makes this call; it uses no model. */
   readonly call?: DirectCall;
-  /** The job whose question this one asks again: nothing new is said, and its unfinished answer is left out of the prompt. */
+  /** The job that this one retries: it adds no message, and the unfinished response of that job is left out of the prompt. */
   readonly retryOf?: string;
-  /** The request brought a provider key of its own. */
+  /** The request contained a provider key of its own. */
   readonly hasOwnKey?: boolean;
 }
 
 /**
- * The layout of an input: 2 where a worker that knows only the first one would answer without what it does not know, be it
- * instructions or a policy. Everything else stays 1, for whoever is still there while a new build is rolled out.
+ * The format of an input: 2 if a worker that knows only format 1 would ignore a part of it, such as instructions or a policy. All others
+ * stay 1, so that workers of the older build can run them during a rolling deploy.
  */
 export function chatFormat({ agent, routing, call, client, toolPins = {} }: ChatInput): number {
   const isNew = [agent, routing, call, client?.handedOver].some((member) => member !== undefined);
   return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
 }
 
-/** Reads a stored input. The row was written by `ChatService`, by this build or one that knows no more. */
+/** Reads a stored input. `ChatService` has written the row, in this build or an older one. */
 export function toChatInput(stored: unknown): ChatInput {
   if (typeof stored !== 'object' || stored === null || !('messages' in stored))
     throw new Error('not the input of a chat job');
   return stored as ChatInput; // written from a ChatInput; see above
 }
 
-/** What of the request's messages joins the thread: everything, or only what is new after the last answer it repeats. */
+/** The messages of the request that join the thread: all, or only those after the last response that the request repeats. */
 export function joiningMessages({ messages, history, alreadySaid, retryOf }: ChatInput): readonly ChatMessage[] {
   if (retryOf !== undefined) return [];
   return history === 'thread' ? messages : saidSinceAnswer(messages).slice(alreadySaid);
 }
 
-/** What users say in a conversation after its last answer or result. Pure. */
+/** The user messages after the last response or tool result of a conversation. Pure. */
 export function saidSinceAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
   return messages.slice(last + 1).filter(({ role }) => role === 'user');

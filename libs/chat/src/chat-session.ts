@@ -6,7 +6,7 @@ import type { Conversation } from './history/conversation.repository.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
 
-/** One run of a chat job: what becomes of the job when its conversation ends. It leaves the thread valid in every case. */
+/** One run of a chat job: runs its conversation and derives the job's outcome. Leaves the thread valid in every case. */
 export class ChatSession {
   private readonly session: LoopSession;
 
@@ -53,7 +53,7 @@ export function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused'
   }
 }
 
-/** What an earlier worker left behind: shown text of a round that was never committed, and calls nobody can vouch for. */
+/** Cleans up after an earlier worker: withdraws the text of an uncommitted round and shows calls with an unknown outcome. */
 export function takeOver(run: JobRun, { openRound, rounds, calls }: Conversation): void {
   run.resumeReasoningAt(rounds.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
   if (openRound !== null) run.restartRound(openRound, 'worker_lost');

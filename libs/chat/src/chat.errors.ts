@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** A name in the request's tools that is no tool here. */
+/** The request names a tool that the server does not have. */
 export const unknownTool = (name: string) =>
   new AppError({ code: 'bad_request', message: `There is no tool named "${name.slice(0, 64)}"`, field: 'tools' });
 
@@ -16,11 +16,11 @@ export const nothingSaid = () => new AppError({ code: 'bad_request', message: 'M
 export const tooManyMessages = (limit: number) =>
   new AppError({ code: 'too_large', message: `messages exceeds ${limit} entries`, field: 'messages' });
 
-/** A job of one call stands for what was asked once: whoever wants it again asks again. */
+/** A job of a single call is not retried; the client can make the call again. */
 export const callNotRetried = () =>
-  new AppError({ code: 'conflict', message: 'A single tool call is not retried: make a new one', field: 'jobId' });
+  new AppError({ code: 'conflict', message: 'A single tool call is not retried: send the call again', field: 'jobId' });
 
-/** Calls of such a job go to whoever sent its request, in the reply to it; nobody sent another one. */
+/** The response to the original request delivers the calls of such a job, so a retry would have no response to deliver them. */
 export const handedOverNotRetried = () =>
   new AppError({
     code: 'conflict',
@@ -28,6 +28,6 @@ export const handedOverNotRetried = () =>
     field: 'jobId',
   });
 
-/** The server has run this call in the place of a client before. */
+/** The server has already run this call instead of the client. */
 export const alreadyExecuted = () =>
   new AppError({ code: 'already_executed', message: 'Tool call was already executed' });

@@ -28,7 +28,7 @@ import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
 
-/** What the handler runs calls with, and closes them. */
+/** The services that run and close the calls of a conversation. */
 @Injectable()
 export class ChatCalls {
   constructor(
@@ -40,7 +40,7 @@ export class ChatCalls {
   ) {}
 }
 
-/** Answers in a thread: rebuilds what there is from rows, drives the loop, and writes down what it says. */
+/** Runs chat jobs: rebuilds the conversation from rows, runs the tool loop, and stores its results. */
 @Injectable()
 export class ChatHandler implements JobHandler {
   readonly kind = 'chat';
@@ -57,7 +57,7 @@ export class ChatHandler implements JobHandler {
     try {
       return await this.answer(run);
     } catch (error) {
-      // It fails before or beside the loop: what is open must not stay so when the job ends with that.
+      // The error ends the job outside of the loop, so its open calls and requests must be closed here.
       if (endsWith(run, error)) {
         await run.commit();
         await this.calls.closer.close(run.job);
@@ -86,12 +86,12 @@ export class ChatHandler implements JobHandler {
       loop,
     );
     if (outcome.status !== 'waiting' || !calls.hasUndecided) return outcome;
-    // A tool could not tell what became of its call: decided upon as after a crash, from the rows.
+    // A tool could not report the outcome of its call: decide it from the rows, as after a crash.
     await run.commit();
     return this.answer(run);
   }
 
-  /** The agent of the job. Choosing one also calls a model, whose provider may be down. */
+  /** The agent of the job. Choosing one calls a model, whose provider may be down. */
   private async acting(run: JobRun): Promise<Acting | JobOutcome> {
     const { routing, providerDown } = toChatInput(run.job.input);
     if (routing === undefined) return this.agents.of(run);
@@ -111,18 +111,18 @@ export class ChatHandler implements JobHandler {
   }
 
   /**
-   * Where the request tells the conversation, a job that begins for the first time has nothing to read. It is looked at more often
-   * within one claim: answered while it went to wait, or when a tool could not tell what became of its call.
+   * A job that begins for the first time and whose request contains the conversation has nothing to read. A job may begin several times under
+   * one claim: after an answer that arrived before it waited, or when a tool could not report the outcome of its call.
    */
   private conversationOf({ job, totals }: JobRun, { history, call }: ChatInput): Promise<Conversation> {
     const isNew = job.epoch === 1 && totals.rounds === 0;
-    const isTold = isNew && history === 'request' && call === undefined;
-    return isTold ? Promise.resolve(NOTHING_SAID) : this.conversations.load(job);
+    const hasNoRows = isNew && history === 'request' && call === undefined;
+    return hasNoRows ? Promise.resolve(NOTHING_SAID) : this.conversations.load(job);
   }
 
   private async loopInput(
     run: JobRun,
-    given: {
+    options: {
       agent: AgentPreset | null;
       input: ChatInput;
       offered: readonly OfferedTool[];
@@ -130,7 +130,7 @@ export class ChatHandler implements JobHandler {
       conversation: Conversation;
     },
   ): Promise<LoopInput> {
-    const { agent, input, offered, pager, conversation } = given;
+    const { agent, input, offered, pager, conversation } = options;
     const { model, modelName } = await this.modelOf(run, { agent, input });
     const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
     return {
@@ -155,12 +155,12 @@ export class ChatHandler implements JobHandler {
     return this.agents.modelOf(job, agent);
   }
 
-  /** One round for the call, and one that has nothing more to say. */
+  /** One round for the call, and one that ends the conversation. */
   private singleCall(): LoopInput['limits'] {
     return { ...this.agents.limitsOf(null), maxRounds: 2 };
   }
 
-  /** A question that is asked again stands in the thread already; the answer that was given up does not help. */
+  /** A retried question is part of the thread already; the unfinished response to it is left out. */
   private historyOf({ retryOf }: ChatInput, { messages, jobs }: Conversation) {
     return buildHistory(retryOf === undefined ? messages : messages.filter(({ jobId }) => jobId !== retryOf), jobs);
   }

@@ -51,7 +51,7 @@ const answers = [
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
 const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSource];
 
-/** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
+/** Conversations as background jobs: builds the messages of a turn when a job starts, and registers the handler of chat jobs. */
 @Module({
   imports: [IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [

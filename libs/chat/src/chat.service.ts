@@ -28,7 +28,7 @@ import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
 
-/** The settings and keys of this instance that accepting a chat needs, and its choice of who answers. */
+/** Settings, keys and agent choice of this instance, for accepting chats. */
 @Injectable()
 export class ChatInstance {
   constructor(
@@ -38,7 +38,7 @@ export class ChatInstance {
   ) {}
 }
 
-/** Accepts chat jobs for the doors: checks the right, the tools and the model, and hands over to the job starter. */
+/** Accepts chat jobs for the endpoints: checks the right, the tools and the model, then calls the job starter. */
 @Injectable()
 export class ChatService {
   constructor(
@@ -50,9 +50,9 @@ export class ChatService {
   ) {}
 
   /**
-   * Accepts a job that answers in a thread; it is committed when this returns. Throws `forbidden` (a viewer), `not_found` (no
-   * such thread for this principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and what
-   * `JobStarter.start` throws (`sub_job_limit` and `sub_job_unwanted` of one below a call). A repeated key gives its job, whatever has become of its agent.
+   * Accepts a job that answers in a thread; it is committed on return. Throws `forbidden` (a viewer), `not_found` (no such thread for this
+   * principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of `JobStarter.start` (for a
+   * sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent is gone.
    */
   async start(principal: Principal, request: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
@@ -63,7 +63,7 @@ export class ChatService {
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
-    const wish = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
+    const options = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
     return this.starter.start({
       ...this.identityOf(principal, jobId),
       thread: {
@@ -72,7 +72,7 @@ export class ChatService {
         ...(request.threadRef === null || request.createThread ? { createTitle: titleOf(request.messages) } : {}),
       },
       messageClientId: request.messageClientId,
-      model: await this.models.modelNameFor(wish),
+      model: await this.models.modelNameFor(options),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
       keyCipher:
@@ -85,8 +85,8 @@ export class ChatService {
   }
 
   /**
-   * Asks a failed or cancelled job's question again, as a new job of the same thread with history as it is now. Throws
-   * `not_found`, `forbidden`, `conflict` for a job that is not over or completed well, and for one whose requester alone can go on with it, and what `start` says of tools.
+   * Retries a failed or cancelled job as a new job of the same thread, with the current history. Throws `not_found`, `forbidden`, `conflict`
+   * for a job that has not ended or has completed, and for one that only its requester can continue, and the tool errors of `start`.
    */
   async retry(
     principal: Principal,
@@ -103,7 +103,7 @@ export class ChatService {
     if (chat.call !== undefined) throw callNotRetried();
     if (client?.handedOver !== undefined) throw handedOverNotRetried();
     if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    // The key was erased with the job's end, and nobody else's is used in its place.
+    // The provider key was erased at the job's end, and no other key replaces it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
     const terms = isAgents ? await this.instance.agents.again(workspaceId, jobId, toChatInput(input)) : NOBODY;
@@ -121,7 +121,7 @@ export class ChatService {
     });
   }
 
-  /** Who answers; or the job itself, where its agent is gone and the request is a repetition. */
+  /** The agent of the request; or the job itself, if its agent is gone and the request repeats a key. */
   private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<AgentTerms | StartedJob> {
     if (agent === undefined) return NOBODY;
     try {
@@ -140,7 +140,7 @@ export class ChatService {
     return { jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null } as const;
   }
 
-  /** Where clients serve nothing now, no request has one behind it: its client tools are skipped, not waited for. */
+  /** If client tools are switched off, requests have no client side: their client tools are skipped, and the job does not wait. */
   private allowed(client: ClientSide | undefined): { readonly client?: ClientSide } {
     return this.instance.config.values.FEATURE_CLIENT_TOOLS && client !== undefined ? { client } : {};
   }
@@ -158,8 +158,8 @@ export class ChatService {
   }
 
   /**
-   * A job's tools stay what they were when it was accepted: one that has changed when it is called is refused. Where agents
-   * answer, their tools are all there are.
+   * Pins the tools of a job to their current versions: a call of a tool that has changed since is refused. If agents answer, the job gets
+   * only their tools.
    */
   private async pinsOf(
     workspaceId: string,
@@ -201,14 +201,14 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),
   };
   const stored: unknown = toStorable(input);
-  return stored as ChatInput; // the same shape; only texts are normalised
+  return stored as ChatInput; // the same shape; only texts are normalized
 }
 
 function formatted(input: ChatInput): Pick<StartRequest, 'input' | 'format'> {
   return { input, format: chatFormat(input) };
 }
 
-/** The first line that a person said. */
+/** The first line of the first user message. */
 function titleOf(messages: readonly ChatMessage[]): string {
   const first = messages.find(({ role }) => role === 'user')?.content;
   const text = typeof first === 'string' ? first : (first?.find((part) => part.type === 'text')?.text ?? '');

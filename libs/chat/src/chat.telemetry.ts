@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '#platform';
 import type { ToolOutcome } from '#tools';
 
-/** Counters of rounds and tool calls. Tool names come from the registry, so the set of labels is bounded. */
+/** Metrics of tool calls. Tool names come from the registry, so the set of labels is bounded. */
 @Injectable()
 export class ChatTelemetry {
   private readonly started;

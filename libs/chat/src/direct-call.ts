@@ -1,8 +1,8 @@
 import type { Model, ModelPart, ModelUsage } from '#models';
 
-/** A call that no model asks for. */
+/** A tool call that no model requested. */
 export interface DirectCall {
-  /** Absent: it gets one of ours. */
+  /** Absent: a new id is created. */
   readonly callId?: string;
   readonly name: string;
   /** JSON text. */
@@ -12,12 +12,12 @@ export interface DirectCall {
 const nothing: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: false };
 
 /**
- * Stands where the loop asks a model, and asks for this call: so it goes the way of every other call. Asked again once it has
- * a result, it says nothing.
+ * A model that requests exactly this call, so that it passes the same routing, policy and ledger as other calls. Once the call has a
+ * result, it finishes without text.
  */
 export function directCall(call: DirectCall): Model {
   return {
-    // eslint-disable-next-line @typescript-eslint/require-await -- the port is asynchronous, the answer is known
+    // eslint-disable-next-line @typescript-eslint/require-await -- the port is asynchronous, the response is known
     async *stream({ messages }): AsyncGenerator<readonly ModelPart[]> {
       if (messages.some(({ role }) => role === 'tool')) {
         yield [{ type: 'finish', finishReason: 'stop', usage: nothing }];

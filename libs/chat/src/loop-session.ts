@@ -11,31 +11,31 @@ import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound 
 import { toolLoop } from './loop/tool-loop.js';
 import type { AfterFailure, ConversationOutage } from './outages/conversation-outage.js';
 
-/** How a conversation's run ended. `released`: the process stops and no round is open. */
+/** How a run of a conversation ended. `released`: the process drains and no round is open. */
 export type SessionEnd =
   | LoopOutcome
   | { readonly type: 'released' }
   /** The model provider is down: the job waits for this interrupt. */
   | { readonly type: 'paused'; readonly interruptId: string }
-  /** The job must not call its model and fails with this error; error handling of nodes does not apply. */
+  /** The job must not call its model and fails with this error; the error handling of nodes does not apply. */
   | { readonly type: 'refused'; readonly error: AppError };
 
-/** The newest round of a conversation: what it said, and how its calls ended, by ordinal. */
+/** The newest round of a conversation: its text, and how its calls ended, by ordinal. */
 export interface LastRound {
   readonly text: string;
   readonly captured: string | null;
   readonly ends: Map<number, { readonly status: ToolCallStatus; readonly text: string }>;
 }
 
-/** What decides whether and when the model of a conversation is asked. */
+/** Decides whether and when the model of a conversation is called. */
 export type Asking = Pick<ConversationOutage, 'before' | 'after'>;
 
 /**
- * One run of the loop, with its consumer: streams text, commits each round before its first tool starts, and has the calls
- * run. What becomes of an end is its owner's to say.
+ * Runs the loop and consumes its steps: streams text, commits each round before its first tool starts, and runs the calls. The caller
+ * decides what the end means for the job.
  */
 export class LoopSession {
-  /** The round that the conversation has come to; null: none was committed. */
+  /** The newest committed round; null: none. */
   last: LastRound | null = null;
   private held: DeferredRoundCommit | undefined;
   private stream: ModelStream | undefined;
@@ -46,7 +46,7 @@ export class LoopSession {
     private readonly run: CallingRun,
     private readonly calls: JobCalls,
     private readonly asking: Asking,
-    /** Grows by the ids of new calls. */
+    /** Receives the ids of new calls. */
     private readonly callIds: Set<string> = new Set(),
   ) {}
 
@@ -93,7 +93,7 @@ export class LoopSession {
     else if (type !== 'run-calls') this.stream?.heard();
   }
 
-  /** A conversation that ends in the middle of a round keeps what was shown of it; one that goes on elsewhere must not. */
+  /** Keeps the shown text of an unfinished round, if the conversation ends. Do not call it if another worker continues. */
   keepOpenText(open: OpenRound | null): void {
     if (open === null || isSilent(open)) return;
     const { round, text, reasoning } = open;
@@ -113,12 +113,12 @@ export class LoopSession {
     this.run.append({ rows: [row], counts: { contentLength: this.run.closeRound(round) } });
   }
 
-  /** Takes back what was shown of a round that nobody will finish, while the job goes on. */
+  /** Withdraws the shown text of an unfinished round while the job continues. */
   withdraw(open: OpenRound | null, reason: string): void {
     if (open !== null && !isSilent(open)) this.run.restartRound(open.round, reason);
   }
 
-  /** Decides before a round, and after a failed model request, whether another step replaces this one. Null: this step is taken. */
+  /** Decides before a round, and after a failed model request, whether another step replaces this one. Null: the step is taken. */
   private async mayAsk(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
     if (step.type === 'round-started') return this.asking.before();
     if (step.type !== 'provider-down') return null;
@@ -160,7 +160,7 @@ export class LoopSession {
     }
   }
 
-  /** One commit: the round, its calls, their start, the requests about them. */
+  /** One commit: the round, its calls, their start, and the requests that they open. */
   private async commitRound(step: RoundFinished): Promise<void> {
     for (const { callId } of step.calls) this.callIds.add(callId);
     const routes = await this.calls.routeRound(step);
@@ -171,7 +171,7 @@ export class LoopSession {
     const starts = goings.some((type) => type !== 'open' && type !== 'refused');
     let cancelled = false;
     if (!starts) {
-      // Nothing starts, so nothing waits for the disk: it goes with the next commit, which ends the job's run or parks it.
+      // Nothing starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
     } else if (goings.every((type) => type === 'run') && isPure(step)) {
       this.held = new DeferredRoundCommit(this.run, round, systemClock);
@@ -181,7 +181,7 @@ export class LoopSession {
     this.calls.committed(step, { cancelled });
   }
 
-  /** False: a cancel came first, and the calls were committed as cancelled. */
+  /** False: a cancel was requested first, and the calls were committed as cancelled. */
   private async commitAndStart(round: FinishedRound): Promise<boolean> {
     const write = roundWrite(this.run, round, startState);
     if (await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write))) return true;
@@ -229,7 +229,7 @@ function endsOf({ calls }: RoundFinished): LastRound['ends'] {
   );
 }
 
-/** Where the rows of a conversation say that they belong. */
+/** The node of the conversation, for its rows. */
 function placeOf({ node }: Pick<CallingRun, 'node'>) {
   return node === undefined ? {} : { nodeRun: node.nodeRun, branch: node.branch };
 }

@@ -7,7 +7,7 @@ import { withRoundLimit } from './round-limit.js';
 
 const part: ModelPart = { type: 'text', text: 'Once' };
 
-/** Says one thing, and then nothing until it is aborted. */
+/** Sends one piece of text, then nothing until it is aborted. */
 const stuck: Model = {
   async *stream(_, signal) {
     yield [part];
@@ -22,7 +22,7 @@ const stuck: Model = {
 
 const request = { model: 'm', messages: [] };
 
-it('ends an answer that is not whole in time as a model time-out, after what it said', async () => {
+it('ends a response that is not complete in time with model_timeout, after its text', async () => {
   const clock = new ManualClock();
   const stream = withRoundLimit(stuck, 1_000, clock)
     .stream(request, new AbortController().signal)
@@ -34,7 +34,7 @@ it('ends an answer that is not whole in time as a model time-out, after what it 
   expect(clock.pending).toBe(0);
 });
 
-it("passes the job's own abort on and keeps no timer", async () => {
+it("passes the job's own abort on and leaves no timer", async () => {
   const clock = new ManualClock();
   const controller = new AbortController();
   const stream = withRoundLimit(stuck, 1_000, clock).stream(request, controller.signal)[Symbol.asyncIterator]();

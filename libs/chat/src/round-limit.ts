@@ -1,10 +1,10 @@
 import { type Model, ModelError } from '#models';
 import { type Clock, systemClock } from '#platform';
 
-/** How often a round is asked again whose stream broke. */
+/** How often a round with a broken stream is requested again. */
 export const maxRestartsPerRound = 2;
 
-/** A model whose every answer has to be whole within `limitMs`; then the call is aborted and fails with `model_timeout`. */
+/** Limits the duration of each response to `limitMs`; then the request is aborted and fails with `model_timeout`. */
 export function withRoundLimit(model: Model, limitMs: number, clock: Clock = systemClock): Model {
   return {
     async *stream(request, signal) {
@@ -12,7 +12,7 @@ export function withRoundLimit(model: Model, limitMs: number, clock: Clock = sys
       const stop = () => {
         controller.abort(signal.reason);
       };
-      let tooLong: ModelError | undefined; // made when it is: an error costs its stack
+      let tooLong: ModelError | undefined; // created late, because an error costs its stack trace
       const timer = clock.after(limitMs, () => {
         tooLong = tookTooLong(limitMs);
         controller.abort(tooLong);

@@ -2,7 +2,7 @@ import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 
 import type { ChatInput } from './chat-input.js';
 
-/** What a request's tools mean, once it is known who answers it. */
+/** The tools that a request offers to the model, with the tools of its agent applied. */
 export function toolsOffered(input: ChatInput, tools: WorkspaceTools): readonly OfferedTool[] {
   const definitions = input.tools.flatMap((tool) => {
     const definition = typeof tool === 'string' ? tools.definitionOf(tool) : tool;

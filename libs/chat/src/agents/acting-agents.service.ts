@@ -15,14 +15,14 @@ import { applyAgent, tightened } from './apply-agent.js';
 import { routeToAgent } from './route-to-agent.js';
 import { routingWrite } from './routing-write.js';
 
-/** Who answers, and what that makes of the request. */
+/** The agent of a job, and the job's input with the agent applied. */
 export interface Acting {
-  /** Null: nobody in particular. */
+  /** Null: no agent. */
   readonly agent: AgentPreset | null;
   readonly input: ChatInput;
 }
 
-/** The agents of jobs at work: reads the one that was pinned, or has one chosen, once for each job. */
+/** The agents of running jobs: reads the pinned one, or chooses one, once per job. */
 @Injectable()
 export class ActingAgents {
   constructor(
@@ -32,19 +32,19 @@ export class ActingAgents {
   ) {}
 
   /**
-   * Who answers in a job. A choice is committed with its event before it is acted upon, so it is made once, however often the
-   * job is begun. Throws `agent_gone`, and what a model call throws.
+   * The agent of a job. A choice is committed with its event before the job uses it, so it is made once even if the job begins several times.
+   * Throws `agent_gone`, and the errors of a model call.
    */
   async of(run: JobRun): Promise<Acting> {
     const input = toChatInput(run.job.input);
     const { agent: pinned, routing } = input;
     if (pinned === undefined && routing === undefined) return { agent: null, input };
     const agent = pinned === undefined ? await this.chosen(run, input, routing) : await this.load(run.job, pinned);
-    // A call that no model asks for is one that the agent may make; its tools are not offered to anybody.
+    // A direct call must be one that the agent may make; no model is offered the agent's tools.
     return { agent, input: input.call === undefined ? applyAgent(input, agent) : input };
   }
 
-  /** The model that the agent is asked with. Throws what `ModelCatalog` throws. */
+  /** The model of the agent. Throws the errors of `ModelCatalog`. */
   async modelOf(
     job: ClaimedJob,
     agent: AgentPreset | null,

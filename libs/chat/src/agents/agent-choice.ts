@@ -10,19 +10,19 @@ import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
 import { coveredBy } from './apply-agent.js';
 
-/** Who will answer, as it is pinned when a job is accepted. */
+/** The agent of a job, as pinned when the job is accepted. */
 export interface AgentTerms {
   readonly input: Pick<ChatInput, 'agent' | 'routing'>;
-  /** Null: the agent has none of its own, or is not known yet. */
+  /** Null: the agent has no model of its own, or is not chosen yet. */
   readonly model: string | null;
-  /** Names of the server's tools that it may offer. */
+  /** Names of the server's tools that the job may offer. */
   readonly tools: readonly string[];
 }
 
-/** Nobody in particular answers. */
+/** No agent answers. */
 export const NOBODY: AgentTerms = { input: {}, model: null, tools: [] };
 
-/** Finds who answers when a job is accepted, and pins it. */
+/** Finds the agent when a job is accepted, and pins it. */
 @Injectable()
 export class AgentChoice {
   constructor(
@@ -44,7 +44,7 @@ export class AgentChoice {
     return { input: { routing }, model: null, tools: await this.grants(principal.workspaceId, all) };
   }
 
-  /** For another try: whoever was pinned stays it, and so does whoever was chosen. */
+  /** The agent of a retry: the pinned or chosen one of the retried job. */
   async again(workspaceId: string, jobId: string, { agent, routing }: ChatInput): Promise<AgentTerms> {
     const chosen = agent ?? (routing === undefined ? null : await this.repository.chosen(workspaceId, jobId));
     const pins = chosen === null ? (routing?.candidates ?? []) : [toPin(chosen)];
@@ -73,7 +73,7 @@ function toPin({ id, version }: AgentPin): AgentPin {
   return { id, version };
 }
 
-/** What a job says of its agent. */
+/** The agent as a job stores and shows it. */
 export function toChosen({ id, version, name, slug }: AgentPreset): ChosenAgent {
   return { id, version, name, slug };
 }

@@ -6,20 +6,20 @@ import { parseApprovalPolicy } from '#tools';
 import { type AgentSettings, toolEventFormats } from '../agent.js';
 import { agentInvalid } from './agents.errors.js';
 
-/** An agent to be made. What is left out is empty, or the workspace's to say. */
+/** The input of a new agent. Absent settings are empty, or the workspace's. */
 export interface NewAgent extends Partial<Omit<AgentSettings, 'toolApproval'>> {
   readonly name: string;
-  /** Default: its name as an id. It stays when the name changes. */
+  /** Default: derived from the name. It stays when the name changes. */
   readonly slug?: string;
   readonly description?: string;
-  /** As a workspace's policy is written; null: none. */
+  /** In the format of a workspace's policy; null: none. */
   readonly toolApproval?: unknown;
 }
 
-/** What to change; what is absent stays. */
+/** Absent members stay unchanged. */
 export type AgentChanges = Partial<NewAgent>;
 
-/** What was given, read and normalised. */
+/** A parsed and normalized input. */
 export interface ReadAgent {
   readonly name?: string;
   readonly slug?: string;
@@ -88,7 +88,7 @@ const agent = z.strictObject({
   toolEventFormat: z.enum(toolEventFormats).nullable().exactOptional(),
 });
 
-/** Reads what is said of an agent. Throws `bad_request` naming the member at fault (`parameters.temperature`). Pure. */
+/** Parses the input of an agent. Throws `bad_request` naming the invalid member (`parameters.temperature`). Pure. */
 export function readAgentInput(given: AgentChanges): ReadAgent {
   const read = readInput(agent, given);
   if ('problem' in read) throw agentInvalid(read.problem.field, read.problem.text);

@@ -1,16 +1,16 @@
 import { AppError } from '#platform';
 
-/** Unknown, archived, or of another workspace. */
+/** The agent is unknown, archived, or of another workspace. */
 export const agentNotFound = () => new AppError({ code: 'not_found', message: 'Agent not found', field: 'agent' });
 
 export const agentVersionNotFound = () =>
   new AppError({ code: 'not_found', message: 'Agent version not found', field: 'version' });
 
-/** A member of the input that is wrong in itself. */
+/** A member of the input is invalid. */
 export const agentInvalid = (field: string, problem: string) =>
   new AppError({ code: 'bad_request', message: `${field}: ${problem}`, field });
 
-/** Neither the server nor the workspace has a tool of that name. */
+/** Neither the server nor the workspace has a tool of this name. */
 export const agentToolUnknown = (field: 'tools' | 'externalTools', name: string) =>
   new AppError({ code: 'bad_request', message: `${field}: there is no tool named "${name.slice(0, 128)}"`, field });
 
@@ -24,16 +24,16 @@ export const agentSlugTaken = (slug: string) =>
     field: 'slug',
   });
 
-/** Somebody has changed it in between. */
+/** Another member has changed the agent since the given version. */
 export const agentChanged = (version: number) =>
   new AppError({
     code: 'conflict',
-    message: `The agent was changed by somebody else meanwhile (it is at version ${version}): read it again`,
+    message: `Another member has changed this agent; it is at version ${version} now. Read it again, then repeat your change.`,
     field: 'expectedVersion',
     details: { version },
   });
 
-/** `auto` needs somebody to fall back to. */
+/** `auto` needs a default agent. */
 export const defaultAgentNeeded = () =>
   new AppError({
     code: 'conflict',
@@ -44,10 +44,10 @@ export const defaultAgentNeeded = () =>
 export const tooManyAgents = (limit: number) =>
   new AppError({ code: 'conflict', message: `A workspace can have ${limit} agents: archive one first` });
 
-/** There is nobody to choose among. */
+/** `auto` was requested in a workspace without agents. */
 export const noAgents = () =>
   new AppError({ code: 'no_agents', message: 'No agents configured for auto-routing', field: 'agent' });
 
-/** A job's agent was pinned, and its version is gone: somebody has removed rows by hand. */
+/** The version that a job was pinned to is gone: its row was deleted by hand. */
 export const agentGone = () =>
   new AppError({ code: 'agent_gone', message: 'The agent of this job does not exist any more.' });

@@ -17,7 +17,7 @@ import { canonicalJson } from '#tools';
 import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent, ListedAgent } from '../agent.js';
 import { ROUTING_ROUND } from './route-to-agent.js';
 
-/** What of an agent is not in its versions. */
+/** The fields of an agent that are not part of its versions. */
 export interface AgentFace {
   readonly id: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface AgentFace {
   readonly description: string;
 }
 
-/** The agents of a workspace and their versions. Archived ones keep their rows, and are found by jobs only. */
+/** The agents of a workspace and their versions. Archived agents keep their rows, which only jobs find. */
 @Injectable()
 export class AgentsRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -35,7 +35,7 @@ export class AgentsRepository {
     return asTheyAre(tx, scope, await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' } }));
   }
 
-  /** All, by name, without what they are made of. */
+  /** All, by name, without their settings. */
   async listed(tx: PrismaTransaction, scope: Scope): Promise<ListedAgent[]> {
     const select = { id: true, name: true, slug: true, description: true, createdAt: true } as const;
     const rows = await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' }, select });
@@ -52,7 +52,7 @@ export class AgentsRepository {
     return agent;
   }
 
-  /** The same for every start with an agent; does not check rights. */
+  /** Like `find`, in one statement for the start of a job; does not check rights. */
   async findNow(workspaceId: string, given: string): Promise<Agent | null> {
     const name = toStorableText(given);
     const id = isId(name) ? name : null;
@@ -91,7 +91,7 @@ export class AgentsRepository {
     await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
-  /** Its settings from now on. */
+  /** Adds a version and makes it the current one. */
   async setVersion(
     tx: PrismaTransaction,
     scope: Scope,
@@ -113,7 +113,7 @@ export class AgentsRepository {
     await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
-  /** Newest first; `below` is a number. */
+  /** Newest first; `below` is a version number. */
   async versions(
     tx: PrismaTransaction,
     scope: Scope,
@@ -125,15 +125,15 @@ export class AgentsRepository {
     return rows.map(toVersion);
   }
 
-  /** Null: there is none. */
+  /** Null: no such version. */
   async version(tx: PrismaTransaction, scope: Scope, { id, version: number }: AgentPin): Promise<AgentVersion | null> {
     const row = await tx.agentVersion.findFirst({ where: { ...versionsOf(scope, id), number } });
     return row === null ? null : toVersion(row);
   }
 
   /**
-   * What these versions hold, for jobs at work, whose right to them is the workspace's; in the order of the pins, those that do
-   * not exist left out. Agents that were archived meanwhile are found.
+   * The settings of these versions, for running jobs, which the workspace authorizes; in the order of the pins, without versions that do not
+   * exist. Also finds agents that were archived meanwhile.
    */
   async pinned(workspaceId: string, pins: readonly AgentPin[]): Promise<readonly AgentPreset[]> {
     if (pins.length === 0) return [];
@@ -147,7 +147,7 @@ export class AgentsRepository {
     return pins.flatMap(({ id }) => presets.get(id) ?? []);
   }
 
-  /** Whom a job has chosen; null: nobody yet. */
+  /** The agent that a job has chosen; null: none yet. */
   async chosen(workspaceId: string, jobId: string): Promise<ChosenAgent | null> {
     const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.round.findUnique({ where: { workspaceId_jobId_number: { workspaceId, jobId, number: ROUTING_ROUND } } }),
@@ -187,15 +187,15 @@ const agentColumns = Prisma.sql`SELECT a.id, a.name, a.slug, a.description, a.is
 /** SHA-256 (hex) of canonical JSON. */
 export function hashOf({ model, instructions, tools, externalTools, ...rest }: AgentSettings): string {
   const { limits, parameters, toolApproval, toolEventFormat } = rest;
-  const said = {
+  const hashed = {
     ...{ model, instructions, tools, externalTools, limits, parameters, toolApproval },
     // Versions without one keep the hash that they were stored with.
     ...(toolEventFormat === null ? {} : { toolEventFormat }),
   };
-  return createHash('sha256').update(canonicalJson(said)).digest('hex');
+  return createHash('sha256').update(canonicalJson(hashed)).digest('hex');
 }
 
-/** They were read as JSON, by `readAgentInput`. */
+/** The casts hold: `readAgentInput` has parsed them from JSON. */
 function toJsonColumns({ limits, parameters, toolApproval }: AgentSettings) {
   return {
     limits: limits as Prisma.InputJsonObject,
@@ -218,7 +218,7 @@ function versionsOf(scope: Scope, agentId: string): Prisma.AgentVersionWhereInpu
   return { workspaceId: scope.workspaceId, agentId, agent: { is: readable(scope) } };
 }
 
-/** With their current versions, however many they have had. */
+/** Adds the current version to each agent, in one statement. */
 async function asTheyAre(tx: PrismaTransaction, { workspaceId }: Scope, rows: readonly AgentRow[]): Promise<Agent[]> {
   if (rows.length === 0) return [];
   const current = rows.map(({ id: agentId, version: number }) => ({ agentId, number }));
@@ -251,7 +251,7 @@ function toVersion(row: AgentVersionRow): AgentVersion {
 function toSettings({ model, instructions, tools, externalTools, ...json }: VersionFields): AgentSettings {
   return {
     ...{ model, instructions, tools, externalTools },
-    // Written by `addVersion` from what was read and checked.
+    // The casts hold: `addVersion` has stored parsed input.
     limits: json.limits as AgentSettings['limits'],
     parameters: json.parameters as AgentSettings['parameters'],
     toolApproval: json.toolApproval as AgentSettings['toolApproval'],

@@ -36,8 +36,8 @@ const changed = (ref: string, changes: Partial<NewAgent>, expectedVersion: numbe
   agents.update(here.admin, { ref, changes, expectedVersion });
 const ten = { first: 10, below: undefined };
 
-describe('agents', () => {
-  it('are made by those who run the workspace, and read by everybody', async () => {
+describe('AgentsService', () => {
+  it('lets admins create agents and viewers read them', async () => {
     const agent = await made({
       description: 'Files things.',
       instructions: 'Be brief.',
@@ -53,7 +53,7 @@ describe('agents', () => {
     await expect(agents.archive(here.member, agent.id)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('are listed by name as they are now, however often they were changed', async () => {
+  it('lists agents by name with their current version', async () => {
     await made({ name: 'Second' });
     const { id, createdAt } = await made({ name: 'First', description: 'Files things.' });
     for (const instructions of ['One.', 'Two.', 'Three.']) await changed(id, { instructions });
@@ -61,11 +61,11 @@ describe('agents', () => {
       { name: 'First', version: 4, instructions: 'Three.' },
       { name: 'Second', version: 1 },
     ]);
-    const face = { id, name: 'First', slug: 'first', description: 'Files things.', createdAt };
-    expect(await agents.listed(here.viewer)).toEqual([face, expect.objectContaining({ name: 'Second' })]);
+    const listed = { id, name: 'First', slug: 'first', description: 'Files things.', createdAt };
+    expect(await agents.listed(here.viewer)).toEqual([listed, expect.objectContaining({ name: 'Second' })]);
   });
 
-  it('may be meant by whatever finds them, from the moment they are made, renamed or archived here', async () => {
+  it('accepts ids, slugs and names as references as soon as an agent is created, renamed or archived here', async () => {
     const { workspaceId } = here.owner;
     const meant = (...refs: string[]) => Promise.all(refs.map((ref) => agents.mayBeNamed(workspaceId, ref)));
     expect(await meant('clerk', 'Clerk')).toEqual([false, false]);
@@ -81,7 +81,7 @@ describe('agents', () => {
     expect(await meant('second')).toEqual([false]);
   });
 
-  it('are found in their own workspace only', async () => {
+  it('finds agents of its own workspace only', async () => {
     const { id } = await made();
     const elsewhere = await identities.workspaceOf(newId());
     await expect(agents.find(elsewhere.owner, id)).rejects.toMatchObject({ code: 'not_found' });
@@ -90,7 +90,7 @@ describe('agents', () => {
     expect(await repository.pinned(elsewhere.owner.workspaceId, [{ id, version: 1 }])).toEqual([]);
   });
 
-  it('are listed by name, page by page', async () => {
+  it('pages through the agents by name', async () => {
     for (const name of ['Clerk', 'Zoe', 'Ada']) await made({ name });
     const page = await agents.list(here.viewer, { first: 2 });
     expect(page).toMatchObject({ items: [{ name: 'Ada' }, { name: 'Clerk' }], hasMore: true });
@@ -98,13 +98,13 @@ describe('agents', () => {
     expect(rest).toMatchObject({ items: [{ name: 'Zoe' }], hasMore: false });
   });
 
-  it('have a name and a slug of their own', async () => {
+  it('keeps names and slugs unique', async () => {
     const { id } = await made();
     await expect(made()).rejects.toMatchObject({ code: 'conflict', field: 'name' });
     await expect(made({ name: 'clerk!' })).rejects.toMatchObject({ code: 'conflict', field: 'slug' });
     expect(await made({ name: 'clerk!', slug: 'clerk.2' })).toMatchObject({ slug: 'clerk.2' });
     expect((await made({ name: 'Auto' })).slug).toMatch(/^agent-[0-9a-f]{6}$/);
-    // Clients know it by its slug: another name changes nothing for them.
+    // Clients know it by its slug, so another name changes nothing for them.
     expect(await changed(id, { name: 'Registrar' })).toMatchObject({ name: 'Registrar', slug: 'clerk', version: 1 });
   });
 
@@ -113,22 +113,22 @@ describe('agents', () => {
     ['slug', { slug: 'auto' }],
     ['slug', { slug: 'a/b' }],
     ['model', { model: '' }],
-    ['tools', { tools: ['nobody_has_this'] }],
-    ['externalTools', { externalTools: ['nobody_has_this'] }],
+    ['tools', { tools: ['unknown_tool'] }],
+    ['externalTools', { externalTools: ['unknown_tool'] }],
     ['parameters.temperature', { parameters: { temperature: 3 } }],
     ['parameters.top_p', { parameters: { top_p: '1' } }],
     ['parameters.messages', { parameters: { messages: [] } }],
     ['limits.maxRounds', { limits: { maxRounds: 0 } }],
     ['limits.maxSeconds', { limits: { maxSeconds: 1 } }],
     ['surprise', { surprise: 1 }],
-  ])('are refused for what is wrong with %s', async (field, input) => {
+  ])('rejects an invalid %s', async (field, input) => {
     await expect(made(input)).rejects.toMatchObject({ code: 'bad_request', field });
     expect(await agents.all(here.admin)).toEqual([]);
   });
 });
 
 describe('a change of an agent', () => {
-  it('is a new version, and the old one stays', async () => {
+  it('creates a new version and keeps the old one', async () => {
     const { id } = await made({ instructions: 'One.' });
     expect(await changed('clerk', { instructions: 'Two.', parameters: { temperature: 0 } })).toMatchObject({
       version: 2,
@@ -141,7 +141,7 @@ describe('a change of an agent', () => {
     expect(pinned).toMatchObject({ version: 1, instructions: 'One.', name: 'Clerk' });
   });
 
-  it('that changes nothing is none', async () => {
+  it('creates no version if the settings stay the same', async () => {
     const { id } = await made({ instructions: 'One.' });
     expect(await changed(id, { instructions: 'One.', description: 'Same.' })).toMatchObject({
       version: 1,
@@ -149,7 +149,7 @@ describe('a change of an agent', () => {
     });
   });
 
-  it('is refused when somebody else was faster', async () => {
+  it('fails if another member has changed the agent since the expected version', async () => {
     const { id } = await made();
     await changed(id, { instructions: 'Two.' }, 1);
     await expect(changed(id, { instructions: 'Three.' }, 1)).rejects.toMatchObject({
@@ -157,7 +157,7 @@ describe('a change of an agent', () => {
     });
   });
 
-  it('is undone by the next one', async () => {
+  it('can be reverted by a new version', async () => {
     const { id } = await made({ instructions: 'One.' });
     await changed(id, { instructions: 'Two.' });
     expect(await agents.restore(here.admin, id, 1)).toMatchObject({ version: 3, instructions: 'One.' });
@@ -165,7 +165,7 @@ describe('a change of an agent', () => {
     await expect(agents.restore(here.admin, id, 9)).rejects.toMatchObject({ code: 'not_found', field: 'version' });
   });
 
-  it('cannot be made to a version that there is', async () => {
+  it('cannot rewrite a stored version', async () => {
     const { id, workspaceId } = { ...(await made()), workspaceId: here.admin.workspaceId };
     const rewritten = database.postgres.withWorkspaceSql(workspaceId, (client) =>
       client.query(`UPDATE agent_version SET instructions = 'Other.' WHERE agent_id = $1`, [id]),
@@ -173,7 +173,7 @@ describe('a change of an agent', () => {
     await expect(rewritten).rejects.toThrow(/permission denied/);
   });
 
-  it('is in the audit, without what it says', async () => {
+  it('writes an audit entry without the instructions', async () => {
     const { id } = await made({ instructions: 'Secret plans.' });
     await changed(id, { instructions: 'Other plans.' });
     const { workspaceId } = here.admin;
@@ -189,7 +189,7 @@ describe('a change of an agent', () => {
 });
 
 describe('the default agent', () => {
-  it('is the first one, until another is made it', async () => {
+  it('defaults to the first agent until another is set', async () => {
     const first = await made();
     const second = await made({ name: 'Second' });
     expect([first.isDefault, second.isDefault]).toEqual([true, false]);
@@ -197,14 +197,14 @@ describe('the default agent', () => {
     expect(await agents.all(here.viewer)).toMatchObject([{ isDefault: false }, { isDefault: true }]);
   });
 
-  it('is archived last', async () => {
+  it('can be archived only as the last agent', async () => {
     const { id } = await made();
     const { id: second } = await made({ name: 'Second' });
     await expect(agents.archive(here.admin, id)).rejects.toMatchObject({ code: 'conflict' });
     expect(await agents.archive(here.admin, second)).toMatchObject({ archivedAt: expect.any(Number) });
     expect(await agents.archive(here.admin, id)).toMatchObject({ isDefault: false });
     await expect(agents.find(here.admin, id)).rejects.toMatchObject({ code: 'not_found' });
-    // Its name is free, and the next one is the first again; jobs still find what they were pinned to.
+    // Its name is free, and the next agent becomes the default; jobs still find the pinned version.
     expect(await made()).toMatchObject({ slug: 'clerk', isDefault: true });
     const repository = engine.app.get(AgentsRepository);
     expect(await repository.pinned(here.admin.workspaceId, [{ id, version: 1 }])).toMatchObject([{ id }]);

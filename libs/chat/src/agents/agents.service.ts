@@ -41,7 +41,7 @@ import { type AgentFace, AgentsRepository, hashOf } from './agents.repository.js
 
 const MAX_AGENTS = 100;
 
-/** How long another process may go on without an agent that was named here, ms. */
+/** For how long another process may still accept the old names of an agent, ms. */
 const FRESH_MS = 1_000;
 
 const PLAIN: AgentSettings = {
@@ -49,18 +49,17 @@ const PLAIN: AgentSettings = {
   ...{ limits: {}, parameters: {}, toolApproval: null, toolEventFormat: null },
 };
 
-/** What of an agent is changed, and since when the change was meant. */
+/** A change of an agent, and the version that it is based on. */
 export interface AgentChange {
   readonly ref: string;
   readonly changes: AgentChanges;
-  /** The version that the change was made from; null: whatever there is. */
+  /** The version that the change is based on; null: any. */
   readonly expectedVersion: number | null;
 }
 
 /**
- * The agents of a workspace: everybody reads and uses them, those who may manage them change them. A change of what an agent is
- * made of is a new version; the old ones stay, and jobs keep theirs. Changes of one workspace run one after the other and are
- * audited.
+ * The agents of a workspace: every member may read and use them, those with the right to manage agents change them. A change of settings
+ * creates a new version; old versions stay, and jobs keep theirs. Changes of one workspace are serialized and audited.
  */
 @Injectable()
 export class AgentsService {
@@ -72,24 +71,24 @@ export class AgentsService {
     private readonly catalog: ToolCatalog,
   ) {}
 
-  /** Those that are not archived, by name. */
+  /** Agents that are not archived, by name. */
   async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<Agent>> {
     const agents = await this.all(principal);
     const begin = after === undefined ? 0 : agents.findIndex(({ id }) => id === after) + 1;
     return { items: agents.slice(begin, begin + first), hasMore: agents.length > begin + first };
   }
 
-  /** All that are not archived, by name; there are 100 at most. */
+  /** All agents that are not archived, by name; at most 100. */
   all(principal: Principal): Promise<readonly Agent[]> {
     return this.prisma.withWorkspace(principal, (tx) => this.agents.list(tx, scopeOf(principal)));
   }
 
-  /** The same, for those who need not know what they are made of. */
+  /** Like `all`, without the settings. */
   listed(principal: Principal): Promise<readonly ListedAgent[]> {
     return this.prisma.withWorkspace(principal, (tx) => this.agents.listed(tx, scopeOf(principal)));
   }
 
-  /** By our id, its slug or its name. Throws `not_found`, also for an archived one. */
+  /** By id, slug or name. Throws `not_found`, also for an archived agent. */
   async find(principal: Principal, ref: string): Promise<Agent> {
     const { workspaceId } = principal;
     const mayRead = abilityOf(principal).can('read', asSubject('Agent', { workspaceId }));
@@ -98,14 +97,14 @@ export class AgentsService {
     return agent;
   }
 
-  /** Whether `ref` may name one, now or up to a second ago: for what else it may be the name of. Ids may be spelt in several ways. */
+  /** Whether `ref` may be the name of an agent, now or a second ago, so that a `/v1` request may mean the agent instead of a model. */
   async mayBeNamed(workspaceId: string, ref: string): Promise<boolean> {
     if (isId(ref)) return true;
     const names = await this.names.get(workspaceId, () => this.agents.namesNow(workspaceId));
     return names.has(toStorableText(ref));
   }
 
-  /** What these versions hold, for jobs at work, in the order of the pins; also of archived agents. Throws `agent_gone`. */
+  /** The settings of these versions, for running jobs, in the order of the pins; also of archived agents. Throws `agent_gone`. */
   async pinned(workspaceId: string, pins: readonly AgentPin[]): Promise<readonly AgentPreset[]> {
     const presets = await this.agents.pinned(workspaceId, pins);
     if (presets.length < pins.length) throw agentGone();
@@ -125,7 +124,7 @@ export class AgentsService {
     return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
-  /** The first one is the default. Throws `bad_request` with the member at fault, `conflict` (name or slug in use, 100 already). */
+  /** The first agent becomes the default. Throws `bad_request` with the invalid member, `conflict` (name or slug in use, limit reached). */
   async create(principal: MemberPrincipal, input: NewAgent): Promise<Agent> {
     assertMayManage(principal);
     const read = readAgentInput(input);
@@ -157,7 +156,7 @@ export class AgentsService {
     return this.update(principal, { ref: existing.id, changes: input, expectedVersion: null });
   }
 
-  /** Throws as `create`, and `not_found`, `conflict` (it was changed meanwhile). */
+  /** Throws the errors of `create`, and `not_found`, `conflict` (another member has changed it). */
   async update(principal: MemberPrincipal, { ref, changes, expectedVersion }: AgentChange): Promise<Agent> {
     assertMayManage(principal);
     const read = readAgentInput(changes);
@@ -174,7 +173,7 @@ export class AgentsService {
     });
   }
 
-  /** What a version said is what it says from now on, as a new version. Throws `not_found`, `forbidden`. */
+  /** Makes the settings of an old version current, as a new version. Throws `not_found`, `forbidden`. */
   async restore(principal: MemberPrincipal, ref: string, number: number): Promise<Agent> {
     assertMayManage(principal);
     return this.change(principal, 'agent-restored', async (tx) => {
@@ -186,7 +185,7 @@ export class AgentsService {
     });
   }
 
-  /** Takes what `auto` gives to nobody. Throws `not_found`, `forbidden`. */
+  /** Makes the agent the one that `auto` uses if no other fits. Throws `not_found`, `forbidden`. */
   async setDefault(principal: MemberPrincipal, ref: string): Promise<Agent> {
     assertMayManage(principal);
     return this.change(principal, 'agent-made-default', async (tx) => {
@@ -196,7 +195,7 @@ export class AgentsService {
     });
   }
 
-  /** Nobody finds it any more and its name is free; jobs that use it go on. Throws `not_found`, `conflict` (the default, beside others). */
+  /** The agent can no longer be found and its name is free; jobs that use it continue. Throws `not_found`, `conflict` (the default of several). */
   async archive(principal: MemberPrincipal, ref: string): Promise<Agent> {
     assertMayManage(principal);
     const archived = await this.prisma.withWorkspace(principal, async (tx) => {
@@ -212,7 +211,7 @@ export class AgentsService {
     return archived;
   }
 
-  /** The next version, unless it would say what the present one says. */
+  /** Adds a version, unless its settings equal the current ones. */
   private async put(
     tx: PrismaTransaction,
     principal: MemberPrincipal,
@@ -223,7 +222,7 @@ export class AgentsService {
     await this.agents.setVersion(tx, scopeOf(principal), { id, number: version + 1, settings });
   }
 
-  /** What an agent was granted before may be gone by now; what is granted newly is there. */
+  /** Tools that an agent was granted before may be gone; newly granted ones must exist. */
   private async assertTools(
     { workspaceId }: MemberPrincipal,
     given: Pick<AgentSettings, 'tools' | 'externalTools'>,
@@ -262,7 +261,7 @@ export class AgentsService {
 function toFace({ name, slug, description = '' }: ReadAgent, id: string): AgentFace {
   if (name === undefined) throw agentInvalid('name', 'must not be empty');
   const own = toSlug(name);
-  // "Auto" is nobody's own; a name in a script without such letters leaves nothing.
+  // "auto" is reserved; a name without latin letters or digits has an empty slug.
   const isUsable = own !== '' && own !== 'auto';
   return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description };
 }

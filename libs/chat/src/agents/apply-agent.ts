@@ -5,15 +5,15 @@ import type { AgentPreset, AgentSettings } from '../agent.js';
 import type { ChatInput } from '../chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 
-/** The names among `names` that a list of names and globs covers. */
+/** Those of `names` that a list of names and globs matches. */
 export function coveredBy(patterns: readonly string[], names: readonly string[]): readonly string[] {
   return names.filter((name) => patterns.some((pattern) => pattern === name || matchesGlob(pattern, name)));
 }
 
 /**
- * What a request means once an agent answers it: its tools are offered, and of the request's those alone that clients run;
- * its parameters win. The server's tools are those that were there when the job was accepted (`toolPins`). Tools that the
- * agent leaves to clients fall away where the request has none. Pure.
+ * Applies an agent to a request: offers the agent's tools, and of the request's tools only those that clients run; the agent's parameters
+ * take precedence. The server's tools are those that were pinned when the job was accepted (`toolPins`). Tools that the agent leaves to
+ * clients are dropped if the request has no client. Pure.
  */
 export function applyAgent(input: ChatInput, agent: AgentPreset): ChatInput {
   const known = Object.keys(input.toolPins ?? {});
@@ -36,7 +36,7 @@ export function applyAgent(input: ChatInput, agent: AgentPreset): ChatInput {
   };
 }
 
-/** The conversation with the agent's own words before it. */
+/** The conversation with the agent's instructions as its first message. */
 export function instructed(
   agent: Pick<AgentSettings, 'instructions'> | null,
   messages: readonly ChatMessage[],
@@ -56,7 +56,7 @@ export function tightened(limits: LoopLimits, agent: Pick<AgentSettings, 'limits
   };
 }
 
-/** The two names of one thing: who pins one of them means it. */
+/** Two names of one parameter: an agent that pins one of them pins both. */
 const SYNONYMS = ['max_tokens', 'max_completion_tokens'] as const;
 
 function pinned(given: ModelParameters, own: ModelParameters): ModelParameters {

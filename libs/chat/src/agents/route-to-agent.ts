@@ -7,12 +7,12 @@ import { toolLoop } from '../loop/tool-loop.js';
 import { chooseRoute } from '../routing/choose-route.js';
 import { routingRequest } from '../routing/routing-request.js';
 
-/** Whom to choose among, and what for. */
+/** The candidates and the conversation of a choice. */
 export interface AgentRouting {
   readonly model: Model;
   readonly modelName: string;
   readonly candidates: readonly AgentPreset[];
-  /** The conversation; what its user said last is what somebody is wanted for. */
+  /** The conversation; the last user message is what an agent is chosen for. */
   readonly messages: readonly ChatMessage[];
   readonly limits: LoopLimits;
   readonly signal: AbortSignal;
@@ -20,13 +20,13 @@ export interface AgentRouting {
 
 type Round = Extract<LoopStep, { type: 'round-finished' }>;
 
-/** The round that was asked, and the agent it names; null: none of them. */
+/** The round of the choice and the chosen agent; null: none of them. */
 export interface RoutedToAgent {
   readonly round: Round;
   readonly choice: { readonly agent: AgentPreset; readonly reasoning: string } | null;
 }
 
-/** Asks once who fits. Nothing of it is shown. Throws the model's error, and what the signal was aborted with. */
+/** Asks the model once which agent fits. Viewers see no text of it. Throws the model's error, and the abort reason of the signal. */
 export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent> {
   const { candidates, messages, signal, ...loop } = routing;
   const routes = candidates.map((agent) => ({
@@ -55,14 +55,14 @@ export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent
   throw failureOf(next.value, signal);
 }
 
-/** Its number: before every round that answers. */
+/** Its number comes before every round that answers. */
 export const ROUTING_ROUND = 0;
 
 function withoutSilence<T extends { readonly description: string }>(route: T) {
   return { ...route, description: route.description === '' ? null : route.description };
 }
 
-/** What the user said last; with nothing said, the conversation as it is. */
+/** The last user message; without one, the conversation itself. */
 function lastSaid(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.findLast(({ role }) => role === 'user');
   return last === undefined ? messages : [last];

@@ -3,13 +3,13 @@ import { roundRow, type RunWrite } from '#jobs';
 import type { ChosenAgent } from '../agent.js';
 import { type RoutedToAgent, ROUTING_ROUND } from './route-to-agent.js';
 
-/** What was chosen, and how the choice came about. */
+/** The chosen agent, and how it was chosen. */
 export interface MadeChoice {
   readonly chosen: ChosenAgent;
   readonly round: RoutedToAgent['round'];
-  /** Empty: the model gave none, or made no choice. */
+  /** Empty: the model gave no reason, or chose none. */
   readonly reasoning: string;
-  /** Nobody was chosen: it takes what fits nobody. */
+  /** The model chose none, so the default agent is used. */
   readonly isFallback: boolean;
   readonly modelName: string;
   /** Ms since the epoch. */
@@ -17,8 +17,8 @@ export interface MadeChoice {
 }
 
 /**
- * One write for the choice of an agent: its round, whose answer is the choice itself, and the event. What the model said is no
- * content, and the round is none of those that answer: it belongs to no node run, and to no conversation either. Pure.
+ * One write for the choice of an agent: its round, which stores the choice, and the event. The model's text is not content, and the round
+ * belongs to no node run and no conversation. Pure.
  */
 export function routingWrite(
   job: { readonly workspaceId: string; readonly jobId: string },

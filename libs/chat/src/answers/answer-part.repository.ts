@@ -54,7 +54,7 @@ const newSessions: CommitPart<SessionRow> = {
   ON CONFLICT DO NOTHING RETURNING 1`,
 };
 
-/** A session moves from one answer to the next; who believes in another one than there is writes nothing. */
+/** Moves a session from one answer to the next; a writer with an outdated answer writes nothing. */
 const sessionSteps: CommitPart<SessionRow> = {
   name: 'session_steps',
   columns: [...newSessions.columns, ['after', 'uuid']],
@@ -63,34 +63,34 @@ const sessionSteps: CommitPart<SessionRow> = {
      AND s.latest_answer = r.after RETURNING 1`,
 };
 
-/** Written with the job whose answer it is. */
+/** The row of a new answer, written with its job. */
 export function newAnswerRow(job: JobRef, answer: NewAnswer): PartRow {
   return partRow(answers, [job.workspaceId, job.jobId, answer.id, toBody(answer)]);
 }
 
-/** A session as it goes on with a new answer. */
+/** The next answer of a session. */
 export interface SessionStep {
   readonly principal: string;
   readonly sessionId: string;
   readonly threadId: string;
   readonly answerId: string;
-  /** Its answer until now; null: the session is new. */
+  /** The session's answer so far; null: the session is new. */
   readonly afterAnswerId: string | null;
 }
 
-/** Keeps the job from being accepted when the session has gone on meanwhile. */
+/** Refuses the start of the job if another answer of the session was written meanwhile. */
 export function sessionStepRow(job: JobRef, step: SessionStep): PartRow {
   const { principal, sessionId, threadId, answerId, afterAnswerId } = step;
   const row = [job.workspaceId, job.jobId, principal, sessionId, threadId, answerId] as const;
   return afterAnswerId === null ? partRow(newSessions, row) : partRow(sessionSteps, [...row, afterAnswerId]);
 }
 
-/** The same statement for one answer, inside a transaction that holds the job. */
+/** Inserts one answer in a transaction that has locked the job. */
 export const insertAnswerSql = `INSERT INTO openai_answer (${columns})
   SELECT ${values} FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r,
     json_to_record(r.body) AS ${fields}`;
 
-/** Its members as the statements read them. */
+/** The members of an answer as the statements read them. */
 export function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...more }: NewAnswer): object {
   const { idempotency, applied, resumes, about } = more;
   return {
@@ -107,13 +107,13 @@ export function toBody({ principal, sessionId, model, format, afterSeq, afterRou
 
 const lockNotAvailable = '55P03';
 
-/** Each is hit by the second of two equal requests that come together. */
+/** The second of two equal concurrent requests violates one of these. */
 const onceOnly: ReadonlySet<unknown> = new Set([
   'openai_answer_workspace_id_principal_idempotency_key_key',
   'openai_answer_resumes',
 ]);
 
-/** Whether a write failed because another came first, of the same session or thread or with the same key: to be looked at again. */
+/** Whether a write failed because a concurrent one of the same session, thread or key was first. The caller then reads again. */
 export function isOvertaken(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   if ('constraint' in error && onceOnly.has(error.constraint)) return true;

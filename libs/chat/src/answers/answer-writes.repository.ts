@@ -10,13 +10,13 @@ import { insertAnswerSql, toBody } from './answer-part.repository.js';
 
 const lockThreadSql = 'SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE';
 
-/** A start holds a thread for as long as one statement takes; less than Postgres needs to call two that wait for each other a deadlock. */
+/** A start locks a thread only for one statement. Shorter than Postgres' deadlock timeout. */
 const threadWaitMs = 250;
 
-/** Answers of jobs that go on, written in the transaction that holds the job. */
+/** Writes answers of continued jobs, in the transaction that has locked the job. */
 @Injectable()
 export class AnswerWritesRepository {
-  /** Requests of one session come one after the other. */
+  /** Serializes the requests of one session. */
   async lockSession({ client, workspaceId }: HeldJob, { principal, sessionId }: Answer): Promise<void> {
     if (sessionId === null) return;
     await client.query(
@@ -25,7 +25,7 @@ export class AnswerWritesRepository {
     );
   }
 
-  /** Its key becomes one of the job's. Throws `idempotency_key_mismatch` for one that stands for something else. */
+  /** Stores the answer and its key. Throws `idempotency_key_mismatch` for a key that is used for something else. */
   async insert({ client, workspaceId, jobId }: HeldJob, answer: NewAnswer): Promise<void> {
     const { principal, idempotency } = answer;
     if (idempotency !== null) {
@@ -40,9 +40,9 @@ export class AnswerWritesRepository {
   }
 
   /**
-   * What is said beside the results of a round joins the job's thread. While a job waits, nobody else takes positions of its
-   * thread. Who starts a job there holds the thread and may want the session, which is held here: so this waits for a moment only,
-   * and then gives way; nothing is written, and the failure is one that `isOvertaken` recognises.
+   * Adds the messages that a client sent with the results of a round to the job's thread. While a job waits, no other job adds messages to its
+   * thread. A start locks the thread first and then may want the session, which is locked here: to prevent a deadlock this waits only for a
+   * moment and then fails with an error that `isOvertaken` recognizes; nothing is written.
    */
   async keepSaid(
     { client, workspaceId, jobId, row: { threadId, createdBy } }: HeldJob,
@@ -67,7 +67,7 @@ export class AnswerWritesRepository {
     );
   }
 
-  /** Does nothing to a session whose latest answer is that of another job. */
+  /** Does nothing if the latest answer of the session belongs to another job. */
   async moveSession({ client, workspaceId }: HeldJob, from: Answer, toId: string): Promise<void> {
     await client.query(
       `UPDATE openai_session SET latest_answer = $4

@@ -1,31 +1,31 @@
 import type { JobKind, JobStatus } from '#jobs';
 import type { ChatMessage } from '#models';
 
-/** `agent`: the one of the agent that the job chooses. */
+/** `agent`: the format of the agent that the job chooses. */
 export const answerFormats = ['inline', 'open-webui', 'none', 'openai', 'agent'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
 /**
- * Where the job of an answer stands, for who wants to go on in its session. `busy`: it works, or somebody else is awaited.
- * `paused`: it waits for the results of its client, and for nothing else. `over`: it has ended.
+ * The state of an answer's job, for a request that continues its session. `busy`: it runs, or waits for more than its client. `paused`: it
+ * waits only for the results of its client. `over`: it has ended.
  */
 export type AnswerState = 'busy' | 'paused' | 'over';
 
-/** What one request of an OpenAI client gets: a window of a job's log, up to the next pause or the job's end. */
+/** The response to one `/v1` request: a window of a job's log, up to the next pause or the job's end. */
 export interface Answer {
   readonly workspaceId: string;
   readonly id: string;
   readonly jobId: string;
   readonly principal: string;
-  /** As the client names its conversation; null: it does not. */
+  /** The client's id of its conversation; null: none. */
   readonly sessionId: string | null;
-  /** As the request named it. */
+  /** The model that the request named. */
   readonly model: string;
   readonly format: AnswerFormat;
   /** The window begins after this event and this round. */
   readonly afterSeq: number;
   readonly afterRound: number;
-  /** SHA-256 (hex) of what was asked; null: without a key. */
+  /** SHA-256 (hex) of the request; null: without a key. */
   readonly requestHash: string | null;
   readonly job: {
     readonly kind: JobKind;
@@ -34,56 +34,56 @@ export interface Answer {
     readonly createdBy: string | null;
   };
   readonly state: AnswerState;
-  /** The agent that `auto` has chosen; null: none yet, or nobody had to choose. */
+  /** The agent that `auto` has chosen; null: none yet, or the request named one. */
   readonly agent: string | null;
 }
 
-/** An answer about to be written. */
+/** An answer to be stored. */
 export type NewAnswer = Pick<
   Answer,
   'id' | 'principal' | 'sessionId' | 'model' | 'format' | 'afterSeq' | 'afterRound'
 > & {
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
-  /** What the client has noted down about its request. */
+  /** The client's notes about its request. */
   readonly about: object | null;
-  /** Of a continuation, and of an answer that resumes one: the results that it applies, and the messages after them. */
+  /** Of a continuation, and of an answer that resumes one: the applied results, and the messages after them. */
   readonly applied: (ContinuationDigests & { readonly said: readonly ChatMessage[] }) | null;
-  /** Id of the answer whose applied results this one resumes from; null: it begins by itself, or continues a run. */
+  /** Id of the answer from whose applied results this one resumes; null: it starts from the beginning, or continues a run. */
   readonly resumes: string | null;
 };
 
-/** Tell a repeated continuation from another one. SHA-256, hex. */
+/** Distinguishes a repeated continuation from another one. SHA-256, hex. */
 export interface ContinuationDigests {
-  /** Of the results, and of the conversation that they belong to where no session names it. */
+  /** Of the results, and of their conversation if the request has no session. */
   readonly results: string;
-  /** Of what else of the request shapes the answer. */
+  /** Of the other fields of the request that affect the response. */
   readonly request: string;
 }
 
-/** A conversation of one principal, as its client names it. */
+/** A conversation of one principal, by the client's id. */
 export interface AnswerSession {
   readonly threadId: string;
-  /** Null: it is gone with its job. */
+  /** Null: it was deleted with its job. */
   readonly latest: Answer | null;
-  /** What `latest` must still be when the session moves on. */
+  /** The id that `latest` must still have when the session moves on. */
   readonly latestId: string;
 }
 
-/** What is known about a request before anything is begun for it. */
+/** What is known about a request before it is started. */
 export interface KnownAnswers {
-  /** Null: the client names no session, or a new one. */
+  /** Null: the request has no session id, or a new one. */
   readonly session: AnswerSession | null;
-  /** Of the job whose open calls have the ids that were asked about: its newest answer. */
+  /** The newest answer of the job whose open calls have the requested ids. */
   readonly pending: Answer | null;
-  /** An ended job had the id of a pending call before: whether the request continues `pending` is for its conversation to tell. */
+  /** An ended job had the id of a pending call before, so only the conversation shows whether the request continues `pending`. */
   readonly isIdReused: boolean;
-  /** The answer of the newest continuation that applied these results, one of an equal request if there is any. */
+  /** The answer of the newest continuation that applied these results; one of an equal request if there is any. */
   readonly applied: AppliedAnswer | null;
 }
 
 export interface AppliedAnswer {
   readonly answer: Answer;
-  /** The request was equal in everything else that shapes an answer, its model included unless either is `auto`. */
+  /** The request was equal in all other fields that affect the response, including the model unless one is `auto`. */
   readonly isSame: boolean;
 }
 

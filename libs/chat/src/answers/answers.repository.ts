@@ -21,25 +21,25 @@ interface KnownRow extends AnswerRow {
   readonly why: 'session' | 'pending' | 'applied';
   readonly threadId: string | null;
   readonly latestId: string | null;
-  /** Of `applied`: the request was equal in everything else. Of `pending`: an ended job had the id of its call before. */
+  /** Of `applied`: all other fields of the request were equal. Of `pending`: an ended job had the id of its call before. */
   readonly mark: boolean | null;
 }
 
-/** What is asked about before a request is taken. */
+/** What a request refers to, looked up before it is started. */
 export interface AnswerLookup {
   readonly sessionId: string | null;
-  /** Ids of calls that the request brings results of. */
+  /** Ids of the calls whose results the request contains. */
   readonly callIds: readonly string[];
-  /** Null: it brings no results that may have been applied before. */
+  /** Null: it contains no results that may have been applied before. */
   readonly digests: ContinuationDigests | null;
-  /** As the request names it. */
+  /** The model that the request names. */
   readonly model: string;
 }
 
-/** Calls of older answers of a session are not looked up: what a turn reads must not grow with its conversation for ever. */
+/** Calls of older answers are not looked up, so that the cost of a turn does not grow with its conversation. */
 const mostAnswers = 500;
 
-/** Nothing but calls of the client is open: no other request, and no call that runs elsewhere. */
+/** Only calls of the client are open: no other request, and no call that runs elsewhere. */
 const isPaused = Prisma.sql`j.status = 'waiting' AND j.cancel_requested_at IS NULL
     AND EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
     AND NOT EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open'
@@ -76,12 +76,12 @@ SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", found.m
   LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id`;
 };
 
-/** Answers of OpenAI clients, each seen by the principal whose request it was, and by nobody else. */
+/** Answers to `/v1` requests. Each is visible only to the principal of its request. */
 @Injectable()
 export class AnswersRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The answer that this key stands for; null: none. */
+  /** The answer of this idempotency key; null: none. */
   async findByKey({ workspaceId, id }: Asker, key: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
@@ -91,7 +91,7 @@ export class AnswersRepository {
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }
 
-  /** By our id. */
+  /** By id. */
   async find({ workspaceId, id: principal }: Asker, id: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
@@ -101,7 +101,7 @@ export class AnswersRepository {
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }
 
-  /** The answers that a request may continue, or repeat. */
+  /** The answers that a request may continue or repeat. */
   async known(asker: Asker, lookup: AnswerLookup): Promise<KnownAnswers> {
     const rows = await this.prisma.queryInWorkspace<KnownRow>(asker, known(asker, lookup));
     const of = (why: KnownRow['why']) => rows.find((row) => row.why === why);
@@ -119,7 +119,7 @@ export class AnswersRepository {
     };
   }
 
-  /** Those of `ids` that are settled calls of the session's newest 500 answers; the newest where a provider has repeated one. */
+  /** Those of `ids` that are settled calls of the session's newest 500 answers; the newest call if a provider repeated an id. */
   async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
     if (ids.length === 0) return [];
@@ -135,8 +135,8 @@ export class AnswersRepository {
   }
 
   /**
-   * What users have said in a thread since a call of a client was handed out there, oldest first: with results of its round, and
-   * in later turns.
+   * User messages in a thread after a call of a client was handed out there, oldest first: those sent with results of its round, and those of
+   * later turns.
    */
   async saidSince(
     { workspaceId, id: principal }: Asker,
@@ -154,7 +154,7 @@ export class AnswersRepository {
     return rows.map(({ content }) => content);
   }
 
-  /** The round after which the job's next answer begins; null: this is its last one. */
+  /** The round after which the job's next answer begins; null: this is the last one. */
   async endOfWindow({ workspaceId, jobId, afterRound }: Answer): Promise<number | null> {
     const { _min: next } = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.openaiAnswer.aggregate({
@@ -176,7 +176,7 @@ export class AnswersRepository {
     return rows[0]?.format ?? null;
   }
 
-  /** Whether the server has begun to run a `once` tool for the job: asking for all of it again may repeat that. */
+  /** Whether the server has started a `once` tool for the job: a retry of the whole request might repeat its effect. */
   async hasRunOnce({ workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>): Promise<boolean> {
     const begun = [{ startedAt: { not: null } }, { status: 'running', executor: 'queue' }];
     const call = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
@@ -188,7 +188,7 @@ export class AnswersRepository {
     return call !== null;
   }
 
-  /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */
+  /** The newest answer of a job, in the transaction that has locked it; null: a client other than `/v1` started the job. */
   async latestOf(client: SqlClient, workspaceId: string, jobId: string): Promise<Answer | null> {
     const { rows } = await client.query<AnswerRow>(
       Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
@@ -198,7 +198,7 @@ export class AnswersRepository {
   }
 }
 
-/** The session may have outlived its job. */
+/** False if the job of the session was deleted. */
 function isWhole(row: KnownRow | undefined): row is KnownRow {
   return row !== undefined && typeof row.jobId === 'string';
 }

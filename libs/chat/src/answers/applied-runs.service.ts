@@ -13,9 +13,9 @@ import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import type { Answer } from './answer.js';
 import { AnswersRepository } from './answers.repository.js';
 
-/** What a run did up to the results that a continuation applied, and with them. */
+/** The conversation of a run up to the results that a continuation applied. */
 export interface AppliedRun {
-  /** The conversation that the run began with. */
+  /** The conversation that the run started with. */
   readonly asked: readonly ChatMessage[];
   /** Its committed rounds with the results of all their calls, server tools included, and the user messages between them. */
   readonly done: readonly ChatMessage[];
@@ -31,8 +31,8 @@ export class AppliedRuns {
   ) {}
 
   /**
-   * The run of `answer`, up to where the job's next answer begins. A round without calls ends it: that is the text which the new
-   * answer replaces. Null: the job or its rounds are gone.
+   * The run of `answer`, up to the start of the job's next answer. A round without calls ends it: the new answer replaces that text. Null: the
+   * job or its rounds were deleted.
    */
   async read(principal: Principal, answer: Answer): Promise<AppliedRun | null> {
     const { workspaceId, jobId, afterRound } = answer;
@@ -52,7 +52,7 @@ export class AppliedRuns {
   }
 }
 
-/** The rounds before the first one that has no calls, or calls whose results are missing. */
+/** The rounds before the first one without calls, or with calls that have no result. */
 function settledRounds(rounds: readonly LoopRound[], end: number): readonly LoopRound[] {
   const stop = rounds.findIndex(
     ({ round, calls }) => round >= end || calls.length === 0 || calls.some(({ status }) => isOpen(status)),

@@ -10,28 +10,28 @@ import type { Answer, ContinuationDigests, NewAnswer } from './answer.js';
 import { AnswerWritesRepository } from './answer-writes.repository.js';
 import { AnswersRepository } from './answers.repository.js';
 
-/** A run that waits for its client, under the lock of its job and session. */
+/** A run that waits for its client; its job and session are locked. */
 export interface HeldAnswer {
-  /** The newest of the job; `state` tells where the job stands. */
+  /** The newest answer of the job; `state` is that of the job. */
   readonly answer: Answer;
-  /** The calls that it waits for, in the order of the model. */
+  /** The open calls, in the order of the model. */
   readonly callIds: readonly string[];
 }
 
-/** What a client says to a run that waits for it. */
+/** The client's input for a run that waits for it. */
 export interface ContinuationOrder {
-  /** Text by the id of the call; exactly one for each call that is waited for. */
+  /** Text by call id; exactly one for each open call. */
   readonly results: ReadonlyMap<string, string>;
   readonly digests: ContinuationDigests;
-  /** What is said after the results. */
+  /** The messages after the results. */
   readonly said: readonly ChatMessage[];
   readonly idempotency: NewAnswer['idempotency'];
   readonly about: NewAnswer['about'];
-  /** Sampling parameters of the rounds that follow; they replace those of the run. */
+  /** Sampling parameters of the following rounds; they replace those of the run. */
   readonly parameters: ModelParameters;
 }
 
-/** Brings what clients were asked to run back to the job that waits for it. */
+/** Applies the results of client tools to the job that waits for them. */
 @Injectable()
 export class Continuations {
   constructor(
@@ -42,9 +42,9 @@ export class Continuations {
   ) {}
 
   /**
-   * `decide` looks at the run while nothing of it can move, and says what to do, or throws, or gives null: then nothing has changed. In the same
-   * transaction all calls are settled, what is said beside them is kept, the job goes on, and the new answer begins. Null: the
-   * job is not this principal's, not there, or `decide` wants nothing. May throw what `isOvertaken` recognises.
+   * `decide` reads the run under the lock and returns what to apply; if it throws or returns null, nothing changes. One transaction settles all
+   * calls, stores the messages that came with the results, re-queues the job and starts the new answer. Null: the job is absent or of another
+   * principal, or `decide` returned null. May throw an error that `isOvertaken` recognizes.
    */
   async apply(
     principal: Principal,

@@ -10,14 +10,14 @@ import { toContent } from '../threads/turn-message-part.repository.js';
 import { AnswersRepository } from './answers.repository.js';
 
 /**
- * Clients send whole conversations. Where nothing came of a turn, what was said in it stands behind the results that it was said
- * beside when they send it again, and stands in the thread as well.
+ * Clients send whole conversations. If a turn produced no response, the client sends its user messages again after the results with which
+ * they came, and the thread already contains them.
  */
 @Injectable()
 export class DuplicateMessageFilter {
   constructor(private readonly answers: AnswersRepository) {}
 
-  /** How many messages behind the results of `callId`, the first ones, the thread has already. */
+  /** How many of the messages after the results of `callId`, from the first on, the thread already contains. */
   async count(
     principal: Principal,
     { threadId, callId }: { readonly threadId: string; readonly callId: string },

@@ -8,15 +8,15 @@ interface Owner {
   readonly jobId: string;
 }
 
-/** The ids by which clients name calls they were asked to run: each means one unfinished job, among all of a principal. */
+/** The ids by which `/v1` clients name calls: an id means one unfinished job among all jobs of a principal. */
 @Injectable()
 export class CallIdsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Takes ids for a job, before its calls are stored; gives those that are another job's. May be called again. An id means one unfinished
-   * job of a principal; providers count their calls per response, so an id may come again once its job has ended. The row itself is the lock:
-   * of two jobs that take an id at once, the second sees the first.
+   * Reserves ids for a job before its calls are stored; returns those that belong to another job. May be called again. Providers number their
+   * calls per response, so an id may be used again once its job has ended. The row itself is the lock: of two jobs that reserve an id at once,
+   * the second sees the first.
    */
   async take({ workspaceId, principal, jobId }: Owner, callIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.prisma.queryInWorkspace<{ id: string }>(

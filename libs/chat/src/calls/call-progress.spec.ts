@@ -19,7 +19,7 @@ function start() {
 }
 
 describe('CallProgress', () => {
-  it('shows no secret, neither at once nor later', () => {
+  it('redacts secrets in the first event and in later ones', () => {
     const { messages, clock, progress } = start();
     progress.report({ message: `logging in with ${SECRET}` });
     progress.report({ message: 'Authorization: Bearer abcdefgh12345678' });
@@ -28,7 +28,7 @@ describe('CallProgress', () => {
     progress.close();
   });
 
-  it('shows no half of a secret where a message is cut', () => {
+  it('redacts a message before it truncates it', () => {
     const { messages, progress } = start();
     progress.report({ message: 'x'.repeat(490) + SECRET });
     expect(messages).toEqual([`${'x'.repeat(490)}[redacted]`]);

@@ -3,11 +3,11 @@ import type { ToolProgress } from '#tools';
 
 import type { CallingRun } from './calling-run.js';
 
-/** At most two a second are shown. */
+/** At most two events per second. */
 const betweenMs = 500;
 const longestMessage = 500;
 
-/** Turns what a running call says of itself into events: the first at once, then the newest twice a second. */
+/** Turns the progress reports of a running call into events: the first at once, then the newest twice a second. */
 export class CallProgress {
   private seqInCall = 0;
   private waiting: ToolProgress | undefined;
@@ -26,7 +26,7 @@ export class CallProgress {
     if (this.timer === undefined) this.show();
   }
 
-  /** Nothing may follow the call's own end. */
+  /** No progress event may follow the end of the call. */
   close(): void {
     this.isOver = true;
     this.timer?.cancel();
@@ -47,7 +47,7 @@ export class CallProgress {
   }
 }
 
-/** Numbers that are none are left out; a text is short, and redacted before it is cut, lest half a secret stays. */
+/** Drops values that are not finite numbers; redacts a message before it is truncated, so that no part of a secret stays. */
 function clean({ progress, total, message }: ToolProgress, redactor: Pick<TextRedactor, 'redact'>): ToolProgress {
   return {
     ...(Number.isFinite(progress) && progress !== undefined ? { progress } : {}),

@@ -1,22 +1,22 @@
 import type { NewInterrupt } from '#jobs';
 import type { Approval, ToolFailure } from '#tools';
 
-/** Where a call goes. Decided when its round is committed, and once more for a call that another worker left open. */
+/** Where a call goes. Decided when its round is committed, and again for a call that another worker left open. */
 export type CallRoute =
   /** This worker runs it. */
   | ({ readonly type: 'run' } & Allowed)
-  /** A process of the isolated queue runs it, if one takes it within `ttlMs`. */
+  /** A tool worker of the isolated queue runs it, if one claims it within `ttlMs`. */
   | ({ readonly type: 'queue'; readonly ttlMs: number } & Allowed)
-  /** A job of its own is its work. */
+  /** A sub-job runs it. */
   | ({ readonly type: 'sub-job' } & Allowed)
-  /** Somebody outside has to let it run (`awaiting_approval`), or to run it (`awaiting_client`). */
+  /** A person must approve it (`awaiting_approval`), or a client must run it (`awaiting_client`). */
   | {
       readonly type: 'open';
       readonly status: 'awaiting_approval' | 'awaiting_client';
       readonly executor: 'worker' | 'client';
       readonly interrupt: NewInterrupt;
     }
-  /** It must not run (`denied`), or what it asks for makes no sense (`error`) and nobody is troubled with it. */
+  /** It must not run (`denied`), or its arguments are invalid (`error`), so that no request is opened. */
   | {
       readonly type: 'refused';
       readonly status: 'denied' | 'error';
@@ -27,7 +27,7 @@ export type CallRoute =
 interface Allowed {
   readonly approval: Approval;
   readonly grantId: string | null;
-  /** Fingerprint of the tool that was asked about: no other one may run. */
+  /** Fingerprint of the tool that was approved: a changed tool must not run. */
   readonly toolVersion: string;
 }
 

@@ -27,20 +27,20 @@ import {
 import { CallIdsRepository } from './call-ids.repository.js';
 import type { CallRoute } from './call-route.js';
 
-/** What all calls of a job have in common when it is decided where they go. */
+/** What the routing of all calls of a job depends on. */
 export interface RouteContext {
   readonly job: GateJob;
   readonly offered: readonly OfferedTool[];
   readonly client: ClientSide | undefined;
-  /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
+  /** The result that the model reads after a call to an unknown tool; default `notRegistered`. */
   readonly unknownTool?: (name: string) => string;
 }
 
 /** A call to be routed. */
 export interface RoutedCall {
-  /** The ledger row's id. */
+  /** The id of the call's row. */
   readonly toolCallId: string;
-  /** Id of the request about it, if there has to be one: made in the order of the calls, which is that of the inbox. */
+  /** Id of the request for it, if one is needed; created in the order of the calls, which is the order of the inbox. */
   readonly interruptId: string;
   readonly round: number;
   readonly ordinal: number;
@@ -52,7 +52,7 @@ export interface RoutedCall {
   readonly state: CallState | null;
 }
 
-/** Asks the gate about a call and turns its answer into what happens next. */
+/** Asks the gate about a call and derives its route. */
 @Injectable()
 export class CallRouter {
   constructor(
@@ -62,7 +62,7 @@ export class CallRouter {
     private readonly callIds: CallIdsRepository,
   ) {}
 
-  /** Before they are stored: of these ids, those that are calls of another job of the same principal. */
+  /** Reserves ids before the calls are stored; returns those that belong to another job of the same principal. */
   takeIds(
     job: { readonly workspaceId: string; readonly principal: string; readonly jobId: string },
     callIds: readonly string[],
@@ -90,14 +90,14 @@ export class CallRouter {
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
     const isHandedOver = isClients && context.client?.handedOver !== undefined;
     if (answer.type === 'ask' || (isClients && !isHandedOver)) {
-      // The schema of a function that is handed over is its client's: it may be one that we cannot compile.
+      // The client owns the schema of a function that is handed over, and it may be one that we cannot compile.
       const schema = isHandedOver ? undefined : isClients ? offer.definition.function.parameters : tool?.parameters;
       const problem = problemOf(asked, schema);
       if (problem !== null) return problem;
     }
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer, version: asked.version });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
-    // Offered when the job was accepted, gone by now: the model reads why, or what it reads for any unknown tool.
+    // Offered when the job was accepted but withdrawn since: the model reads why, or the text for an unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
       return refused(call.name, 'blocked', { text: tool?.withdrawn, unknownTool });
     if (tool.asks === 'person') {
@@ -161,7 +161,7 @@ export class CallRouter {
     return { type: 'open', status: 'awaiting_approval', executor: 'worker', interrupt };
   }
 
-  /** The call is answered by a person; until then it waits like one that a client runs. */
+  /** A person answers the call; until then it waits like a call that a client runs. */
   private askPerson({ job }: RouteContext, call: RoutedCall, question: ReturnType<typeof toAskedPerson>): CallRoute {
     const interrupt = humanInputInterrupt({ id: call.interruptId, job, call, ...question });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
@@ -194,12 +194,12 @@ function termsOf(client: ClientSide | undefined, name: string): ClientToolTerms 
   return client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
 }
 
-/** Whether it is a call of another tool by now. One that is gone is refused for that. */
+/** Whether the tool has changed since the call was proposed. A tool that is gone is refused elsewhere. */
 function isChanged(proposed: string | null | undefined, current: string | null): boolean {
   return (proposed ?? null) !== null && current !== null && proposed !== current;
 }
 
-/** Null: it cannot be asked; the tool itself says why. */
+/** Null: the arguments are no valid question; the tool then reports the error. */
 function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
   const parsed = parseArguments(text);
   try {
@@ -227,7 +227,7 @@ function refused(
   return { type: 'refused', status: 'denied', approval, failure };
 }
 
-/** Nobody is asked about a call that could not be run anyway. Null: its arguments are valid. */
+/** Refuses a call with invalid arguments before a request is opened. Null: its arguments are valid. */
 function problemOf(
   call: { readonly name: string; readonly arguments: string },
   parameters: JsonSchema = { type: 'object' },

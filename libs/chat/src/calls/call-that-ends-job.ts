@@ -1,6 +1,6 @@
 import type { LedgerCall } from '#tools';
 
-/** A call whose policy ends the job with it; null: there is none. */
+/** The error of a call whose policy fails the job; null: none. */
 export function callThatEndsJob(
   calls: readonly LedgerCall[],
 ): { readonly code: string; readonly message: string } | null {

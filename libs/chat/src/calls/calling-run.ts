@@ -1,34 +1,34 @@
 import type { ClaimedJob, NewInterrupt, RunActivity, RunWrite } from '#jobs';
 
-/** Which node run of a workflow a conversation belongs to. */
+/** The node run of a workflow that a conversation belongs to. */
 export interface ConversationNode {
   /** Its number in the job. */
   readonly nodeRun: number;
-  /** As reported. */
+  /** The reported id. */
   readonly nodeId: string;
-  /** Nodes it runs inside of, outermost first. */
+  /** The enclosing nodes, outermost first. */
   readonly path: readonly string[];
-  /** Tells the conversations of one node run apart; null: its only one. */
+  /** Distinguishes the conversations of one node run; null: its only one. */
   readonly branch: string | null;
 }
 
-/** What a conversation writes through: the run of a job (`JobRun`), or the part of one that belongs to a node. */
+/** The run of a job (`JobRun`), or the part of it that belongs to a node: a conversation writes through it. */
 export interface CallingRun {
   readonly job: ClaimedJob;
-  /** Absent: it is the job's own conversation. */
+  /** Absent: the job's own conversation. */
   readonly node?: ConversationNode;
-  /** Aborts when model calls and tools of the conversation have to stop. */
+  /** Aborts when model calls and tools of the conversation must stop. */
   readonly signal: AbortSignal;
-  /** The process wants to stop: no further round is to be begun. */
+  /** The process drains: no further round may start. */
   readonly draining: boolean;
   /** Of the whole job: what its conversations wait for. */
   readonly activity: RunActivity;
-  /** Stops the whole job. */
+  /** Aborts the whole job's run. */
   abort(reason: Error): void;
   assertValid(): void;
   text(round: number, text: string): Promise<void> | undefined;
   reasoning(round: number, text: string): Promise<void> | undefined;
-  /** Gives by how many UTF-16 units the content of the job has grown. */
+  /** Returns by how many UTF-16 units the content of the job has grown. */
   closeRound(round: number): number;
   restartRound(round: number, reason: string): void;
   append(write: RunWrite): void;
@@ -39,7 +39,7 @@ export interface CallingRun {
 /** A part of a run that belongs to one conversation of a node. */
 export type NodeCallingRun = CallingRun & { readonly node: ConversationNode };
 
-/** A request as it is opened for a call of this conversation: people are told at which node it stands. */
+/** Adds the node of the conversation to a request, so that people see where it comes from. */
 export function atNode(interrupt: NewInterrupt, node: ConversationNode | undefined): NewInterrupt {
   return node === undefined ? interrupt : { ...interrupt, nodeId: node.nodeId, path: node.path };
 }

@@ -5,13 +5,13 @@ import type { ToolOutcome } from '#tools';
 import type { CallingRun } from './calling-run.js';
 import { type FinishedRound, roundWrite } from './round-write.js';
 
-/** Pure calls that take longer than this are shown as running. */
+/** Viewers see pure calls that take longer than this as running. */
 const timeoutMs = 50;
 
 /**
- * A round whose calls are all `pure`: it need not be on disk before they run, since a lost round is asked again and a lost
- * pure call called again, and nobody can tell. So the round is written once, together with its results, unless a call takes
- * its time: then it is written as it stands, and the rest follows call by call.
+ * A round whose calls are all `pure`. It need not be durable before they run: after a crash the round is requested again and the calls are
+ * repeated, without any effect. So the round is written once, together with its results, unless a call takes longer than `timeoutMs`: then
+ * the round is written at once, and the results follow call by call.
  */
 export class DeferredRoundCommit {
   private readonly outcomes = new Map<number, ToolOutcome>();
@@ -24,12 +24,12 @@ export class DeferredRoundCommit {
     clock: Clock,
   ) {
     this.timer = clock.after(timeoutMs, () => {
-      // A refused write has aborted the run already.
+      // A refused write has already aborted the run.
       this.writing = run.commit(this.toWrite()).catch(() => undefined);
     });
   }
 
-  /** Keeps the outcome for the round's own write; false when that has gone and the outcome has to be written by itself. */
+  /** Buffers the outcome for the round's write; false: the round is written, so the outcome needs a write of its own. */
   async take(ordinal: number, outcome: ToolOutcome): Promise<boolean> {
     if (this.writing !== undefined) {
       await this.writing; // a call cannot be settled by the statement that inserts it
@@ -39,21 +39,21 @@ export class DeferredRoundCommit {
     return true;
   }
 
-  /** A result may be paged by the very next call, so what is kept of it has to be there. */
+  /** The next call may read a result in pages, so its whole text must be durable. */
   get needsDisk(): boolean {
     return [...this.outcomes.values()].some((outcome) => outcome.status === 'completed' && outcome.whole !== undefined);
   }
 
-  /** The run was stopped, and the round is going to be written with all its calls ended. */
+  /** The run was aborted, and the round will be written with all its calls ended. */
   get endsUnwritten(): boolean {
     return this.writing === undefined && this.run.signal.aborted;
   }
 
-  /** All calls have ended, or nothing more may start. */
+  /** Call it when all calls have ended, or none may start any more. */
   close(): void {
     this.timer.cancel();
     if (this.writing !== undefined) return;
-    // The job goes on elsewhere, from its last committed round.
+    // Another worker continues the job from its last committed round.
     if (this.run.signal.reason instanceof Draining) return;
     this.run.append(this.toWrite());
   }

@@ -23,7 +23,7 @@ import type { RunnableCall, ToolRunner } from './tool-runner.js';
 
 type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
 
-/** What calls need to be routed, run and closed. */
+/** The services that route, run and close calls. */
 export interface CallServices {
   readonly router: CallRouter;
   readonly tools: ToolRunner;
@@ -31,12 +31,12 @@ export interface CallServices {
   readonly closer: JobCloser;
 }
 
-/** The calls of one run of a conversation: where each goes, which of them are open, and how they are closed with it. */
+/** The calls of one run of a conversation: their routes, which of them are open, and how they are closed at its end. */
 export class JobCalls {
   private readonly ledger: ReadonlyMap<string, LedgerCall>;
-  /** Calls that are not settled, each with the request about it. */
+  /** Unsettled calls, each with the id of its request. */
   private readonly open = new Map<string, string | null>();
-  /** A tool could not tell what became of its call: it follows the tool's policy before the model is asked again. */
+  /** A tool could not report the outcome of its call: the tool's policy is applied before the next round. */
   hasUndecided = false;
   private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
 
@@ -58,17 +58,17 @@ export class JobCalls {
     return [...this.open.values()].filter((interruptId) => interruptId !== null);
   }
 
-  /** Calls that somebody else runs, `<round>:<ordinal>` each: the job waits for them without a request. */
+  /** Calls that run elsewhere, `<round>:<ordinal>` each: the job waits for them without a request. */
   get elsewhere(): readonly string[] {
     return [...this.open].flatMap(([key, interruptId]) => (interruptId === null ? [key] : []));
   }
 
-  /** Takes ids for calls that clients are going to see; gives those that somebody else holds. */
+  /** Reserves ids for calls that clients will see; returns those that belong to another job. */
   takeIds(callIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.services.router.takeIds(this.run.job, callIds);
   }
 
-  /** Decides where the calls of a new round go, before it is committed. */
+  /** Decides the routes of a new round's calls, before it is committed. */
   async routeRound({ round, calls }: RoundFinished): Promise<CallRoutes> {
     const routed = calls.filter(({ disposition }) => disposition.type !== 'settled');
     const entries = await Promise.all(
@@ -83,7 +83,7 @@ export class JobCalls {
     return routes;
   }
 
-  /** The round and its routes are committed. `cancelled`: nothing of it was begun. */
+  /** Call it when the round and its routes are committed. `cancelled`: none of its calls was started. */
   committed({ round, calls }: RoundFinished, { cancelled }: { readonly cancelled: boolean }): void {
     if (cancelled) this.fresh = { round, routes: new Map() };
     if (!cancelled && [...(this.fresh?.routes.values() ?? [])].some(({ type }) => type === 'queue'))
@@ -95,7 +95,7 @@ export class JobCalls {
     }
   }
 
-  /** Has those of the round's open calls run that may; one that is left out of the answer is still open. */
+  /** Runs the open calls of the round that may run; a call without a result is still open. */
   async settle(step: RunStep, held: DeferredRoundCommit | undefined): Promise<readonly CallResult[]> {
     const { round, calls } = step;
     const results: CallResult[] = [];
@@ -115,22 +115,22 @@ export class JobCalls {
     return [...results, ...decided];
   }
 
-  /** Whether the run stops and its job does not. */
+  /** Whether another worker continues the job after this run. */
   get goOnElsewhere(): boolean {
     const { signal } = this.run;
     return signal.aborted && !endsJob(signal.reason);
   }
 
-  /** Everything that is open ends with the conversation: calls and the requests about them. */
+  /** Closes all open calls of the conversation and their requests. */
   async close(): Promise<void> {
     if (this.open.size === 0) return;
     const { job, node } = this.run;
-    await this.run.commit(); // what is closed has to be there
+    await this.run.commit(); // the rows to close must exist
     await this.services.closer.close(job, node === undefined ? undefined : [...this.open.keys()].map(roundOf));
     this.open.clear();
   }
 
-  /** Of the round that was just committed. */
+  /** The sub-jobs of the round that was just committed. */
   private async startJobs(): Promise<void> {
     const routes = [...(this.fresh?.routes.values() ?? [])];
     const ids = routes.flatMap(({ type, toolCallId }) => (type === 'sub-job' ? [toolCallId] : []));
@@ -142,7 +142,7 @@ export class JobCalls {
     return route.type === 'open' ? { ...route, interrupt: atNode(route.interrupt, this.run.node) } : route;
   }
 
-  /** A call that another lease left open: whether it may go on now, and what it takes. Undefined: somebody else has it. */
+  /** Routes a call that another lease left open. Undefined: another process runs it, or a request is open. */
   private async reroute(round: number, call: LoopCall): Promise<CallRoute | undefined> {
     const known = this.ledger.get(keyOf({ round, ordinal: call.ordinal }));
     const state = known?.state ?? null;
@@ -187,7 +187,7 @@ export class JobCalls {
     this.open.set(keyOf(call), interrupt.id);
   }
 
-  /** Hands an approved call over to others. False: a cancel came first. */
+  /** Commits the start of an approved call that runs elsewhere. False: a cancel was requested first. */
   private async send(call: LedgerCall, rows: readonly PartRow[]): Promise<boolean> {
     const item = toToolCallItem({ ...call, status: 'running' });
     const body = { round: call.round, internalStatus: 'running', call: item };
@@ -203,7 +203,7 @@ export class JobCalls {
   }
 }
 
-/** Runs a write that starts something; a cancel that came first aborts the run and gives false. */
+/** Runs a write that starts an external effect; if a cancel is requested, aborts the run and returns false. */
 export async function unlessCancelled(run: CallingRun, write: () => Promise<void>): Promise<boolean> {
   try {
     await write();
@@ -215,7 +215,7 @@ export async function unlessCancelled(run: CallingRun, write: () => Promise<void
   }
 }
 
-/** What the model reads of a call that must not run: its receipt says no more than its result does. */
+/** The result of a call that must not run; its receipt contains no more than that. */
 function refused({ ordinal }: LoopCall, route: Extract<CallRoute, { type: 'refused' }>): CallResult {
   const { status, approval, failure } = route;
   const receipt = approval === null ? {} : { receipt: { approval, edited: null } };

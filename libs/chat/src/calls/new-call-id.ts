@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** An id of a call that no other call has: `call_` and 24 hex digits. */
+/** A unique id of a call: `call_` and 24 hex digits. */
 export function newCallId(): string {
   return `call_${randomBytes(12).toString('hex')}`;
 }

@@ -1,9 +1,9 @@
 import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 
-/** Reads on where a result was cut. */
+/** Reads the rest of a truncated result. */
 const pagerName = 'read_tool_output';
 
-/** The tool that is offered beside the others once a result was cut; undefined: the workspace has none. */
+/** The tool that is also offered once a result was truncated; undefined: the workspace does not have it. */
 export function pagerOf(tools: WorkspaceTools): OfferedTool | undefined {
   const definition = tools.definitionOf(pagerName);
   return definition === undefined ? undefined : resolveOffered([definition], tools)[0];

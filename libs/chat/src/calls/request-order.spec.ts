@@ -20,7 +20,7 @@ const planned = (ordinal: number): PlannedCall => ({
   toolVersion: null,
 });
 
-/** Ends what it is asked, the last one first. */
+/** Resolves the calls in reverse order. */
 function lastFirst<Answer>(count: number, answer: Answer) {
   const waiting: ((answer: Answer) => void)[] = [];
   return () =>
@@ -35,7 +35,7 @@ function lastFirst<Answer>(count: number, answer: Answer) {
 }
 
 describe('the requests of one round', () => {
-  it('stand in the order of its calls, whichever was decided on first', async () => {
+  it('follow the order of its calls when the calls are decided in another order', async () => {
     const verdict = {
       timeoutMs: 1_000,
       rule: { reason: 'r' },
@@ -45,7 +45,7 @@ describe('the requests of one round', () => {
     };
     const gate = { judge: lastFirst(ordinals.length, { type: 'ask', verdict }) };
     const catalog = { of: () => Promise.resolve({ find: () => undefined }) };
-    // No more of these is used here.
+    // Stand-ins: no other members are used here.
     const router = new CallRouter(gate as never, catalog as never, {} as never, {} as never);
     const job = { workspaceId: 'w', jobId: 'j' };
     const calls = new JobCalls(
@@ -68,8 +68,8 @@ describe('the requests of one round', () => {
   });
 });
 
-describe('the requests about calls whose end nobody saw', () => {
-  it('stand in the order of the calls, whichever tool was the first to say that it does not know', async () => {
+describe('the requests about calls with an unknown outcome', () => {
+  it('follow the order of the calls when their tools reply in another order', async () => {
     const verify = lastFirst(ordinals.length, { outcome: 'unknown' });
     const catalog = { of: () => Promise.resolve({ find: () => ({ onUnknown: 'verify', verify }) }) };
     const config = { values: { TOOL_TIMEOUT_MS: 10_000 } };

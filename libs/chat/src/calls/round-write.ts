@@ -15,29 +15,29 @@ import type { CallingRun } from './calling-run.js';
 
 export type RoundFinished = Extract<LoopStep, { type: 'round-finished' }>;
 
-/** A round as it is to be committed. */
+/** A round to be committed. */
 export interface FinishedRound {
   readonly step: RoundFinished;
   readonly routes: CallRoutes;
   readonly modelName: string;
   /** Ms since the epoch. */
   readonly startedAt: number;
-  /** UTF-16 units of text the job's content grew by. */
+  /** UTF-16 units of text that the round adds to the job's content. */
   readonly contentLength: number;
 }
 
-/** Where a call that this worker runs stands when its round is committed: started by this commit or after it, refused, or ended. */
+/** State of a call of this worker when its round is committed: not started, started by this commit, cancelled, or ended. */
 export type RunState = { readonly status: 'pending' | 'running' | 'cancelled' } | ToolOutcome;
 
 /**
- * A `once` call is started by a commit of its own, right before it is sent: after a crash between the two commits it is known
- * not to have been sent. The others may be sent again, and save that commit.
+ * A `once` call is started by a commit of its own, right before it is sent: after a crash between the two commits it is known not to have
+ * been sent. The others may be sent again, and save that commit.
  */
 export function startState({ effect }: Pick<PlannedCall, 'effect'>): RunState {
   return { status: startsAlone(effect) ? 'pending' : 'running' };
 }
 
-/** Whether the start of a call is not a part of its round's commit. */
+/** Whether the start of a call is not part of its round's commit. */
 export function startsAlone(effect: PlannedCall['effect'] | undefined): boolean {
   return effect === 'once';
 }
@@ -45,8 +45,8 @@ export function startsAlone(effect: PlannedCall['effect'] | undefined): boolean 
 type RoundOwner = Pick<CallingRun, 'job' | 'node'>;
 
 /**
- * One write for a round, its calls, the requests they open and the events. `stateOf` is asked about the calls that run
- * here; with `cancelled`, nothing of the others is begun or asked for either. Pure.
+ * One write for a round, its calls, the requests they open and the events. `stateOf` returns the state of a call that runs here; with
+ * `cancelled`, no other call is started and no request is opened. Pure.
  */
 export function roundWrite(
   owner: RoundOwner,
@@ -94,11 +94,11 @@ export function roundWrite(
 
 type RoundCall = NewCall & Beside;
 
-/** What of a call is stored beside its row. */
+/** What is stored in addition to the row of a call. */
 interface Beside {
-  /** The whole result, where the row holds a preview of it. */
+  /** The whole result, if the row contains only a preview of it. */
   readonly whole?: string;
-  /** How long it may wait in the queue, if that is where it goes. */
+  /** How long it may wait in the isolated queue, if it goes there. */
   readonly ttlMs?: number;
 }
 
@@ -110,7 +110,7 @@ function isQueued(call: RoundCall): call is RoundCall & { readonly id: string; r
   return call.executor === 'queue' && call.id !== undefined && call.ttlMs !== undefined;
 }
 
-/** "Allowed by policy" is worth a word only where somebody else was asked. */
+/** "Allowed by policy" is only stored if the round also has calls that a person decides. */
 function withoutPolicy(call: NewCall): NewCall {
   return call.approval === 'policy' ? { ...call, approval: null } : call;
 }

@@ -3,19 +3,19 @@ import type { ApprovalPolicy, ClientSide, OfferedTool } from '#tools';
 
 import type { RouteContext } from './call-router.js';
 
-/** What a request says about all its calls. */
+/** The options of a request that apply to all its calls. */
 export interface CallTerms {
-  /** Rules of its own; they only tighten the policy of the workspace. */
+  /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
-  /** Layers of the agents whose calls have led to the job. */
+  /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Present when clients of the requester may be asked to run tools. */
+  /** Present if clients of the requester may run tools. */
   readonly client?: ClientSide;
-  /** Who makes the calls; it has a layer of the policy of its own. */
+  /** The agent that makes the calls, with its layer of the policy. */
   readonly agent?: { readonly name: string | null; readonly toolApproval: ApprovalPolicy | null } | null;
 }
 
-/** By what the calls of a job are judged. */
+/** The context in which the calls of a job are decided. */
 export function routeContext(
   job: Pick<ClaimedJob, 'workspaceId' | 'jobId' | 'threadId' | 'createdBy' | 'principal'>,
   { client, toolApproval, callerPolicies = [], agent = null }: CallTerms,

@@ -36,7 +36,7 @@ it('tracks a call as work of its run, from the commit of its start until it is s
   const catalog = { of: () => note('looked up').then(() => ({ find: () => undefined })) };
   const runner = new ToolRunner(
     catalog as unknown as ToolCatalog,
-    {} as ChatTelemetry, // a tool that is gone is not counted
+    {} as ChatTelemetry, // a withdrawn tool is not counted
     new Redactor(),
     Config.from({ NODE_ENV: 'test' }),
   );
@@ -44,7 +44,7 @@ it('tracks a call as work of its run, from the commit of its start until it is s
     ...{ ordinal: 1, callId: 'c', name: 'gone', arguments: '{}', effect: 'once', status: 'pending', text: '' },
     ...{ toRun: '{}', toolVersion: 'v' },
   };
-  // A call reads no more of its run than this.
+  // A call reads only these members of its run.
   const asCallingRun = run as unknown as CallingRun;
   const results = await runner.runCalls(asCallingRun, [call], { round: 1, isStarted: true, held: undefined });
   expect(results).toMatchObject([{ ordinal: 1, status: 'error' }]);

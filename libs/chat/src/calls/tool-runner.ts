@@ -25,19 +25,19 @@ import type { CallingRun } from './calling-run.js';
 import type { DeferredRoundCommit } from './deferred-round-commit.js';
 import { startsAlone } from './round-write.js';
 
-/** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
+/** A call that may run now. `toRun`: the arguments for the tool, which a person may have edited. */
 export interface RunnableCall extends LoopCall {
   readonly toRun: string;
-  /** Fingerprint of the tool that may run; of another one it is no call. */
+  /** Fingerprint of the tool that may run. */
   readonly toolVersion: string;
 }
 
-/** How the calls of a round came to be run here. */
+/** The state of the round whose calls run here. */
 interface RoundState {
   readonly round: number;
   /** Whether this run has committed the round, and with it the start of the calls that may be sent again. */
   readonly isStarted: boolean;
-  /** Takes the outcomes of a round that is not written yet. */
+  /** Buffers the outcomes of a round that is not written yet. */
   readonly held: DeferredRoundCommit | undefined;
 }
 
@@ -48,7 +48,7 @@ interface EndedCall {
   readonly isHeld: boolean;
 }
 
-/** Runs the calls of a committed round on this worker: start, execute, settle, each written before the next. */
+/** Runs the calls of a committed round on this worker: start, execute, settle, each stored before the next. */
 @Injectable()
 export class ToolRunner {
   constructor(
@@ -58,16 +58,16 @@ export class ToolRunner {
     private readonly config: Config,
   ) {}
 
-  /** Gives the results in the order of the calls; a call that could not be started is left out. */
+  /** Returns the results in the order of the calls, without calls that could not be started. */
   async runCalls(run: CallingRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
     const { round, held } = state;
-    // One unit of work, from the commit that starts a call to the one that settles it: a process that stops does not take the job
-    // for one that waits for a model in between.
+    // One unit of work, from the commit that starts a call to the commit that settles it: in between, a draining process must not take
+    // the job for one that only waits for a model.
     const work = runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
       start: async (call) => {
         const verdict = await this.start(run, call, state);
-        // The commit may have been answered to a process that was paused meanwhile.
+        // The process may have been paused while the commit was under way.
         run.assertValid();
         return verdict;
       },
@@ -87,10 +87,10 @@ export class ToolRunner {
     });
   }
 
-  /** Commits the start of a call, unless its round's commit was its start. */
+  /** Commits the start of a call, unless the round's commit was its start. */
   private async start(run: CallingRun, call: RunnableCall, { round, isStarted }: RoundState): Promise<StartVerdict> {
     if (isStarted && !startsAlone(call.effect)) return 'started';
-    // Another worker starts it; a call that was not started here has no unknown outcome.
+    // Another worker will start it; a call that was not started here has no unknown outcome.
     if (run.signal.reason instanceof Draining) return 'refused';
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
     const body = { round, internalStatus: 'running', call: item };
@@ -110,7 +110,7 @@ export class ToolRunner {
   private async execute(run: CallingRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
     const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
-    // There when it was routed, gone now: the model reads what it reads for any unknown tool.
+    // It existed when the call was routed and is gone now: the model reads the text for an unknown tool.
     if (tool === undefined) return unregistered(call.name);
     if (tool.version !== call.toolVersion) return changed(call.name);
     const label = labelOf(tool);
@@ -146,7 +146,7 @@ export class ToolRunner {
   }
 
   private async settle(run: CallingRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
-    // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
+    // Another worker continues the job: the call stays `running`, and that worker starts it again if its effect allows that.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
     if (isHeld) return;
     const place = { round, ordinal: call.ordinal };
@@ -156,19 +156,19 @@ export class ToolRunner {
       rows: [settleCallRow(run.job, place, outcome), ...outputRows(run, place, outcome)],
       events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],
     });
-    // The result of a pure call may be had again, unless it is going to be paged: it goes with the next commit.
+    // A pure call can be repeated, so its result is written with the next commit, unless the model may read it in pages.
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
     const isPaged = outcome.status === 'completed' && outcome.whole !== undefined;
     if (tool?.effect !== 'pure' || isPaged) await run.commit();
   }
 }
 
-/** Tools of workspaces are without number: in a metric they count by their sort. */
+/** Bounds the metric's labels: tools of workspaces are counted by their sort, not by name. */
 function labelOf(tool: Tool): string {
   return tool.sort === 'server' ? tool.name : tool.sort;
 }
 
-/** A result that is too large for the ledger is kept whole beside it. */
+/** A result that is too large for the row is stored whole in its own table. */
 function outputRows({ job }: CallingRun, place: OutputOf, outcome: ToolOutcome): readonly PartRow[] {
   return outcome.status === 'completed' && outcome.whole !== undefined
     ? [keepOutputRow(job, place, outcome.whole)]

@@ -17,7 +17,7 @@ import {
 
 import { atNode, type CallingRun } from './calling-run.js';
 
-/** Started calls whose end nobody saw, when their job goes on: each follows the policy of its tool. */
+/** Decides calls with an unknown outcome when their job continues: each follows the policy of its tool. */
 @Injectable()
 export class UnknownCalls {
   constructor(
@@ -27,9 +27,8 @@ export class UnknownCalls {
   ) {}
 
   /**
-   * Asks the tool, or opens a request to a person, about every call of the last round that is interrupted and undecided; what
-   * it writes goes with the run's next commit. Gives the calls as they are then. A call whose tool wants its job to fail
-   * carries `failJob`.
+   * Asks the tool, or opens a request to a person, about every interrupted and undecided call of the last round; the run's next commit writes
+   * the result. Returns the calls in their new state. A call whose tool fails the job has `failJob`.
    */
   async decide(run: CallingRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
     if (run.signal.aborted) return calls;
@@ -38,11 +37,11 @@ export class UnknownCalls {
     const decisions = await Promise.all(
       inOrder.map((call) => (isUndecided(call, last) ? this.decideOne(run, call) : Promise.resolve(() => call))),
     );
-    // People are asked in the order of the calls, whichever tool was the first to say that it does not know.
+    // The requests are opened in the order of the calls, whichever tool replied first.
     return decisions.map((decide) => decide());
   }
 
-  /** Finds out what is to be written about a call, and gives what writes it. */
+  /** Decides how a call ends, and returns the function that writes it. */
   private async decideOne(run: CallingRun, call: LedgerCall): Promise<() => LedgerCall> {
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
     switch (tool?.onUnknown ?? 'ask') {
@@ -54,9 +53,10 @@ export class UnknownCalls {
           error: { phase: 'execution', message: call.error?.message ?? '', failJob: 'unknown_outcome' },
         });
       case 'verify': {
-        const said = await this.verify(run, tool, call);
-        if (said.outcome === 'unknown') return () => this.ask(run, { call, tool, note: said.note ?? null });
-        return () => this.settle(run, call, this.toSettlement(run, said, call));
+        const verification = await this.verify(run, tool, call);
+        if (verification.outcome === 'unknown')
+          return () => this.ask(run, { call, tool, note: verification.note ?? null });
+        return () => this.settle(run, call, this.toSettlement(run, verification, call));
       }
       case 'ask':
         return () => this.ask(run, { call, tool, note: null });
@@ -90,14 +90,15 @@ export class UnknownCalls {
 
   private toSettlement(
     { job }: CallingRun,
-    said: Exclude<Verification, { outcome: 'unknown' }>,
+    verification: Exclude<Verification, { outcome: 'unknown' }>,
     call: LedgerCall,
   ): Settlement {
-    if (said.outcome === 'did_not_happen') {
+    if (verification.outcome === 'did_not_happen') {
       const message = `Error executing tool "${call.name}": it was started and did not happen`;
       return { status: 'error', failure: { phase: 'execution', message } };
     }
-    const text = typeof said.result === 'string' ? said.result : (JSON.stringify(said.result) as string | undefined);
+    const { result } = verification;
+    const text = typeof result === 'string' ? result : (JSON.stringify(result) as string | undefined);
     const shown = this.redactor.of(job.workspaceId).redact(text ?? '');
     return { status: 'completed', result: projectResult(shown, 'durable') };
   }

@@ -15,22 +15,22 @@ import type { DirectCall } from '../direct-call.js';
 import { executedCallRow, isExecutedBefore } from './executed-call-part.repository.js';
 import { type PendingCall, PendingCallsRepository } from './pending-calls.repository.js';
 
-/** A call to be made without asking a model. */
+/** A tool call without a model. */
 export interface StartDirectCall {
   readonly call: DirectCall;
-  /** The call, waiting for a client, that this one is made in the place of; it can be made so once. */
+  /** The call waiting for a client that this one replaces; a call can be replaced once. */
   readonly inPlaceOf: PendingCall | null;
-  /** Whose tool it is, and in whose name the call is judged. */
+  /** The agent that the tool belongs to, and whose policy applies. */
   readonly agent: AgentPreset;
   readonly idempotency: StartRequest['idempotency'];
 }
 
-/** The job's `model`, which it does not have. */
+/** The `model` of a job that uses none. */
 const noModel = '';
 
 /**
- * Single calls of tools as jobs of their own: a conversation that nobody has, whose one round asks for the call. So it goes by
- * the schema, policy, limits and ledger of every call, and survives what every job survives.
+ * Runs single tool calls as jobs: a conversation without a thread whose one round requests the call. So the schema, policy, limits and
+ * ledger of every call apply, and the call survives crashes like every job.
  */
 @Injectable()
 export class DirectCalls {
@@ -41,12 +41,12 @@ export class DirectCalls {
     private readonly config: Config,
   ) {}
 
-  /** A call that waits for a client of this principal, by the id that the client knows; null: there is none. */
+  /** A call that waits for a client of this principal, by the id that the client knows; null: none. */
   pending(principal: Principal, callId: string): Promise<PendingCall | null> {
     return this.pendingCalls.find(principal, callId);
   }
 
-  /** What this key has started before; null: nothing yet. Throws `idempotency_key_mismatch`, `admission_cancelled`. */
+  /** The job that this key started before; null: none. Throws `idempotency_key_mismatch`, `admission_cancelled`. */
   replay(
     { workspaceId, id: principal }: Principal,
     idempotency: NonNullable<StartRequest['idempotency']>,
@@ -55,8 +55,8 @@ export class DirectCalls {
   }
 
   /**
-   * Accepts the job; it is committed when this returns. Throws `forbidden` (a viewer), `bad_request` (no such tool, or tools
-   * are switched off), `already_executed`, and what `JobStarter.start` throws.
+   * Accepts the job; it is committed on return. Throws `forbidden` (a viewer), `bad_request` (no such tool, or tools are switched off),
+   * `already_executed`, and the errors of `JobStarter.start`.
    */
   async start(principal: Principal, request: StartDirectCall): Promise<StartedJob> {
     const { workspaceId, id, userId } = principal;
@@ -91,6 +91,6 @@ export class DirectCalls {
       call: { ...call, callId },
     };
     const stored: unknown = toStorable(input);
-    return stored as ChatInput; // the same shape; only texts are normalised
+    return stored as ChatInput; // the same shape; only texts are normalized
   }
 }

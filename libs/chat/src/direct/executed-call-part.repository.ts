@@ -13,7 +13,7 @@ const executedCalls: CommitPart<Row> = {
   SELECT r.workspace_id, r.tool_call_id, r.job_id FROM ${rows} r RETURNING 1`,
 };
 
-/** Marks a call that waits for a client as run by a job; a call that has the mark cannot get another. */
+/** Marks a call that waits for a client as run by a job; a call can be marked once. */
 export function executedCallRow(
   job: { readonly workspaceId: string; readonly jobId: string },
   toolCallId: string,
@@ -21,7 +21,7 @@ export function executedCallRow(
   return partRow(executedCalls, [job.workspaceId, job.jobId, toolCallId]);
 }
 
-/** Whether a write failed because the call had its mark already. */
+/** Whether a write failed because the call was already marked. */
 export function isExecutedBefore(error: unknown): boolean {
   return error instanceof Error && 'constraint' in error && error.constraint === 'executed_call_pkey';
 }

@@ -5,14 +5,14 @@ import { PrismaService } from '#platform';
 
 /** A call that waits for a client of its job's requester. */
 export interface PendingCall {
-  /** The ledger row's id. */
+  /** The id of the call's row. */
   readonly toolCallId: string;
-  /** As the client knows it. */
+  /** The id that the client knows. */
   readonly callId: string;
   readonly name: string;
-  /** JSON text, as it is to be run. */
+  /** JSON text of the arguments to run. */
   readonly arguments: string;
-  /** The server was asked to run it. */
+  /** The server runs it instead of the client. */
   readonly isExecuted: boolean;
 }
 
@@ -22,8 +22,8 @@ export class PendingCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * By the id that the client knows: unique among the calls that wait for one principal of OpenAI's API; elsewhere the newest counts.
-   * Null: there is none, or it waits for another principal.
+   * Finds a call by the id that the client knows, which is unique among the calls that wait for one principal of the OpenAI API; elsewhere
+   * the newest call is returned. Null: none, or it waits for another principal.
    */
   async find(principal: Pick<Principal, 'workspaceId' | 'id'>, callId: string): Promise<PendingCall | null> {
     const { workspaceId, id } = principal;
@@ -39,7 +39,7 @@ export class PendingCallsRepository {
     );
     if (row?.toolCallId == null) return null;
     const { toolCallId, tool, toolCall } = row;
-    const request = row.request as { readonly arguments: string }; // as the request of a client's call is written
+    const request = row.request as { readonly arguments: string }; // every client tool request has this field
     return {
       toolCallId,
       callId,

@@ -11,16 +11,16 @@ import { toChatMessage } from './to-chat-message.js';
 export interface HistoryMessage {
   readonly position: number;
   readonly role: string;
-  /** As it came from outside; null for the message of a job, whose text is that of its rounds. */
+  /** As the client sent it; null for the message of a job, whose rounds contain the text. */
   readonly content: unknown;
   readonly jobId: string | null;
-  /** Said to a job at work, beside the results of a round; its place is there. Absent: it stands by itself. */
+  /** The client sent the message to a running job, with the results of a round, and it follows that round. Absent: it stands alone. */
   readonly saidTo?: { readonly jobId: string; readonly afterRound: number } | null;
 }
 
-/** What a job wrote into a thread. */
+/** What a job has written to a thread. */
 export interface HistoryJob {
-  /** The job's status; anything but `completed` is an interrupted turn. */
+  /** The job's status; any other than `completed` means an interrupted turn. */
   readonly status: string;
   readonly rounds: readonly HistoryRound[];
   readonly calls: readonly LedgerCall[];
@@ -29,22 +29,25 @@ export interface HistoryJob {
 export interface HistoryRound {
   readonly number: number;
   readonly text: string;
-  /** True for what was shown of a round that was never finished. */
+  /** Shown text of a round that never finished. */
   readonly partial: boolean;
 }
 
 /**
- * The conversation of a thread as a provider accepts it, in the order of positions. A job's message unfolds into its rounds,
- * their calls and exactly one result for each, whatever became of it; a job that did not complete is closed by a message that says
- * so. What was said to a job at work follows the round it was said after. Messages of jobs that `jobs` does not hold are left out (the current job gives its rounds to the loop instead). Pure.
+ * The conversation of a thread as a provider accepts it, in the order of positions. A job's message expands to its rounds, their calls and
+ * exactly one result for each call, whatever its status; a job that did not complete ends with a message that states so. A message sent to a
+ * running job follows the round that it belongs to. Leaves out messages of jobs that `jobs` does not contain (the loop gets the rounds of the
+ * current job instead). Pure.
  */
 export function buildHistory(
   messages: readonly HistoryMessage[],
   jobs: ReadonlyMap<string, HistoryJob>,
 ): readonly ChatMessage[] {
   const rows = messages.toSorted((a, b) => a.position - b.position);
-  const told = new Set(rows.flatMap((row) => (isAnswer(row) && jobs.has(row.jobId) ? [row.jobId] : [])));
-  const within = Map.groupBy(rows, ({ saidTo }) => (saidTo != null && told.has(saidTo.jobId) ? saidTo.jobId : null));
+  const expanded = new Set(rows.flatMap((row) => (isAnswer(row) && jobs.has(row.jobId) ? [row.jobId] : [])));
+  const within = Map.groupBy(rows, ({ saidTo }) =>
+    saidTo != null && expanded.has(saidTo.jobId) ? saidTo.jobId : null,
+  );
   const others = within.get(null) ?? [];
   return repairConversation(
     others.flatMap((row) => {
@@ -67,13 +70,13 @@ function plainMessages({ role, content }: HistoryMessage): readonly ChatMessage[
 function jobMessages(job: HistoryJob, within: readonly HistoryMessage[]): readonly ChatMessage[] {
   const rounds = job.rounds.toSorted((a, b) => a.number - b.number);
   const calls = job.calls.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
-  const saidAfter = ({ number }: HistoryRound) => within.filter(({ saidTo }) => saidTo?.afterRound === number);
-  const said = rounds
+  const sentAfter = ({ number }: HistoryRound) => within.filter(({ saidTo }) => saidTo?.afterRound === number);
+  const messages = rounds
     .filter((round) => !round.partial)
-    .flatMap((round) => [...roundMessages(answered(round, calls)), ...saidAfter(round).flatMap(plainMessages)]);
-  if (job.status === 'completed') return said;
+    .flatMap((round) => [...roundMessages(answered(round, calls)), ...sentAfter(round).flatMap(plainMessages)]);
+  if (job.status === 'completed') return messages;
   const partial = rounds.filter((round) => round.partial).map((round) => round.text);
-  return [...said, { role: 'assistant', content: interruptedTurn(partial.join(''), calls) }];
+  return [...messages, { role: 'assistant', content: interruptedTurn(partial.join(''), calls) }];
 }
 
 function answered(round: HistoryRound, calls: readonly LedgerCall[]): Parameters<typeof roundMessages>[0] {

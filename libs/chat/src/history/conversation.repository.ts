@@ -17,22 +17,22 @@ interface StoredRound {
 
 type StoredCall = LedgerCall & { readonly jobId: string };
 
-/** What a job needs to begin, or to go on where another worker stopped. */
+/** What a job needs to begin, or to continue after another worker. */
 export interface Conversation {
-  /** The thread before this job's answer, oldest first. */
+  /** The thread before this job's response, oldest first. */
   readonly messages: readonly HistoryMessage[];
   /** The jobs that wrote into it. */
   readonly jobs: ReadonlyMap<string, HistoryJob>;
   /** This job's own committed rounds and calls. */
   readonly rounds: readonly StoredRound[];
   readonly calls: readonly LedgerCall[];
-  /** Text of an uncommitted round was shown: it has to be withdrawn before the round is asked again. */
+  /** Text of an uncommitted round was shown: it must be withdrawn before the round is requested again. */
   readonly openRound: number | null;
-  /** What its client has said after the results of a round, by the round. */
+  /** The messages that its client sent after the results of a round, by round. */
   readonly said: ReadonlyMap<number, readonly ChatMessage[]>;
 }
 
-/** Of a job that has not begun, in a thread that has nothing to tell. */
+/** The conversation of a new job in an empty thread. */
 export const NOTHING_SAID: Conversation = {
   ...{ messages: [], jobs: new Map(), rounds: [], calls: [], openRound: null, said: new Map() },
 };
@@ -47,12 +47,12 @@ interface Row {
   readonly said: readonly { readonly round: number; readonly messages: readonly ChatMessage[] }[] | null;
 }
 
-/** Older messages than these no longer enter a prompt. */
+/** Only the newest messages of a thread enter a prompt. */
 const maxMessages = 400;
 
 /**
- * Of settled calls that nobody decided on there is nothing more to know. A call may have several requests behind it: the one
- * that approved it says on which terms, and only a report keeps an unknown outcome from being asked about.
+ * Settled calls that were not decided by a person need no state. A call may have had several requests: the one that approved it contains the
+ * conditions, and only a `report` keeps an unknown outcome from being decided again.
  */
 const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
         OR c.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted') THEN json_build_object(
@@ -69,12 +69,12 @@ const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
       'isReported', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
          AND i.kind = 'unknown_outcome' AND i.outcome->>'outcome' = 'report')) END`;
 
-/** A ledger row `c` as a `LedgerCall`, with its job. */
+/** A row `c` of a tool call as a `LedgerCall`, with its job. */
 export const callJson = `json_build_object('jobId', c.job_id, 'round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id,
       'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error,
       'state', ${stateSql})`;
 
-/** One statement, so that nothing in it disagrees. `own` is the message a job writes; rounds of nodes are nobody's answer. */
+/** One statement, so that it is consistent. `own` is the message that the job writes; rounds of nodes belong to no message. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
 said AS (
@@ -97,19 +97,19 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
   (SELECT json_agg(json_build_object('round', a.after_round, 'messages', a.said)) FROM openai_answer a
     WHERE a.workspace_id = $1 AND a.job_id = w.job AND a.said IS NOT NULL) AS said) AS c`;
 
-/** What of a job tells where its conversation is. */
+/** The position of a job in a thread. */
 interface Place {
   readonly workspaceId: string;
-  /** Null: only what stands before the message is wanted. */
+  /** Null: only the messages before `messageId` are read. */
   readonly jobId: string | null;
   readonly threadId: string | null;
   readonly messageId: string | null;
 }
 
-/** Most conversations in one answer of the database. */
+/** Most conversations in one statement. */
 const maxTogether = 50;
 
-/** Reads what a chat job says and has said, as the API's role inside its workspace. */
+/** Reads the conversations of chat jobs, as the API's role inside the workspace. */
 @Injectable()
 export class ConversationRepository {
   private readonly batches: WorkspaceBatches<Place, Conversation>;
@@ -121,7 +121,7 @@ export class ConversationRepository {
     });
   }
 
-  /** Jobs that are claimed together begin together: those of one workspace are asked for in one statement. */
+  /** Jobs that are claimed together begin together, so one statement reads those of a workspace. */
   load(job: Place): Promise<Conversation> {
     return this.batches.submit(job.workspaceId, job);
   }
@@ -131,7 +131,7 @@ export class ConversationRepository {
       return await this.read(workspaceId, jobs);
     } catch (error) {
       if (jobs.length <= 1) return [error instanceof Error ? error : new Error(String(error))];
-      // One of them may be too much: each is asked for alone.
+      // One of them may be too large, so each is read alone.
       return (await Promise.all(jobs.map((job) => this.loadAll(workspaceId, [job])))).flat();
     }
   }

@@ -36,7 +36,7 @@ function digestLine(call: LedgerCall): string {
   });
 }
 
-/** A call that was open when its job ended reads as what it would have become. */
+/** A call that was open when its job ended is shown with the status that closing it gives. */
 function endOf(call: LedgerCall): string {
   if (!isOpen(call.status)) return call.status;
   return call.status === 'running' && call.effect === 'once' ? 'interrupted' : 'cancelled';

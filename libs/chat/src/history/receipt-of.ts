@@ -1,6 +1,6 @@
 import { type LedgerCall, readArguments, type ReceiptCall, redactArguments, runArguments } from '#tools';
 
-/** What the receipt of its round says of a call; nothing for one that no policy was asked about. */
+/** The call's entry in the receipt of its round; empty if no policy applied to it. */
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {
   const { state } = call;
   if (state === undefined || state === null || state.approval === null) return {};

@@ -14,18 +14,18 @@ const asks = (...ids: readonly string[]): ChatMessage => ({
 });
 const result = (id: string, content: string): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
 const user = (content: string): ChatMessage => ({ role: 'user', content });
-const said = ({ content }: ChatMessage): string => (typeof content === 'string' ? content : JSON.stringify(content));
+const textOf = ({ content }: ChatMessage): string => (typeof content === 'string' ? content : JSON.stringify(content));
 const shape = (messages: readonly ChatMessage[]): readonly string[] =>
   messages.map((m) =>
     m.role === 'tool'
-      ? `${m.tool_call_id}=${said(m)}`
+      ? `${m.tool_call_id}=${textOf(m)}`
       : m.role === 'assistant' && m.tool_calls
         ? `asks ${m.tool_calls.map((call) => call.id).join()}`
-        : `${m.role}: ${said(m)}`,
+        : `${m.role}: ${textOf(m)}`,
   );
 
 describe('repairConversation', () => {
-  it('leaves a valid conversation as it is', () => {
+  it('returns a valid conversation unchanged', () => {
     const valid = [
       user('hi'),
       asks('a', 'b'),
@@ -36,23 +36,23 @@ describe('repairConversation', () => {
     expect(repairConversation(valid)).toEqual(valid);
   });
 
-  it('answers a call without a result and drops a result without a call', () => {
+  it('adds a result to a call without one and drops a result without a call', () => {
     expect(
       shape(repairConversation([result('z', '0'), asks('a', 'b'), result('b', '2'), result('z', '3'), user('go')])),
     ).toEqual(['asks a,b', 'a=Tool result not available', 'b=2', 'user: go']);
   });
 
-  it('puts results behind their call, in the order of the calls', () => {
+  it('moves results behind their call, in the order of the calls', () => {
     const mixed = [asks('a', 'b'), user('wait'), result('b', '2'), result('a', '1')];
     expect(shape(repairConversation(mixed))).toEqual(['asks a,b', 'a=1', 'b=2', 'user: wait']);
   });
 
-  it('does not take a result across the next answer', () => {
+  it('uses no result from after the next assistant message', () => {
     const late = [asks('a'), { role: 'assistant', content: 'no' } as const, result('a', '1')];
     expect(shape(repairConversation(late))).toEqual(['asks a', 'a=Tool result not available', 'assistant: no']);
   });
 
-  it('renames repeated and empty ids, the result along with the call', () => {
+  it('renames repeated and empty ids in calls and results', () => {
     const repeated = [
       asks('a', 'a', ''),
       result('a', '1'),
@@ -71,11 +71,11 @@ describe('repairConversation', () => {
     ]);
   });
 
-  it('takes the first of several results', () => {
+  it('uses the first of several results', () => {
     expect(shape(repairConversation([asks('a'), result('a', '1'), result('a', '2')]))).toEqual(['asks a', 'a=1']);
   });
 
-  it('drops an assistant message that says nothing', () => {
+  it('drops an empty assistant message', () => {
     const empty = ['', null, []].map((content): ChatMessage => ({ role: 'assistant', content }));
     expect(repairConversation([user('a'), ...empty, { role: 'assistant', content: 'b', tool_calls: [] }])).toEqual([
       user('a'),
@@ -83,7 +83,7 @@ describe('repairConversation', () => {
     ]);
   });
 
-  it('comes to an end with as many calls of one id as a request can hold', () => {
+  it('handles the largest possible number of calls with one id', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
     const messages = Array.from({ length: 40_000 }, (): ChatMessage => ({
       role: 'assistant',
@@ -93,7 +93,7 @@ describe('repairConversation', () => {
     expect(repairConversation(messages).at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'a_40000' });
   });
 
-  it('makes any conversation valid, and a valid one no other', () => {
+  it('makes any conversation valid and changes no valid one', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 20 }), (rows) => {
         const messages = rows

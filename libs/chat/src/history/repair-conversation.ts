@@ -5,16 +5,16 @@ import { toProviderArguments, toProviderName } from './round-messages.js';
 const NO_RESULT = 'Tool result not available';
 
 /**
- * The same conversation as every provider accepts it. After each assistant message with tool calls come exactly its results, in
- * the order of the calls; a call without one gets `Tool result not available`; a result without its call, and every further one,
- * is dropped. Ids are unique in the whole conversation (repeated and empty ones are renamed, calls and results alike). An
- * assistant message that says nothing is dropped. Valid conversations come back unchanged. Pure.
+ * Makes a conversation valid for every provider. Each assistant message with tool calls is followed by exactly its results, in the order of
+ * the calls; a call without a result gets `Tool result not available`; results without a call and further results are dropped. Ids are
+ * unique in the conversation (repeated and empty ones are renamed, in calls and results). An empty assistant message is dropped. A valid
+ * conversation is returned unchanged. Pure.
  */
 export function repairConversation(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const repaired: ChatMessage[] = [];
   const used = new UsedIds();
   messages.forEach((message, index) => {
-    if (message.role === 'tool') return; // comes in right behind its call, or is nobody's
+    if (message.role === 'tool') return; // added after its call, or dropped without one
     if (message.role !== 'assistant') repaired.push(message);
     else if ((message.tool_calls ?? []).length > 0)
       repaired.push(...answer(message, resultsAfter(messages, index), used));
@@ -52,10 +52,10 @@ function answer(message: AssistantMessage, results: Map<string, ToolMessage[]>, 
   return [{ ...message, content, tool_calls: calls }, ...answers];
 }
 
-/** The ids of a conversation. However often one is repeated, finding another takes no longer. */
+/** The ids of a conversation. Finding a free id takes constant time, however often one is repeated. */
 class UsedIds {
   private readonly ids = new Set<string>();
-  /** By what was given: the number to try next. */
+  /** By original id: the number to try next. */
   private readonly next = new Map<string, number>();
 
   free(given: string): string {
@@ -68,7 +68,7 @@ class UsedIds {
   }
 }
 
-/** An empty list of calls is refused by providers like a missing result. */
+/** Providers refuse an empty list of calls. */
 function withoutCalls(message: AssistantMessage): AssistantMessage {
   const { role, content, name } = message;
   return message.tool_calls === undefined ? message : { role, content, ...(name !== undefined && { name }) };

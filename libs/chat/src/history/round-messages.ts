@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage } from '#models';
 import { approvalReceipts, readArguments, type ReceiptCall } from '#tools';
 
-/** A call with what the model reads as its result. */
+/** A call with the result that the model reads. */
 export interface AnsweredCall {
   readonly callId: string;
   readonly name: string;
@@ -11,9 +11,9 @@ export interface AnsweredCall {
 }
 
 /**
- * A round as provider-valid messages: the assistant's answer and exactly one result for each of its calls, in their order.
- * A round that said nothing and asked for nothing gives no message, since providers refuse an empty one. Where people were asked
- * about calls, our receipt follows the results: no tool's output can stand in its place.
+ * A round as provider-valid messages: the assistant's response and exactly one result for each of its calls, in their order. A round without
+ * text and calls is left out, because providers refuse an empty message. If people decided about calls, our receipt follows the results, and
+ * no tool's output can replace it.
  */
 export function roundMessages(round: { text: string; calls: readonly AnsweredCall[] }): readonly ChatMessage[] {
   const { text, calls } = round;
@@ -37,19 +37,19 @@ export function roundMessages(round: { text: string; calls: readonly AnsweredCal
   ];
 }
 
-/** Providers refuse a request whose history holds a name they would not accept, also one the model itself made up. */
+/** Providers refuse a request whose history contains an invalid tool name, even one that the model invented. */
 export function toProviderName(name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64);
   return plain === '' ? 'unnamed' : plain;
 }
 
-/** The same for arguments: what is not a JSON object goes back as an empty one; its result says what was wrong. */
+/** The same for arguments: text that is not a JSON object becomes an empty object; the call's result explains the error. */
 export function toProviderArguments(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
   } catch {
-    // completed below if it was only cut off
+    // completed below if it was only truncated
   }
   const parsed = readArguments(text);
   return parsed.ok ? JSON.stringify(parsed.value) : '{}';

@@ -1,27 +1,27 @@
 import type { ChatMessage, ContentPart, MessageContent, MessageToolCall } from '#models';
 
 /**
- * A message from outside as the provider's shape, read with tolerance: `content` is a string, an array of pieces, or an object
- * with the members of a whole message (`content`, `tool_calls`, `tool_call_id`, `name`). Null when nothing can be made of it.
- * `developer` counts as `system`. What the message says about tool calls may still be wrong: see `repairConversation`.
+ * Converts a message from a client to the provider's format, tolerantly: `content` is a string, an array of parts, or an object with the
+ * members of a whole message (`content`, `tool_calls`, `tool_call_id`, `name`). Null: it cannot be converted. `developer` counts as
+ * `system`. Tool calls and results may still be inconsistent: see `repairConversation`.
  */
 export function toChatMessage(role: string, content: unknown): ChatMessage | null {
   const whole: Readonly<Record<string, unknown>> = isRecord(content) ? content : { content };
-  const said = toContent(whole['content']);
+  const text = toContent(whole['content']);
   const name = typeof whole['name'] === 'string' && whole['name'] !== '' ? { name: whole['name'] } : {};
   switch (role) {
     case 'system':
     case 'developer':
-      return said === null ? null : { role: 'system', content: said, ...name };
+      return text === null ? null : { role: 'system', content: text, ...name };
     case 'user':
-      return said === null ? null : { role: 'user', content: said, ...name };
+      return text === null ? null : { role: 'user', content: text, ...name };
     case 'assistant': {
       const calls = toCalls(whole['tool_calls']);
-      return { role, content: said, ...name, ...(calls.length > 0 && { tool_calls: calls }) };
+      return { role, content: text, ...name, ...(calls.length > 0 && { tool_calls: calls }) };
     }
     case 'tool': {
       const id = whole['tool_call_id'];
-      return { role, tool_call_id: typeof id === 'string' ? id : '', content: said ?? '' };
+      return { role, tool_call_id: typeof id === 'string' ? id : '', content: text ?? '' };
     }
     default:
       return null;
@@ -33,7 +33,7 @@ function toContent(value: unknown): MessageContent | null {
   return Array.isArray(value) ? value.filter(isPart) : null;
 }
 
-/** Pieces of kinds that we do not know are the provider's business: they pass as they are. */
+/** Parts of unknown types are passed to the provider unchanged. */
 function isPart(value: unknown): value is ContentPart {
   if (!isRecord(value) || typeof value['type'] !== 'string') return false;
   return value['type'] !== 'text' || typeof value['text'] === 'string';

@@ -19,70 +19,70 @@ export interface LoopCall {
   /** As stored in its row; absent: the call comes from an earlier run. */
   readonly effect?: ToolEffect;
   readonly status: ToolCallStatus;
-  /** What the model reads as its result; empty while the call is open. */
+  /** The result that the model reads; empty while the call is open. */
   readonly text: string;
-  /** How it came to run or not, for the receipt; absent: nobody was asked about any call of its round. */
+  /** Why it ran or not, for the receipt; absent: no person decided about a call of its round. */
   readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
-/** A round that was committed: the model's answer and its calls, in order. */
+/** A committed round: the model's response and its calls, in order. */
 export interface LoopRound {
-  /** Unique within the job and growing within the conversation. */
+  /** Unique within the job and increasing within the conversation. */
   readonly round: number;
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: FinishReason;
   readonly calls: readonly LoopCall[];
-  /** What `LoopInput.capture` was called with, JSON text: the answer. */
+  /** JSON arguments of the call to `LoopInput.capture`: the response. */
   readonly captured?: string;
 }
 
-/** How one call ended; `text` is what the model reads. */
+/** How one call ended; `text` is the result that the model reads. */
 export interface CallResult {
   readonly ordinal: number;
   readonly status: SettledStatus;
   readonly text: string;
-  /** What kept it from running, in the place of what had allowed it. */
+  /** What kept it from running; replaces the receipt of its approval. */
   readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
 /** All limits are whole numbers >= 1. */
 export interface LoopLimits {
   readonly maxRounds: number;
-  /** The last round is asked without tools, so that it answers; or like the others, and the loop stops after its calls. */
+  /** `without-tools`: the last round is requested without tools, so that it answers. `like-others`: with tools, and the loop stops after its calls. */
   readonly lastRound?: 'without-tools' | 'like-others';
   readonly maxToolCallsPerRound: number;
   /** UTF-8 bytes of the text and reasoning of all rounds. */
   readonly maxOutputBytes: number;
-  /** How often one round may be asked again after its stream broke. */
+  /** How often one round may be requested again after its stream broke. */
   readonly maxRestartsPerRound: number;
 }
 
-/** Everything a run of the loop depends on. A conversation that is resumed gives the rounds it committed; a new one gives none. */
+/** The input of the loop. A resumed conversation passes the rounds it has committed; a new one passes none. */
 export interface LoopInput {
   readonly model: Model;
   readonly modelName: string;
   readonly parameters?: ModelParameters;
-  /** Holds for the first round; later ones are asked with `auto`. */
+  /** Applies to the first round; later ones use `auto`. */
   readonly toolChoice?: ToolChoice;
   /** The conversation before the rounds; provider-valid (see `buildHistory`). */
   readonly messages: readonly ChatMessage[];
   readonly rounds: readonly LoopRound[];
-  /** What the model may ask for, in the order of the request. */
+  /** The tools that the model may call, in the order of the request. */
   readonly offered: readonly OfferedTool[];
-  /** Reads on where a result was cut; offered beside the others once there is such a result. */
+  /** Reads the rest of a truncated result; also offered once there is such a result. */
   readonly pager?: OfferedTool;
-  /** A tool that is never run: the loop ends when it is called, and what it is called with is the answer. */
+  /** A tool that is never run: the loop ends when the model calls it, and its arguments are the response. */
   readonly capture?: ToolDefinition;
-  /** Gives each new round its number; absent: the one after the last. */
+  /** Returns the number of each new round; absent: the one after the last. */
   readonly nextRound?: () => number;
-  /** Ids of calls that the job's other conversations hold; those of new calls differ from them. */
+  /** Ids of calls of the job's other conversations; new calls get other ids. */
   readonly usedCallIds?: ReadonlySet<string>;
-  /** Present: ids of calls for clients are taken before the calls are planned, and this makes those that cannot be had. */
+  /** Present: ids of calls for clients are reserved before the calls are planned, and this function replaces ids that are taken. */
   readonly newCallId?: () => string;
-  /** What was said after the results of a round, by the round. */
+  /** The messages that the client sent after the results of a round, by round. */
   readonly said?: ReadonlyMap<number, readonly ChatMessage[]>;
-  /** What the model reads of a call to a tool that is not there. */
+  /** The result that the model reads after a call to an unknown tool. */
   readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;
   /** Called for every part of a response as it arrives, also for parts of tool calls, which are not steps. */
@@ -91,17 +91,17 @@ export interface LoopInput {
   readonly signal: AbortSignal;
 }
 
-/** What happened. The loop goes on when the consumer asks for the next step, so a step that is stored first stays first. */
+/** One step of the loop. The loop continues when the consumer requests the next step, so a step is stored before the next one happens. */
 export type LoopStep =
   | { readonly type: 'round-started'; readonly round: number; readonly toolsOffered: number }
-  /** All text of one read of the model's stream. */
+  /** All text of one read from the model's stream. */
   | { readonly type: 'text'; readonly round: number; readonly text: string }
   | { readonly type: 'reasoning'; readonly round: number; readonly text: string }
-  /** Text and reasoning of the round are withdrawn and it is asked again. */
+  /** Text and reasoning of the round are withdrawn, and it is requested again. */
   | { readonly type: 'round-restarted'; readonly round: number; readonly reason: string }
   /**
-   * The provider could not be used and nothing of the round is shown. `committed`: rounds before it. The reply asks again, at once
-   * or although requests to the provider are paused (`probe`); without a reply the loop stops with the failure.
+   * The provider could not be used and nothing of the round is shown. `committed`: rounds before it. The reply requests the round again, at
+   * once or although requests to the provider are paused (`probe`); without a reply the loop stops with the failure.
    */
   | {
       readonly type: 'provider-down';
@@ -109,9 +109,9 @@ export type LoopStep =
       readonly committed: number;
       readonly failure: ModelError;
     }
-  /** Ids of calls for clients. The reply carries those that others hold. */
+  /** Ids of calls for clients. The reply contains those that are taken. */
   | { readonly type: 'take-call-ids'; readonly round: number; readonly callIds: readonly string[] }
-  /** To be committed with its calls before the next step is asked for: the first tool starts after it. */
+  /** Commit it with its calls before the next step is requested: the first tool starts after it. */
   | {
       readonly type: 'round-finished';
       readonly round: number;
@@ -122,7 +122,7 @@ export type LoopStep =
       readonly calls: readonly PlannedCall[];
       readonly captured?: string;
     }
-  /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
+  /** Open calls of a committed round. The reply contains their results; a call without one is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
 
 /** The consumer's reply to a step, passed to `next()`: required for `run-calls`, `take-call-ids` and `provider-down`, else undefined. */
@@ -132,7 +132,7 @@ export type LoopReply =
   | { readonly ask: 'again' | 'probe' }
   | undefined;
 
-/** What was shown of a round that was not committed. */
+/** The shown text of a round that was not committed. */
 export interface OpenRound {
   readonly round: number;
   readonly text: string;
@@ -142,11 +142,11 @@ export interface OpenRound {
 export type LoopOutcome =
   /** The model answered. */
   | { readonly type: 'finished'; readonly reason: FinishReason }
-  /** Calls of the round are open and nothing here can settle them. */
+  /** Calls of the round are open and cannot be settled here. */
   | { readonly type: 'waiting'; readonly round: number; readonly calls: readonly LoopCall[] }
   /**
-   * It cannot go on. `code`: `aborted` (the signal; `cause` is its reason), `OUTPUT_LIMIT`, `round_limit`, or the model error's.
-   * `message` is a sentence for a person; `open` is the text shown since the last commit, which stays accepted.
+   * The loop cannot continue. `code`: `aborted` (the signal; `cause` is its reason), `OUTPUT_LIMIT`, `round_limit`, or the model error's.
+   * `message` is a sentence for people; `open` is the text shown since the last commit, which stays accepted.
    */
   | {
       readonly type: 'stopped';

@@ -5,20 +5,20 @@ import type { LoopOutcome, OpenRound } from './loop-step.js';
 
 type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
 
-/** The job has written all it may; what it wrote up to here stays. */
+/** The job has reached its output limit; the text up to here stays. */
 export function outputLimit(maxBytes: number): AppError {
   return new AppError({ code: 'OUTPUT_LIMIT', message: `The text output of the job exceeds ${maxBytes} bytes.` });
 }
 
-/** A stream that simply ended is never taken for a complete answer. */
+/** A stream that ends without a finish part is an error, not a complete response. */
 export function endedEarly(): ModelError {
   const message = 'The model ended its answer without saying that it was complete.';
   return new ModelError({ code: 'model_stream_broken', message, retryable: true, afterFirstByte: true });
 }
 
 /**
- * How the loop ends after `failure`. An abort comes first: what fails after it fails because of it. What is neither an abort
- * nor an expected error is a bug and is thrown on.
+ * How the loop ends after `failure`. After an abort, every failure counts as the abort. A failure that is neither an abort nor an expected
+ * error is a bug and is thrown.
  */
 export function stoppedBy(failure: unknown, signal: AbortSignal, open: OpenRound | null): Stopped {
   if (signal.aborted) {

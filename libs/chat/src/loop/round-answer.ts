@@ -1,23 +1,23 @@
 import type { FinishReason, ModelPart, ModelUsage, RequestedCall } from '#models';
 
-/** What one batch of the model added. */
+/** What one batch of the model's stream added. */
 export interface Addition {
   readonly text: string;
   readonly reasoning: string;
 }
 
-/** Gathers one answer of the model while it streams, and keeps it within the bytes that the job has left. */
+/** Collects one response of the model while it streams, and limits it to the bytes that the job has left. */
 export class RoundAnswer {
   text = '';
   reasoning = '';
   calls: readonly RequestedCall[] = [];
   finish: { readonly finishReason: FinishReason; readonly usage: ModelUsage } | null = null;
-  /** True once something had to be cut. */
+  /** True once text was dropped. */
   isFull = false;
 
   constructor(private bytesLeft: number) {}
 
-  /** Takes what one read of the socket held; text beyond the limit is cut at a character and dropped. */
+  /** Adds the parts of one read of the socket; drops text beyond the limit, at a character boundary. */
   take(batch: readonly ModelPart[]): Addition {
     let text = '';
     let reasoning = '';

@@ -40,7 +40,7 @@ export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): Rou
   return { round, offered, request };
 }
 
-/** Whatever else is called like the tool that gives the answer is not to be had. */
+/** The capture tool replaces an offered tool of the same name. */
 function definitionsOf(
   offered: readonly OfferedTool[],
   capture: ToolDefinition | undefined,
@@ -50,13 +50,13 @@ function definitionsOf(
   return [...tools.filter((tool) => tool.function.name !== capture.function.name), capture];
 }
 
-/** What the request named, and the pager once a result of this job says that there is more of it. */
+/** The tools of the request, and the pager once a result of this job is truncated. */
 function offeredAfter({ offered, pager }: LoopInput, rounds: readonly LoopRound[]): readonly OfferedTool[] {
   if (pager === undefined || offered.some(({ name }) => name === pager.name)) return offered;
   return rounds.some(({ calls }) => calls.some(({ text }) => canReadOn(text))) ? [...offered, pager] : offered;
 }
 
-/** Why this round is asked without tools, for the model to read; null when they are offered. */
+/** A note for the model that explains why this round has no tools; null: it has tools. */
 function withheldNote({ offered, limits }: LoopInput, rounds: readonly LoopRound[]): readonly ChatMessage[] | null {
   if (offered.length === 0) return null;
   const isLast = rounds.length + 1 >= limits.maxRounds;
@@ -64,7 +64,7 @@ function withheldNote({ offered, limits }: LoopInput, rounds: readonly LoopRound
   return onlyRepeats(rounds, 2) ? [{ role: 'system', content: REPEAT_NOTE }] : null;
 }
 
-/** A forced choice would force a call in every round, so it holds for the first only. */
+/** A forced choice would force a call in every round, so it applies to the first round only. */
 function choiceOf(choice: ToolChoice | undefined, rounds: readonly LoopRound[]): ToolChoice | undefined {
   return rounds.length === 0 || choice === undefined || choice === 'none' ? choice : 'auto';
 }

@@ -12,7 +12,7 @@ const ports = (changes: Partial<RunCallsPorts<number, string>> = {}): RunCallsPo
 });
 
 describe('runCalls', () => {
-  it('gives the outcomes in the order of the calls, within the bound', async () => {
+  it('returns the outcomes in the order of the calls and keeps the concurrency limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(5), { maxLength: 30 }),
@@ -34,12 +34,12 @@ describe('runCalls', () => {
     );
   });
 
-  it('does not run a call that somebody else settled', async () => {
+  it('does not run a call that was settled meanwhile', async () => {
     const start = (call: number): Promise<'settled' | 'started'> => Promise.resolve(call === 2 ? 'settled' : 'started');
     expect(await runCalls([1, 2, 3], ports({ start }))).toEqual(['did 1', null, 'did 3']);
   });
 
-  it('starts nothing more once a start was refused', async () => {
+  it('starts no further call after a start was refused', async () => {
     const asked: number[] = [];
     const start = (call: number): Promise<'refused' | 'started'> => {
       asked.push(call);
@@ -49,7 +49,7 @@ describe('runCalls', () => {
     expect(asked).toEqual([1, 2]);
   });
 
-  it('waits for what runs before it passes an error on', async () => {
+  it('awaits running calls before it throws an error', async () => {
     const slow = Promise.withResolvers<string>();
     const ended: number[] = [];
     const started: number[] = [];
@@ -80,7 +80,7 @@ describe('runCalls', () => {
     expect(ended).toEqual([1]);
   });
 
-  it('has nothing to do without calls', async () => {
+  it('returns at once without calls', async () => {
     expect(await runCalls([], ports())).toEqual([]);
   });
 });

@@ -1,22 +1,22 @@
-/** What became of the wish to start a call: it is ours to run, it was settled meanwhile, or nothing may start any more. */
+/** Result of the attempt to start a call: this worker runs it, it was settled meanwhile, or no call may start any more. */
 export type StartVerdict = 'started' | 'settled' | 'refused';
 
-/** How calls are run; all are the consumer's. */
+/** How the consumer runs calls. */
 export interface RunCallsPorts<Call, Outcome> {
-  /** Most calls at a time, >= 1. */
+  /** Most concurrent calls, >= 1. */
   readonly concurrency: number;
-  /** Takes the right to run a call, durably. `refused` (fenced, or the job is being stopped) keeps all later ones from starting. */
+  /** Acquires the right to run a call, durably. `refused` (fenced, or the job is being cancelled) keeps all later calls from starting. */
   readonly start: (call: Call) => Promise<StartVerdict>;
   /** Runs a started call; must not throw. */
   readonly execute: (call: Call) => Promise<Outcome>;
-  /** Stores how it ended. */
+  /** Stores how the call ended. */
   readonly settled: (call: Call, outcome: Outcome) => Promise<void>;
 }
 
 /**
- * Runs the calls of a round side by side, in their order as far as there is room. Gives the outcomes in the order of the
- * calls, null for one that was not started here. When a port throws nothing more is started, what runs is waited for, and then
- * the first error is thrown: no call outlives its round.
+ * Runs the calls of a round concurrently, started in their order. Returns the outcomes in the order of the calls, null for a call that was
+ * not started here. If a port throws, no further call starts; the running ones are awaited, then the first error is thrown, so no call
+ * outlives its round.
  */
 export async function runCalls<Call, Outcome>(
   calls: readonly Call[],

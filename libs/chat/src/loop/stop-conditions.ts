@@ -2,16 +2,16 @@ import { IDENTICAL_TEXT } from '#tools';
 
 import type { LoopOutcome, LoopRound } from './loop-step.js';
 
-/** Looks at the committed rounds, all calls settled, and says whether the loop ends here and how. */
+/** Decides from the committed rounds, whose calls are all settled, whether the loop ends, and how. */
 export type StopCondition = (rounds: readonly LoopRound[]) => LoopOutcome | null;
 
-/** The model asked for nothing more. */
+/** The model requested no more calls. */
 export const answered: StopCondition = (rounds) => {
   const last = rounds.at(-1);
   return last?.calls.length === 0 ? { type: 'finished', reason: last.finishReason } : null;
 };
 
-/** The last round allowed asked for tools; where it was asked without any: all the same. */
+/** The last allowed round requested calls, even if it was requested without tools. */
 export function roundLimit(maxRounds: number): StopCondition {
   return (rounds) => {
     if (rounds.length < maxRounds) return null;
@@ -20,7 +20,7 @@ export function roundLimit(maxRounds: number): StopCondition {
   };
 }
 
-/** The first of several conditions that holds. */
+/** The outcome of the first condition that applies. */
 export function firstOf(...conditions: readonly StopCondition[]): StopCondition {
   return (rounds) => {
     for (const condition of conditions) {
@@ -31,7 +31,7 @@ export function firstOf(...conditions: readonly StopCondition[]): StopCondition 
   };
 }
 
-/** Whether the last `count` rounds consisted of nothing but repeats of earlier calls. */
+/** Whether the last `count` rounds consisted only of repeated calls. */
 export function onlyRepeats(rounds: readonly LoopRound[], count: number): boolean {
   const last = rounds.slice(-count);
   return last.length === count && last.every((round) => round.calls.length > 0 && round.calls.every(isRepeat));

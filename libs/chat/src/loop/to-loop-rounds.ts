@@ -14,8 +14,8 @@ export interface CommittedRound {
 }
 
 /**
- * The rounds of an interrupted job from its rows, for `LoopInput.rounds`: settled calls carry what the model reads, open
- * ones are handed out again by the loop. Rows may come in any order.
+ * The rounds of an interrupted job from its rows, for `LoopInput.rounds`: settled calls have the result that the model reads, and the loop
+ * hands out open ones again. Rows may be in any order.
  */
 export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly LedgerCall[]): readonly LoopRound[] {
   const byRound = Map.groupBy(
@@ -41,7 +41,7 @@ export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly 
     }));
 }
 
-/** While a person decides what became of a call, it counts as running: the round is not over. */
+/** A call with an unknown outcome counts as running while a person decides about it, so its round is not finished. */
 function standing(call: LedgerCall): Pick<LoopRound['calls'][number], 'status' | 'text'> {
   if (call.status === 'interrupted' && (call.state?.interruptId ?? null) !== null)
     return { status: 'running', text: '' };

@@ -14,7 +14,7 @@ import {
 } from '../../../../test/harness/scripted-loop.js';
 
 describe('toolLoop at its limits', () => {
-  it('asks the last round without tools and says why', async () => {
+  it('requests the last round without tools and explains why', async () => {
     const { requests, outcome, steps } = await play([[calls(['x'])], [[text('ok'), finish()]]], {
       limits: { maxRounds: 2, maxToolCallsPerRound: 20, maxOutputBytes: 1_000, maxRestartsPerRound: 2 },
     });
@@ -27,7 +27,7 @@ describe('toolLoop at its limits', () => {
     expect(outcome).toEqual({ type: 'finished', reason: 'stop' });
   });
 
-  it('stops when the last round asks for tools all the same', async () => {
+  it('stops when the last round requests calls although it has no tools', async () => {
     const script = Array.from({ length: 10 }, (_, n) => [calls(['x', `{"n":${n}}`])]);
     const { outcome, steps } = await play(script);
     expect(outcome).toMatchObject({
@@ -38,7 +38,7 @@ describe('toolLoop at its limits', () => {
     expect(planned(steps).at(-1)?.disposition).toMatchObject({ status: 'skipped' });
   });
 
-  it('asks without tools after two rounds of nothing but repeats', async () => {
+  it('requests a round without tools after two rounds of repeated calls only', async () => {
     const same = [calls(['x', '{"a":1}'])];
     const { requests, steps } = await play([same, same, same, [[text('fine'), finish()]]]);
     expect(requests.map((request) => request.tools?.length)).toEqual([3, 3, 3, undefined]);
@@ -46,7 +46,7 @@ describe('toolLoop at its limits', () => {
     expect(requests[3]?.messages.at(-1)).toMatchObject({ role: 'system' });
   });
 
-  it('lets a call that failed run twice more', async () => {
+  it('runs a failed call twice more', async () => {
     const same = [calls(['x', '{"a":1}'])];
     const { steps } = await play([same, same, same, same, [[text('fine'), finish()]]], {}, () => [
       { ordinal: 1, status: 'error', text: 'no' },
@@ -54,7 +54,7 @@ describe('toolLoop at its limits', () => {
     expect(steps.filter((step) => step.type === 'run-calls')).toHaveLength(3);
   });
 
-  it('restarts a round whose stream broke and drops what it said', async () => {
+  it('restarts a round whose stream broke and withdraws its text', async () => {
     const { steps, outcome } = await play([
       [[text('Hal')], broken()],
       [[text('Whole')], [finish()]],
@@ -64,12 +64,12 @@ describe('toolLoop at its limits', () => {
     expect(outcome.type).toBe('finished');
   });
 
-  it('takes a stream that just ends for a broken one', async () => {
+  it('treats a stream without a finish part as broken', async () => {
     const { steps } = await play([[[text('Hal')]], [[text('Whole'), finish()]]]);
     expect(kinds(steps)).toContain('round-restarted');
   });
 
-  it('gives up on a round after two restarts and keeps what was shown last', async () => {
+  it('stops after two restarts of a round and keeps the text shown last', async () => {
     const half: Script = [[text('Hal')], broken()];
     const { outcome } = await play([half, half, half]);
     expect(outcome).toMatchObject({ type: 'stopped', code: 'model_stream_broken', open: { round: 1, text: 'Hal' } });
@@ -88,7 +88,7 @@ describe('toolLoop at its limits', () => {
     });
   });
 
-  it('throws what is no failure of the model', async () => {
+  it('throws an error that is not a failure of the model', async () => {
     await expect(play([[new TypeError('bug')]])).rejects.toThrow('bug');
   });
 
@@ -102,7 +102,7 @@ describe('toolLoop at its limits', () => {
     expect(outcome).toMatchObject({ type: 'stopped', code: 'OUTPUT_LIMIT', open: { text: '123456789' } });
   });
 
-  it('counts the output of earlier rounds, and not what was withdrawn', async () => {
+  it('counts the output of earlier rounds without withdrawn text', async () => {
     const limits = { maxRounds: 10, maxToolCallsPerRound: 20, maxOutputBytes: 10, maxRestartsPerRound: 2 };
     const first = [[text('12345'), ...calls(['x'])]];
     const fine = await play([first, [[text('9999')], broken()], [[text('67890'), finish()]]], { limits });
@@ -121,7 +121,7 @@ describe('toolLoop at its limits', () => {
     expect(outcome).toMatchObject({ type: 'stopped', code: 'aborted', cause: reason, open: null });
   });
 
-  it('calls an abort an abort, whatever the model throws then', async () => {
+  it('reports an abort as the cause of every later error', async () => {
     const controller = new AbortController();
     const abortAndBreak = function* (): Generator<readonly ModelPart[]> {
       yield [text('Hal')];
@@ -132,7 +132,7 @@ describe('toolLoop at its limits', () => {
     expect(outcome).toMatchObject({ type: 'stopped', code: 'aborted', open: { round: 1, text: 'Hal' } });
   });
 
-  it('waits while a call is open and goes on when it is settled', async () => {
+  it('waits while a call is open and continues when it is settled', async () => {
     const first = await play([[calls(['x'], ['y'])]], {}, () => [{ ordinal: 2, status: 'completed', text: 'two' }]);
     expect(first.outcome).toMatchObject({ type: 'waiting', round: 1, calls: [{ ordinal: 1, callId: 'id0' }] });
   });

@@ -6,7 +6,7 @@ const limits = { maxRounds: 2, maxToolCallsPerRound: 20, maxOutputBytes: 1_000, 
 const capture = { type: 'function', function: { name: 'answer' } } as const;
 
 describe('toolLoop of one conversation among others', () => {
-  it('takes the numbers of its rounds from outside, and counts its own for limits and the forced choice', async () => {
+  it('uses external round numbers and counts its own rounds for limits and the forced choice', async () => {
     const numbers = [4, 9];
     const { steps, requests } = await play([[calls(['x'])], [[text('ok'), finish()]]], {
       limits,
@@ -17,7 +17,7 @@ describe('toolLoop of one conversation among others', () => {
     expect(requests.map(({ toolChoice }) => toolChoice)).toEqual(['required', undefined]);
   });
 
-  it('goes on after committed rounds, whatever their numbers', async () => {
+  it('continues after committed rounds with any numbers', async () => {
     const { requests } = await play([[[text('ok'), finish()]]], {
       limits: { ...limits, maxRounds: 3 },
       rounds: [settled(7, 'seven')],
@@ -26,7 +26,7 @@ describe('toolLoop of one conversation among others', () => {
     expect(requests[0]?.tools).toHaveLength(3);
   });
 
-  it('stops once the calls of the last round have run, where that is asked like the others', async () => {
+  it('stops after the calls of the last round if that round has tools', async () => {
     const { outcome, steps, requests } = await play([[calls(['x', '{"n":1}'])], [calls(['x', '{"n":2}'])]], {
       limits: { ...limits, lastRound: 'like-others' },
     });
@@ -35,20 +35,20 @@ describe('toolLoop of one conversation among others', () => {
     expect(outcome).toMatchObject({ type: 'stopped', code: 'round_limit' });
   });
 
-  it('is answered by the call of the tool that is not run, and plans nothing else of that round', async () => {
+  it('ends with the capture call and runs no other call of that round', async () => {
     const { outcome, steps, requests } = await play([[calls(['x'], ['answer', '{"a":1}'])]], { capture });
     expect(requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(['x', 'y', 'theirs', 'answer']);
     expect(steps.at(-1)).toMatchObject({ type: 'round-finished', calls: [], captured: '{"a":1}' });
     expect(outcome).toMatchObject({ type: 'finished' });
   });
 
-  it('offers the tool that is not run where there is no other, with the choice that forces it', async () => {
+  it('offers the capture tool alone and forces it', async () => {
     const toolChoice = { type: 'function', function: { name: 'answer' } } as const;
     const { requests } = await play([[[text('no'), finish()]]], { capture, toolChoice, offered: [] });
     expect(requests[0]).toMatchObject({ tools: [capture], toolChoice });
   });
 
-  it('renames calls whose ids others of the job have', async () => {
+  it("renames calls whose ids the job's other conversations use", async () => {
     const { steps } = await play([[calls(['x', '{}', 'id0'])], [[text('ok'), finish()]]], {
       usedCallIds: new Set(['id0']),
       nextRound: () => 5,
@@ -56,7 +56,7 @@ describe('toolLoop of one conversation among others', () => {
     expect(planned(steps)[0]?.callId).toBe('call_5_1');
   });
 
-  it('says of a tool that is not there what it is told to say', async () => {
+  it('uses the given text for a call to an unknown tool', async () => {
     const { requests } = await play([[calls(['gone'])], [[text('ok'), finish()]]], {
       unknownTool: (name) => `no ${name}`,
     });

@@ -12,7 +12,7 @@ describe('toolLoop of a resumed job', () => {
     expect(requests[0]?.messages.map((message) => message.content)).toEqual(['hi', null, 'one', null, 'two']);
   });
 
-  it('runs only what is open of the last committed round', async () => {
+  it('runs only open calls of the last committed round', async () => {
     const round = settled(1, 'one');
     const open = { ordinal: 2, callId: 'b', name: 'y', arguments: '{}', status: 'running', text: '' } as const;
     const { steps, requests } = await play([[[text('.'), finish()]]], {
@@ -22,7 +22,7 @@ describe('toolLoop of a resumed job', () => {
     expect(requests[0]?.messages.slice(2).map((message) => message.content)).toEqual(['one', 'done 2']);
   });
 
-  it('keeps the result of a settled call, whatever the reply says', async () => {
+  it('keeps the result of a settled call if the reply contains another', async () => {
     const round = settled(1, 'one');
     const open = { ordinal: 2, callId: 'b', name: 'y', arguments: '{}', status: 'pending', text: '' } as const;
     const { requests } = await play(
@@ -33,13 +33,13 @@ describe('toolLoop of a resumed job', () => {
     expect(requests[0]?.messages.slice(2).map((message) => message.content)).toEqual(['one', 'again 2']);
   });
 
-  it('only finishes when the last committed round was the answer', async () => {
+  it('finishes without a request when the last committed round was the answer', async () => {
     const answer: LoopRound = { round: 1, text: 'Done', reasoning: '', finishReason: 'stop', calls: [] };
     const { steps, outcome } = await play([], { rounds: [answer] });
     expect([steps, outcome]).toEqual([[], { type: 'finished', reason: 'stop' }]);
   });
 
-  it('does not repeat what an earlier life of the job completed', async () => {
+  it('skips calls that an earlier run completed', async () => {
     const { steps } = await play([[calls(['x', '{}'])], [[text('.'), finish()]]], { rounds: [settled(1, 'one')] });
     expect(kinds(steps)).not.toContain('run-calls');
   });

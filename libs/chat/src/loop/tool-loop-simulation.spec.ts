@@ -11,14 +11,14 @@ import { runCalls } from './run-calls.js';
 import { type CommittedRound, toLoopRounds } from './to-loop-rounds.js';
 import { toolLoop } from './tool-loop.js';
 
-/** What the model says when it is asked: text pieces, calls, or a stream that breaks. */
+/** The scripted response of the model: text pieces, calls, or a stream that breaks. */
 interface Answer {
   readonly pieces: readonly string[];
   readonly calls: readonly { readonly callId: string; readonly name: string; readonly arguments: string }[];
   readonly breaks: boolean;
 }
 
-/** A history: what the model answers in turn, how calls end, and after how many steps each life of the worker is killed. */
+/** A scenario: the model's responses in order, how calls end, and after how many steps each run of the worker is killed. */
 interface History {
   readonly answers: readonly Answer[];
   readonly outcomes: readonly ('completed' | 'error' | 'timed_out')[];
@@ -38,7 +38,7 @@ const OFFERED: readonly OfferedTool[] = (['pure', 'once', 'idempotent'] as const
 
 class Killed extends Error {}
 
-/** The rows that outlive a worker, and a worker that dies when its time has come: between any two of its writes. */
+/** The rows that survive a worker, and a worker that is killed between any two of its writes. */
 class World {
   rounds: CommittedRound[] = [];
   calls: LedgerCall[] = [];
@@ -48,7 +48,7 @@ class World {
 
   constructor(private readonly history: History) {}
 
-  /** One life: from the claim to an outcome or to death. */
+  /** One run: from the claim to an outcome or a kill. */
   async live(stepsLeft: number): Promise<LoopOutcome> {
     this.stepsLeft = stepsLeft;
     this.takeOver();
@@ -66,7 +66,7 @@ class World {
     return step.value;
   }
 
-  /** What an older epoch started and nobody can vouch for is never called again. */
+  /** A call that an older epoch started and left with an unknown outcome is never called again. */
   private takeOver(): void {
     this.calls = this.calls.map((call) =>
       call.status === 'running' && call.effect === 'once' ? { ...call, status: 'interrupted' } : call,
@@ -193,7 +193,7 @@ async function outlive(given: History): Promise<{ readonly world: World; readonl
 }
 
 describe('toolLoop under random crashes', () => {
-  it('keeps its promises in every history', async () => {
+  it('keeps its guarantees in every scenario', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (given) => {
         const { world, outcome } = await outlive(given);
@@ -216,7 +216,7 @@ describe('toolLoop under random crashes', () => {
     );
   });
 
-  it('leaves rows that make a valid history, wherever the job was stopped', async () => {
+  it('leaves rows that build a valid history at every stop', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(30), async (given, steps) => {
         const world = new World(given);
@@ -237,7 +237,7 @@ describe('toolLoop under random crashes', () => {
   });
 });
 
-/** A `once` call starts at most once, every other at most once for each life that did not settle it. */
+/** A `once` call starts at most once, every other at most once per run that did not settle it. */
 function expectStarts(world: World): void {
   const effects = new Map(world.calls.map((row): [string, ToolEffect] => [`${row.round}:${row.ordinal}`, row.effect]));
   const twice = world.begun.filter((key, index) => world.begun.indexOf(key) !== index);

@@ -15,7 +15,7 @@ import {
 import { toolLoop } from './tool-loop.js';
 
 describe('toolLoop', () => {
-  it('gives an answer without tools as it streams, a piece for each read', async () => {
+  it('streams a response without tools, one piece per read', async () => {
     const { steps, outcome } = await play([[[text('Hel'), text('lo')], [text('!')], [finish()]]]);
     expect(steps).toEqual([
       { type: 'round-started', round: 1, toolsOffered: 3 },
@@ -34,12 +34,12 @@ describe('toolLoop', () => {
     expect(outcome).toEqual({ type: 'finished', reason: 'stop' });
   });
 
-  it('finishes with the reason length when the model was cut off', async () => {
+  it('finishes with the reason length when the model was truncated', async () => {
     const { outcome } = await play([[[text('half'), finish('length')]]]);
     expect(outcome).toEqual({ type: 'finished', reason: 'length' });
   });
 
-  it('gives reasoning apart from text', async () => {
+  it('yields reasoning separately from text', async () => {
     const { steps } = await play([[[{ type: 'reasoning', text: 'hm' }, text('ok')], [finish()]]]);
     expect(steps.slice(1, 3)).toEqual([
       { type: 'reasoning', round: 1, text: 'hm' },
@@ -47,7 +47,7 @@ describe('toolLoop', () => {
     ]);
   });
 
-  it('hands out calls after their round was finished and puts the results into the next one', async () => {
+  it('hands out calls after their round finished and sends the results in the next one', async () => {
     const { steps, outcome, requests } = await play([
       [[text('Let me see. '), ...calls(['x', '{"a":1}'], ['y'])]],
       [[text('Done'), finish()]],
@@ -77,7 +77,7 @@ describe('toolLoop', () => {
     expect(outcome).toEqual({ type: 'finished', reason: 'stop' });
   });
 
-  it('keeps the results in the order of the calls, whatever the order they came in', async () => {
+  it('sends the results in the order of the calls when they arrive in another order', async () => {
     const { requests } = await play([[calls(['x'], ['y'])], [[text('.'), finish()]]], {}, () => [
       { ordinal: 2, status: 'error', text: 'two' },
       { ordinal: 1, status: 'completed', text: 'one' },
@@ -85,13 +85,13 @@ describe('toolLoop', () => {
     expect(requests[1]?.messages.slice(2).map((message) => message.content)).toEqual(['one', 'two']);
   });
 
-  it('takes calls for calls, also when the model says stop', async () => {
+  it('handles calls when the finish reason is stop', async () => {
     const [asked] = calls(['x']);
     const { steps } = await play([[[...(asked ? [asked] : []), finish('stop')]], [[text('.'), finish()]]]);
     expect(kinds(steps)).toContain('run-calls');
   });
 
-  it('does not hand out what cannot run, and answers it', async () => {
+  it('does not hand out a call that cannot run and adds its error result', async () => {
     const { steps, requests } = await play([[calls(['nope'], ['theirs'])], [[text('.'), finish()]]]);
     expect(kinds(steps)).not.toContain('run-calls');
     expect(requests[1]?.messages.slice(2).map((message) => message.content)).toEqual([
@@ -100,14 +100,14 @@ describe('toolLoop', () => {
     ]);
   });
 
-  it('runs 20 calls of a round and answers the rest', async () => {
+  it('runs 20 calls of a round and skips the rest', async () => {
     const many = Array.from({ length: 200 }, (_, n) => ['x', `{"n":${n}}`, `c${n}`] as const);
     const { steps } = await play([[calls(...many)], [[text('.'), finish()]]]);
     const run = steps.find((step) => step.type === 'run-calls');
     expect(run?.calls.map((call) => call.ordinal)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  it('offers a forced choice once', async () => {
+  it('applies a forced choice to the first round only', async () => {
     const ask = async (toolChoice: ToolChoice | undefined): Promise<readonly unknown[]> => {
       const played = await play(
         [[calls(['x'])], [[text('.'), finish()]]],
@@ -128,7 +128,7 @@ describe('toolLoop', () => {
     expect(planned(steps).map((call) => call.callId)).toEqual(['call_0', 'call_2_1']);
   });
 
-  it('frees the connection when the consumer leaves', async () => {
+  it('closes the connection when the consumer returns early', async () => {
     let freed = false;
     async function* stream(): AsyncGenerator<readonly ModelPart[]> {
       try {

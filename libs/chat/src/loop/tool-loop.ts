@@ -12,12 +12,12 @@ type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;
 type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
 
 /**
- * The tool loop: asks the model, has its calls run, gives it the results, until it answers or a limit is reached. Pure: it
- * waits for nothing but the model and the consumer, reads no clock and stores nothing.
+ * The tool loop: calls the model, has its tool calls run, passes it the results, until it answers or a limit is reached. Pure: it awaits
+ * only the model and the consumer, reads no clock and stores nothing.
  *
- * The consumer stores `round-finished` with its calls before it asks for the next step, so no tool starts before its round is
- * committed. A conversation that was interrupted gives its committed rounds: open calls of the last one are handed out again,
- * settled ones never. Leaving early (`return()`) frees the model's connection. Throws only what is no failure of the model.
+ * The consumer stores `round-finished` with its calls before it requests the next step, so no tool starts before its round is committed. An
+ * interrupted conversation passes its committed rounds: open calls of the last one are handed out again, settled ones never. `return()`
+ * closes the connection to the model. Throws only errors that are not failures of the model.
  */
 export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   const rounds = [...input.rounds];
@@ -36,14 +36,14 @@ export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   }
 }
 
-/** Hands out what is open in a committed round and takes back how it ended. */
+/** Hands out the open calls of a committed round and takes their results. */
 function* settleCalls(last: LoopRound): Generator<LoopStep, LoopRound, LoopReply> {
   const open = last.calls.filter((call) => isOpen(call.status));
   if (open.length === 0) return last;
   const reply = yield { type: 'run-calls', round: last.round, calls: open };
   const given = reply !== undefined && 'results' in reply ? reply.results : [];
   const results = new Map(given.map((result) => [result.ordinal, result]));
-  // A call that was settled before keeps its result, whatever the reply says about it.
+  // A call that was settled before keeps its result, even if the reply contains another.
   const calls = last.calls.map((call) => (isOpen(call.status) ? { ...call, ...results.get(call.ordinal) } : call));
   return { ...last, calls };
 }
@@ -54,7 +54,7 @@ function waits(round: LoopRound, signal: AbortSignal): LoopOutcome | null {
   return signal.aborted ? stoppedBy(null, signal, null) : { type: 'waiting', round: round.round, calls: open };
 }
 
-/** Asks for one round until there is a whole answer, or none is to be had. */
+/** Requests one round until there is a complete response, or none can be obtained. */
 async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<LoopRound | Stopped> {
   const { limits, signal } = input;
   if (signal.aborted) return stoppedBy(null, signal, null);
@@ -81,7 +81,7 @@ async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<
   }
 }
 
-/** Streams one answer; gives what went wrong, or null when it is whole. */
+/** Streams one response; returns the failure, or null if it is complete. */
 async function* streamRound(input: LoopInput, asked: RoundRequest, answer: RoundAnswer): Steps<unknown> {
   const { round } = asked;
   try {
@@ -124,9 +124,9 @@ function* finishRound(
   return { round, text, reasoning, finishReason, calls: calls.map(toLoopCall) };
 }
 
-const NOBODYS: ReadonlySet<string> = new Set();
+const NO_IDS: ReadonlySet<string> = new Set();
 
-/** Of the ids that the provider gave to calls for clients: those that mean another call to somebody. */
+/** Those of the provider's ids of calls for clients that another call already has. */
 function* takeCallIds(
   { newCallId }: LoopInput,
   { round, offered }: RoundRequest,
@@ -134,12 +134,12 @@ function* takeCallIds(
 ): Generator<LoopStep, ReadonlySet<string>, LoopReply> {
   const names = new Set(offered.filter(({ handling }) => handling === 'client').map(({ name }) => name));
   const callIds = calls.flatMap(({ name, callId }) => (names.has(name) && isUsableCallId(callId) ? [callId] : []));
-  if (newCallId === undefined || callIds.length === 0) return NOBODYS;
+  if (newCallId === undefined || callIds.length === 0) return NO_IDS;
   const reply = yield { type: 'take-call-ids', round, callIds };
-  return reply !== undefined && 'held' in reply ? reply.held : NOBODYS;
+  return reply !== undefined && 'held' in reply ? reply.held : NO_IDS;
 }
 
-/** An answer asks for nothing more: what else the model called beside it is not run. */
+/** The capture call ends the conversation, so other calls of the same response are not run. */
 function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): string | null {
   const call = calls.find(({ name }) => name === capture?.function.name);
   return call === undefined ? null : toStorableText(call.arguments);
@@ -153,9 +153,9 @@ function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
   return { ...call, status: disposition.status, text: disposition.failure.message };
 }
 
-/** The ids of the other conversations are looked into, not copied: a job may hold thousands. */
+/** The ids of the other conversations are not copied: a job may have thousands. */
 function usedCallIds(
-  { messages, usedCallIds: others = NOBODYS }: LoopInput,
+  { messages, usedCallIds: others = NO_IDS }: LoopInput,
   rounds: readonly LoopRound[],
   held: ReadonlySet<string>,
 ): Pick<ReadonlySet<string>, 'has'> {

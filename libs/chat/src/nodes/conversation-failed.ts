@@ -3,16 +3,16 @@ import { AppError } from '#platform';
 
 import type { LoopOutcome } from '../loop/loop-step.js';
 
-/** Why a conversation of a node has no answer; `code` is the model's, or that of the limit it met. */
+/** Why a conversation of a node has no response; `code` is the model's, or that of the limit it reached. */
 export class ConversationFailed extends AppError {
-  /** The HTTP status of the provider's answer, if there was one. */
+  /** The HTTP status of the provider's response, if there was one. */
   readonly statusCode: number | undefined;
-  /** What the provider asked for before another try. */
+  /** The delay that the provider requested before a retry. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     cause: Pick<AppError, 'code' | 'message'> & Partial<AppError>,
-    /** A call's own policy says that the whole job fails, whatever its node does about errors. */
+    /** The policy of a call fails the whole job, regardless of the node's error handling. */
     readonly endsJob = false,
   ) {
     const { code, message, retryable = false, retryAfterSeconds, details = {} } = cause;
@@ -25,7 +25,7 @@ export class ConversationFailed extends AppError {
     this.retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
   }
 
-  /** For a loop that a failure has stopped. */
+  /** The error of a loop that a failure has stopped. */
   static of({ code, message, cause }: Extract<LoopOutcome, { type: 'stopped' }>): ConversationFailed {
     return new ConversationFailed(cause instanceof AppError ? cause : { code, message });
   }

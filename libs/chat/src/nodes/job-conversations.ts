@@ -26,7 +26,7 @@ import type {
 } from './node-conversations.repository.js';
 import { type NodeLoops, type NodeRequest, unknownTool } from './node-loops.service.js';
 
-/** What conversations of nodes need of their process. */
+/** The services of the process that conversations of nodes use. */
 export interface ConversationServices {
   readonly repository: NodeConversationsRepository;
   readonly loops: NodeLoops;
@@ -36,11 +36,11 @@ export interface ConversationServices {
 type Rest = { readonly type: 'answered' | 'limit'; readonly last: LastRound | null } | NodeWait;
 
 /**
- * The conversations of one workflow job, under one claim. Many may be held at once; each goes on where its committed rounds
- * end, however often it is asked for: after a crash, an answer from outside, or a failure.
+ * The conversations of one workflow job, under one claim. Many may run at once; each continues after its committed rounds, however often it
+ * is called: after a crash, a decision or result from outside, or a failure.
  */
 export class JobConversations {
-  /** What was read for all of them and not looked at yet. */
+  /** Conversations that `open` has read and that have not been used yet. */
   private readonly unread: ReadonlyMap<string, StoredConversations>;
   private readonly entered = new Set<string>();
   private readonly roundsOf = new Map<number, Set<number>>();
@@ -62,9 +62,9 @@ export class JobConversations {
   }
 
   /**
-   * Holds a conversation to its next rest. `view` is the run as its node sees it: its signal stops this conversation alone.
-   * Throws `ConversationFailed` when the model or a limit fails it; what the signal was aborted with; and `Draining` when the
-   * process wants to stop: then the job is to be given back.
+   * Runs a conversation until it answers or waits. `view` is the run as its node sees it: its signal stops only this conversation. Throws
+   * `ConversationFailed` if the model or a limit fails it, the abort reason of the signal, and `Draining` if the process drains: then the job
+   * must be released.
    */
   async converse(view: NodeCallingRun, asked: NodeConversation): Promise<NodeAnswer> {
     const rest = await this.reachRest(view, asked);
@@ -73,48 +73,48 @@ export class JobConversations {
     return rest.type === 'limit' ? { type: 'limit', text } : { type: 'answered', text, captured };
   }
 
-  /** Makes a call in the name of a node, by the same rules as a model's, and once. Throws as `converse`. */
+  /** Makes a call for a node, by the same rules as a model's, and once. Throws like `converse`. */
   async callTool(view: NodeCallingRun, call: DirectCall): Promise<NodeCallEnd> {
-    const wish: NodeRequest = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
-    const rest = await this.reachRest(view, wish);
+    const request: NodeRequest = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
+    const rest = await this.reachRest(view, request);
     if (rest.type === 'waiting') return rest;
     const end = rest.last?.ends.get(1);
     if (end === undefined) throw new Error(`the call of node run ${view.node.nodeRun} has no end`);
     return { type: 'finished', ...end };
   }
 
-  /** The number of a round that the job itself makes, of no node. */
+  /** The number of a round that the job makes outside of its nodes. */
   takeRound(): number {
     this.lastRound += 1;
     return this.lastRound;
   }
 
   /**
-   * Ends what a node run still has open, for one that is given up while its job goes on: calls, the requests about them, and its
-   * own `requests` about no call.
+   * Closes the open calls of a node run that is abandoned while its job continues, the requests about them, and the node run's own `requests`
+   * without a call.
    */
   async close(nodeRun: number, requests: readonly string[] = []): Promise<void> {
     const rounds = [...(this.roundsOf.get(nodeRun) ?? [])];
     const own = [...requests, ...(this.pauses.get(nodeRun) ?? [])];
     if (rounds.length === 0 && own.length === 0) return;
-    await this.run.commit(); // what is closed has to be there
+    await this.run.commit(); // the rows to close must exist
     await this.services.calls.closer.close(this.run.job, rounds, own);
   }
 
-  /** Ends everything that the job still has open; before it ends. */
+  /** Closes all open calls and requests of the job, before it ends. */
   async closeAll(): Promise<void> {
     await this.run.commit();
     await this.services.calls.closer.close(this.run.job);
   }
 
-  private async reachRest(view: NodeCallingRun, wish: NodeRequest): Promise<Rest> {
+  private async reachRest(view: NodeCallingRun, request: NodeRequest): Promise<Rest> {
     for (;;) {
-      const { session, calls, end } = await this.drive(view, wish);
+      const { session, calls, end } = await this.drive(view, request);
       switch (end.type) {
         case 'finished':
           return { type: 'answered', last: session.last };
         case 'waiting':
-          // A tool that could not tell what became of its call: decided upon from the rows, as after a crash.
+          // A tool could not report the outcome of its call: decide it from the rows, as after a crash.
           if (calls.hasUndecided) continue;
           return { type: 'waiting', interruptIds: calls.interruptIds, calls: calls.elsewhere };
         case 'paused':
@@ -125,32 +125,35 @@ export class JobConversations {
           throw new Draining();
         case 'stopped':
           if (end.code === 'round_limit') return { type: 'limit', last: session.last };
-          throw await this.stop(view, { session, calls, end, isShown: wish.isShown });
+          throw await this.stop(view, { session, calls, end, isShown: request.isShown });
       }
     }
   }
 
-  private async drive(view: NodeCallingRun, wish: NodeRequest) {
+  private async drive(view: NodeCallingRun, request: NodeRequest) {
     const { unknown } = this.services.calls;
     const committed = await this.committed(view);
     const ledger = await unknown.decide(view, committed.calls);
-    const { input, routed } = await this.services.loops.inputFor(view, wish, {
+    const { input, routed } = await this.services.loops.inputFor(view, request, {
       terms: this.terms,
       rounds: toLoopRounds(committed.rounds, ledger),
       nextRound: () => this.nextRound(view.node.nodeRun),
       callIds: this.callIds,
     });
-    const context = { ...routeContext(view.job, { ...this.terms, ...layerOf(this.terms, wish) }, routed), unknownTool };
+    const context = {
+      ...routeContext(view.job, { ...this.terms, ...layerOf(this.terms, request) }, routed),
+      unknownTool,
+    };
     const calls = new JobCalls(view, this.services.calls, context, ledger);
     const ending = callThatEndsJob(ledger);
     if (ending !== null) throw new ConversationFailed(ending, true);
-    const agent = agentOf(this.terms, wish);
+    const agent = agentOf(this.terms, request);
     const outage = this.services.loops.outages.of(view, [this.terms.providerDown, agent?.limits]);
     const session = new LoopSession(view, calls, outage, this.callIds);
     return { session, calls, end: await session.drive(input) };
   }
 
-  /** Only the first look goes by what was read for all of them. */
+  /** Only the first use takes the rows that `open` has read. */
   private async committed({ node }: NodeCallingRun): Promise<StoredConversations> {
     const key = keyOf(node);
     if (this.entered.has(key)) {
@@ -161,13 +164,13 @@ export class JobConversations {
     return this.unread.get(key) ?? { rounds: [], calls: [] };
   }
 
-  /** The node waits for the model provider: neither its retries nor its time are used. */
+  /** The node waits for the model provider: its retries and its time are not used. */
   private pause({ node: { nodeRun } }: NodeCallingRun, interruptId: string): NodeWait {
     this.pauses.set(nodeRun, (this.pauses.get(nodeRun) ?? new Set<string>()).add(interruptId));
     return { type: 'waiting', interruptIds: [interruptId], calls: [] };
   }
 
-  /** What is left of a conversation that cannot go on, and what is thrown about it. */
+  /** Closes a conversation that cannot continue, and returns the error to throw. */
   private async stop(
     view: NodeCallingRun,
     stopped: {
@@ -200,7 +203,7 @@ export class JobConversations {
   }
 }
 
-/** The layer of the policy that an agent brings along. By name, only chats know their agents. */
+/** The agent's layer of the policy. Only chats know their agent by name. */
 function layerOf(terms: ConversationTerms, asked: Pick<NodeConversation, 'agent'>): CallTerms {
   const agent = agentOf(terms, asked);
   return agent === null ? {} : { agent: { name: null, toolApproval: agent.toolApproval } };
@@ -220,7 +223,7 @@ function keyOf({ nodeRun, branch }: Pick<ConversationNode, 'nodeRun' | 'branch'>
   return JSON.stringify([nodeRun, branch]);
 }
 
-/** Tells what an earlier worker left behind: calls that nobody can vouch for. */
+/** Shows viewers the calls that an earlier worker left with an unknown outcome. */
 export function tellLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
   const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
   const nodes = new Map(rounds.map(({ number, nodeId }) => [number, nodeId]));

@@ -4,40 +4,40 @@ import type { AgentSettings } from '../agent.js';
 import type { CallTerms } from '../calls/route-context.js';
 import type { ProviderDownTerms } from '../outages/provider-outages.service.js';
 
-/** What an agent says of the conversations that name it, beside what their nodes have taken over from it. */
+/** The settings of an agent that apply to conversations naming it, in addition to those that their nodes have copied. */
 export type NodeAgentTerms = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
 
-/** What holds for all conversations of a job. */
+/** What applies to all conversations of a job. */
 export interface ConversationTerms extends CallTerms {
-  /** Versions of the server's tools as they were when the job was accepted. */
+  /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** What counts before the instance's and the agents' settings while the model provider is down. */
+  /** Takes precedence over the settings of the instance and the agents while the model provider is down. */
   readonly providerDown?: ProviderDownTerms;
-  /** The agents that conversations name, by the names that they give them. */
+  /** The agents of conversations, by the names that the conversations use. */
   readonly agents?: Readonly<Record<string, NodeAgentTerms>>;
 }
 
-/** A conversation with a model, tools included. */
+/** A conversation with a model, including its tools. */
 export interface NodeConversation {
-  /** Whether its text is streamed: then what was shown is kept when the job ends in the middle of it. */
+  /** Whether its text is streamed: then shown text is kept if the job ends in mid-round. */
   readonly isShown: boolean;
-  /** The agent that speaks, by its name in the terms: its layer of the policy and its limits hold, and its tools of clients are theirs. */
+  /** The agent that answers, by its name in the options: its layer of the policy, its limits and its client tools apply. */
   readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];
-  /** Names of the server's tools that it may call; `*`: all there are. Unknown ones are not offered. */
+  /** Names of the server's tools that it may call; `*`: all. Unknown names are not offered. */
   readonly tools: readonly string[];
-  /** A tool that is not run: what it is called with is the answer. */
+  /** A tool that is never run: its arguments are the response. */
   readonly capture?: ToolDefinition;
-  /** Holds for the first round. */
+  /** Applies to the first round. */
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
-  /** Rounds in all, those before a crash or a wait included; >= 1. The agent's own number is the node's to mind. */
+  /** Limit of rounds, including those before a crash or a wait; >= 1. The node applies the agent's own limit. */
   readonly maxIterations: number;
 }
 
-/** The agent that speaks; null: nobody in particular. */
+/** The agent that answers; null: none. */
 export function agentOf(
   { agents = {} }: ConversationTerms,
   { agent }: Pick<NodeConversation, 'agent'>,
@@ -45,21 +45,21 @@ export function agentOf(
   return agent !== undefined && Object.hasOwn(agents, agent) ? (agents[agent] ?? null) : null;
 }
 
-/** Somebody outside has to answer first, or to end a call that runs in the isolated queue or as a job. */
+/** A person or client must settle a request first, or a call in the isolated queue or as a sub-job must end. */
 export interface NodeWait {
   readonly type: 'waiting';
   readonly interruptIds: readonly string[];
-  /** The calls without a request that are waited for, `<round>:<ordinal>` each. */
+  /** The awaited calls without a request, `<round>:<ordinal>` each. */
   readonly calls: readonly string[];
 }
 
-/** What became of a conversation. */
+/** The result of a conversation. */
 export type NodeAnswer =
-  /** `captured`: JSON text, when the answer was a call of the tool that is not run. */
+  /** `captured`: JSON arguments, if the response was a call of the capture tool. */
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
-  /** All permitted rounds asked for tools, and those have run; `text` is the last round's. */
+  /** All permitted rounds requested calls, and those have run; `text` is that of the last round. */
   | { readonly type: 'limit'; readonly text: string }
   | NodeWait;
 
-/** What became of a node's own call; `text` is what a model would read. */
+/** The result of a node's own call; `text` is what a model would read. */
 export type NodeCallEnd = { readonly type: 'finished'; readonly status: string; readonly text: string } | NodeWait;

@@ -6,26 +6,26 @@ import type { LedgerCall } from '#tools';
 import { callJson } from '../history/conversation.repository.js';
 import type { CommittedRound } from '../loop/to-loop-rounds.js';
 
-/** A round that a conversation of a node has committed. */
+/** A committed round of a node's conversation. */
 export interface NodeRound extends CommittedRound {
   readonly nodeRun: number;
-  /** As reported; null: the node run has no row. */
+  /** The reported id; null: the node run has no row. */
   readonly nodeId: string | null;
   readonly branch: string | null;
 }
 
-/** What conversations of nodes have said and done. */
+/** The committed rounds and calls of nodes' conversations. */
 export interface StoredConversations {
   readonly rounds: readonly NodeRound[];
   /** The calls of these rounds. */
   readonly calls: readonly LedgerCall[];
 }
 
-/** What a job needs to go on with its conversations. */
+/** What a job needs to continue its conversations. */
 export interface ResumedConversations extends StoredConversations {
   /** The ids of all its calls. */
   readonly callIds: readonly string[];
-  /** The highest number that a round of it ever had. */
+  /** The highest number that a round of the job ever had. */
   readonly lastRound: number;
 }
 
@@ -44,29 +44,29 @@ interface ResumedRow extends Row {
   readonly lastRound: number | null;
 }
 
-/** Committed rounds `said`, with their calls. */
-const saidIn = ({ workspaceId, jobId }: JobRef, where: Prisma.Sql) => Prisma.sql`WITH said AS (
+/** Committed rounds as the clause `committed`, with their calls. */
+const committedRounds = ({ workspaceId, jobId }: JobRef, where: Prisma.Sql) => Prisma.sql`WITH committed AS (
   SELECT r.*, n.node_id FROM round r LEFT JOIN LATERAL (SELECT n.node_id, n.status FROM node_run n WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.ordinal = r.node_run) n ON true
    WHERE r.workspace_id = ${workspaceId}::uuid AND r.job_id = ${jobId}::uuid AND r.node_run IS NOT NULL AND NOT r.partial AND ${where})
 SELECT (SELECT json_agg(json_build_object('number', number, 'text', text, 'reasoning', reasoning, 'finishReason', finish_reason,
-      'captured', captured, 'nodeRun', node_run, 'nodeId', node_id, 'branch', branch)) FROM said) AS rounds,
+      'captured', captured, 'nodeRun', node_run, 'nodeId', node_id, 'branch', branch)) FROM committed) AS rounds,
   (SELECT json_agg(${Prisma.raw(callJson)}) FROM tool_call c
-    WHERE c.workspace_id = ${workspaceId}::uuid AND c.job_id = ${jobId}::uuid AND c.round IN (SELECT number FROM said)) AS calls`;
+    WHERE c.workspace_id = ${workspaceId}::uuid AND c.job_id = ${jobId}::uuid AND c.round IN (SELECT number FROM committed)) AS calls`;
 
-/** The rounds of finished nodes are not needed any more. */
+/** The rounds of finished nodes are no longer needed. */
 const isUnfinished = Prisma.sql`coalesce(n.status NOT IN ('completed', 'error', 'skipped', 'cancelled'), true)`;
 
-/** Reads what conversations of nodes have committed, as the API's role inside the workspace. */
+/** Reads the committed conversations of nodes, as the API's role inside the workspace. */
 @Injectable()
 export class NodeConversationsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those of all nodes of a job that are not finished. */
+  /** Those of all unfinished nodes of a job. */
   async resume(job: JobRef): Promise<ResumedConversations> {
     const { workspaceId, jobId } = job;
     const [row] = await this.prisma.queryInWorkspace<ResumedRow>(
       job,
-      Prisma.sql`${saidIn(job, isUnfinished)},
+      Prisma.sql`${committedRounds(job, isUnfinished)},
   (SELECT json_agg(call_id) FROM tool_call WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid) AS "callIds",
   greatest((SELECT max(number) FROM round WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid),
     (SELECT max((body->>'round')::int) FROM job_event
@@ -75,10 +75,10 @@ export class NodeConversationsRepository {
     return { ...toStored(row), callIds: row?.callIds ?? [], lastRound: row?.lastRound ?? 0 };
   }
 
-  /** One of them. */
+  /** One conversation. */
   async read(job: JobRef, { nodeRun, branch }: Pick<NodeRound, 'nodeRun' | 'branch'>): Promise<StoredConversations> {
     const isOf = Prisma.sql`r.node_run = ${nodeRun} AND r.branch IS NOT DISTINCT FROM ${branch}`;
-    const [row] = await this.prisma.queryInWorkspace<Row>(job, saidIn(job, isOf));
+    const [row] = await this.prisma.queryInWorkspace<Row>(job, committedRounds(job, isOf));
     return toStored(row);
   }
 }

@@ -13,7 +13,7 @@ import { NodeLoops } from './node-loops.service.js';
 
 const nothing: ResumedConversations = { rounds: [], calls: [], callIds: [], lastRound: 0 };
 
-/** Conversations that nodes of workflows hold: the loop, ledger, limits and requests of chat, many at once in one job. */
+/** The conversations of workflow nodes: the loop, ledger, limits and requests of chat, many at once in one job. */
 @Injectable()
 export class NodeConversations {
   constructor(
@@ -25,8 +25,8 @@ export class NodeConversations {
   ) {}
 
   /**
-   * To be called once each time the handler of a job is entered, before any node runs: reads what its unfinished nodes have
-   * committed, withdraws what an earlier worker had shown and not finished, and tells which calls it lost.
+   * Call it once each time the handler of a job begins, before any node runs: reads what its unfinished nodes have committed, withdraws the
+   * unfinished text of an earlier worker, and shows the calls that it lost.
    */
   async open(run: JobRun, terms: ConversationTerms = {}): Promise<JobConversations> {
     const isNew = run.job.epoch === 1 && run.totals.rounds === 0;
@@ -35,7 +35,7 @@ export class NodeConversations {
     return new JobConversations(run, { repository, loops, calls }, terms, resumed);
   }
 
-  /** What was said in the job's thread before its own answer, as a provider takes it; nothing outside of threads. */
+  /** The messages of the job's thread before its own response, valid for a provider; empty without a thread. */
   async history({ job }: JobRun): Promise<readonly ChatMessage[]> {
     if (job.threadId === null) return [];
     const { workspaceId, threadId, messageId } = job;
@@ -43,7 +43,7 @@ export class NodeConversations {
     return buildHistory(messages, jobs);
   }
 
-  /** Ends everything that a job has open, for one that ends before its conversations could be opened. */
+  /** Closes everything that a job has open, if it ends before its conversations are opened. */
   async closeAll(run: JobRun): Promise<void> {
     await run.commit();
     await this.calls.closer.close(run.job);

@@ -15,12 +15,12 @@ import { ProviderOutages } from '../outages/provider-outages.service.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
 
-/** A conversation to be held: with a model, or a call that the node makes itself. */
+/** A conversation to run: with a model, or a call that the node makes itself. */
 export type NodeRequest = Omit<NodeConversation, 'model'> & {
   readonly model: string | null | DirectCall;
 };
 
-/** Where a conversation stands, among the others of its job. */
+/** The state of a conversation, among the others of its job. */
 export interface NodeRounds {
   readonly terms: ConversationTerms;
   readonly rounds: readonly LoopRound[];
@@ -28,7 +28,7 @@ export interface NodeRounds {
   readonly callIds: ReadonlySet<string>;
 }
 
-/** Makes what the loop needs out of what a node wants. */
+/** Builds the input of the loop for a node. */
 @Injectable()
 export class NodeLoops {
   constructor(
@@ -38,18 +38,18 @@ export class NodeLoops {
     readonly outages: ProviderOutages,
   ) {}
 
-  /** `routed`: every tool that a call may be one of. Throws what `ModelCatalog` throws. */
+  /** `routed`: every tool that a call may name. Throws the errors of `ModelCatalog`. */
   async inputFor(
     { job, signal }: CallingRun,
-    wish: NodeRequest,
+    request: NodeRequest,
     given: NodeRounds,
   ): Promise<{ readonly input: LoopInput; readonly routed: readonly OfferedTool[] }> {
-    const agent = agentOf(given.terms, wish);
-    const { model, modelName } = await this.modelOf(job, wish.model);
+    const agent = agentOf(given.terms, request);
+    const { model, modelName } = await this.modelOf(job, request.model);
     const tools = await this.catalog.of(job.workspaceId);
-    const offered = await this.offered(job, { names: wish.tools, agent }, given.terms);
+    const offered = await this.offered(job, { names: request.tools, agent }, given.terms);
     const pager = pagerOf(tools);
-    const { capture, toolChoice, parameters } = wish;
+    const { capture, toolChoice, parameters } = request;
     const input: LoopInput = {
       model: withRoundLimit(
         model,
@@ -59,14 +59,14 @@ export class NodeLoops {
       ...(parameters === undefined ? {} : { parameters }),
       ...(toolChoice === undefined ? {} : { toolChoice }),
       ...(capture === undefined ? {} : { capture }),
-      messages: repairConversation(wish.messages),
+      messages: repairConversation(request.messages),
       rounds: given.rounds,
       offered,
       ...(pager === undefined ? {} : { pager }),
       nextRound: given.nextRound,
       usedCallIds: given.callIds,
       unknownTool,
-      limits: this.limitsOf(wish, agent),
+      limits: this.limitsOf(request, agent),
       signal,
     };
     return { input, routed: pager === undefined ? offered : [...offered, pager] };
@@ -78,11 +78,11 @@ export class NodeLoops {
   ): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
     if (typeof wanted === 'object' && wanted !== null) return { model: directCall(wanted), modelName: '' };
     const { workspaceId } = job;
-    const wish = { workspaceId, wanted, hasOwnKey: job.keyCipher !== null };
-    return this.models.modelOf({ ...job, model: wanted ?? (await this.models.modelNameFor(wish)) });
+    const options = { workspaceId, wanted, hasOwnKey: job.keyCipher !== null };
+    return this.models.modelOf({ ...job, model: wanted ?? (await this.models.modelNameFor(options)) });
   }
 
-  /** The instance's limits, tightened by the agent's. Rounds are counted by the node: a person may have granted it more of them. */
+  /** The instance's limits, tightened by the agent's. The node counts its rounds, because a person may grant it more. */
   private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentTerms | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
     const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;
@@ -96,7 +96,7 @@ export class NodeLoops {
   ): Promise<readonly OfferedTool[]> {
     const tools = await this.catalog.of(workspaceId);
     const all = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
-    // What the agent leaves to clients is nobody's where there are none.
+    // Tools that the agent leaves to clients are dropped if the job has no client.
     const external = new Set(agent === null ? [] : coveredBy(agent.externalTools, all));
     const wanted = client === undefined ? all.filter((name) => !external.has(name)) : all;
     const isItself = (name: string) => workflowId !== null && tools.find(name)?.workflowId === workflowId;
@@ -106,14 +106,14 @@ export class NodeLoops {
       ...(pins === undefined ? {} : { pins }),
       ...(client === undefined ? {} : { client }),
     });
-    // What nobody here can run is offered only where it was named.
+    // A tool that cannot run here is offered only if the node names it.
     return offered.filter(
       ({ name, handling }) => names.includes(name) || handling === 'server' || handling === 'client',
     );
   }
 }
 
-/** What the model reads of a call to a tool that is not there, or that it must not learn of. */
+/** The result that the model reads after a call to a tool that is unknown, or hidden from it. */
 export function unknownTool(name: string): string {
   return `Tool ${name} not found or no handler registered`;
 }

@@ -6,7 +6,7 @@ import { atNode, type CallingRun } from '../calls/calling-run.js';
 import type { StoredOutage } from './outages.repository.js';
 import { type Outage, planRetry, type RetryPlan, type RetryPolicy } from './plan-retry.js';
 
-/** A model request that could not be answered. */
+/** A model request that failed because the provider was unavailable. */
 export interface FailedRequest {
   readonly failure: ModelError;
   readonly round: number;
@@ -39,7 +39,7 @@ export interface OutageServices {
   /** Whether an earlier claim, or this one, may have waited for the provider. */
   readonly mayHaveWaited: () => boolean;
   readonly newest: (place: string) => Promise<StoredOutage | null>;
-  /** Why the job must not ask its model any more; null: it may. */
+  /** Why the job must not call its model any more; null: it may. */
   readonly refusal: () => Promise<AppError | null>;
   readonly onWait: () => void;
 }
@@ -56,7 +56,7 @@ export class ConversationOutage {
     private readonly services: OutageServices,
   ) {}
 
-  /** Before a round: what keeps the model from being asked. A wait that is still open stays the one that the job waits for. */
+  /** Before a round: what prevents the model call. An open wait stays the one that the job waits for. */
   async before(): Promise<Paused | Refused | null> {
     const error = await this.services.refusal();
     if (error !== null) return { type: 'refused', error };
@@ -80,21 +80,21 @@ export class ConversationOutage {
       case 'fail':
         return { type: 'failed', error: plan.isTimeOver ? timeOver(failure, this.services.policy.waitForMs) : null };
       case 'retry':
-        this.tell({ failure, round }, { delayMs: plan.delayMs, retryAt: now + plan.delayMs, waits: false });
+        this.emitRetry({ failure, round }, { delayMs: plan.delayMs, retryAt: now + plan.delayMs, waits: false });
         await waitUnlessAborted(plan.delayMs, systemClock, this.run.signal).catch(() => undefined);
         return this.mustLeave() ? { type: 'released' } : { type: 'ask', ask: 'again' };
       case 'wait':
-        this.tell({ failure, round }, { delayMs: plan.delayMs, retryAt: plan.at, waits: true });
+        this.emitRetry({ failure, round }, { delayMs: plan.delayMs, retryAt: plan.at, waits: true });
         return { type: 'paused', interruptId: this.openWait({ failure, committed }, plan) };
     }
   }
 
-  /** The process stops, and nothing of the round is shown. */
+  /** The process drains, and nothing of the round is shown. */
   private mustLeave(): boolean {
     return this.run.draining && !this.run.signal.aborted;
   }
 
-  /** Once: an earlier worker may have counted failures of the same round. */
+  /** Reads once: an earlier worker may have counted failures of the same round. */
   private async load(): Promise<StoredOutage | null> {
     if (this.stored !== undefined) return this.stored;
     const stored = this.services.mayHaveWaited() ? await this.services.newest(this.place) : null;
@@ -111,7 +111,7 @@ export class ConversationOutage {
     return this.current;
   }
 
-  private tell(
+  private emitRetry(
     { failure, round }: Pick<FailedRequest, 'failure' | 'round'>,
     next: { readonly delayMs: number; readonly retryAt: number; readonly waits: boolean },
   ): void {

@@ -26,7 +26,7 @@ interface JobRef {
   readonly jobId: string;
 }
 
-/** Reads where the conversations of a job stand in an outage of their provider. */
+/** Reads the state of a job's conversations in an outage of their provider. */
 @Injectable()
 export class OutagesRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -36,7 +36,7 @@ const MAX_PROBE_CHECK_MS = 5_000;
  * Decides what follows the last failure of an outage. A `Retry-After` that is longer than the backoff replaces it and is honored until
  * the job gives up; one of 0 or a date in the past changes nothing. A jitter of a quarter spreads jobs that failed together; after a `Retry-After`, up to a tenth is added and nothing taken away.
  * A wait for paused requests is never a sleep, so that paused jobs take no slots; only a job that must not wait sleeps until the outcome of
- * a probe. Pure; `random` gives 0 <= x < 1.
+ * a probe. Pure; `random` returns 0 <= x < 1.
  */
 export function planRetry(
   outage: Outage,

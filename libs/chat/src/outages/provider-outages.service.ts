@@ -32,7 +32,7 @@ export class ProviderOutages {
     private readonly config: Config,
   ) {}
 
-  /** The failed requests of one conversation, under one claim. `terms`: what counts before the instance's settings, first wins. */
+  /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence, before the instance's. */
   of(run: CallingRun, terms: readonly (ProviderDownTerms | undefined)[]): ConversationOutage {
     const mayHaveWaited = () => run.job.epoch > 1 || this.waited.has(run.job);
     return new ConversationOutage(run, {
@@ -44,7 +44,7 @@ export class ProviderOutages {
     });
   }
 
-  /** A job acts for its requester, so it stops asking once they could not start it any more. An answer is at most a second old. */
+  /** A job acts for its requester, so it stops calling its model once they could not start it any more. The check is at most a second old. */
   private async accessLost({ workspaceId, principal: id }: ClaimedJob): Promise<AppError | null> {
     if (id === 'system') return null;
     const principal = await this.principals.find(workspaceId, id);

@@ -1,23 +1,23 @@
-/** A way that a model can choose. */
+/** A route that a model can choose. */
 export interface Choosable {
-  /** What the model chooses by. */
+  /** The id by which the model chooses. */
   readonly id: string;
   readonly name: string;
 }
 
-/** What a routing model said: the arguments of its call, or a text. */
+/** The response of a routing model: the arguments of its call, or a text. */
 export interface RoutingReply {
   readonly captured: string | null;
   readonly text: string;
 }
 
-/** What a reply means, and why. */
+/** The chosen route, and why. */
 export interface ChosenWay<Route> {
   readonly route: Route;
   readonly reasoning: string;
 }
 
-/** The route that a reply means; null: none. A call with wrong arguments means none, whatever is said beside it. Pure. */
+/** The route that a response chooses; null: none. A call with invalid arguments chooses none, even if there is text. Pure. */
 export function chooseRoute<Route extends Choosable>(
   routes: readonly Route[],
   { captured, text }: RoutingReply,

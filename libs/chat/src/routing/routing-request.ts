@@ -2,12 +2,12 @@ import type { ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
 import type { Choosable } from './choose-route.js';
 
-/** A way, as it is described to the model. */
+/** A route as described to the model. */
 export interface DescribedRoute extends Choosable {
   readonly description: string | null;
 }
 
-/** How a model is asked to choose: what it reads first, and the call that is its answer. What it chooses for is the user's message. */
+/** Asks a model to choose: the system prompt, and the tool call that is its response. The user's message is what it chooses for. */
 export interface RoutingRequest {
   readonly system: string;
   readonly capture: ToolDefinition;
@@ -15,7 +15,7 @@ export interface RoutingRequest {
   readonly parameters: ModelParameters;
 }
 
-/** `rules`: how to choose, in somebody's own words; may be empty. Pure. */
+/** `rules`: instructions of the workflow's author for the choice; may be empty. Pure. */
 export function routingRequest(routes: readonly DescribedRoute[], rules: string): RoutingRequest {
   return {
     system: systemText(routes, rules),

@@ -14,18 +14,18 @@ import { toolsOffered } from '../tools-offered.js';
 import { type CallingJob, StartedJobsRepository } from './started-jobs.repository.js';
 import { startJob } from './sub-job-names.js';
 
-/** What a job hands down to those that it starts. */
+/** What a job passes to its sub-jobs. */
 export interface HandedDown {
   readonly job: CallingJob;
-  /** Names of tools of the server. */
+  /** Names of the server's tools. */
   readonly tools: readonly string[];
   readonly toolApproval: ApprovalPolicy | null;
-  /** Layers of the agents that have led there. */
+  /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies: readonly ApprovalPolicy[];
   readonly providerKey: Secret | null;
 }
 
-/** Reads what a calling job may hand down: never more than it has itself at this moment. */
+/** Reads what a job may pass to its sub-jobs: never more than it has itself at this moment. */
 @Injectable()
 export class CallingChats {
   constructor(
@@ -36,7 +36,7 @@ export class CallingChats {
     private readonly secretBox: SecretBox,
   ) {}
 
-  /** Null: there is no such call. Throws `agent_gone`. */
+  /** Null: no such call. Throws `agent_gone`. */
   async of(context: ToolContext): Promise<HandedDown | null> {
     const { workspaceId, jobId } = context;
     const job = await this.jobs.calling(context);
@@ -54,7 +54,7 @@ export class CallingChats {
     };
   }
 
-  /** Those of the calling job that its requester could call now. On the last level nothing starts a job any more. */
+  /** The tools of the parent that its requester could call now. A sub-job of the deepest level gets no tool that starts jobs. */
   private async toolsOf(
     { workspaceId, jobId, principal }: ToolContext,
     { job, input, agent }: { readonly job: CallingJob; readonly input: ChatInput; readonly agent: AgentPreset | null },

@@ -5,7 +5,7 @@ import { isId, Prisma, PrismaService } from '#platform';
 
 import type { ChosenAgent } from '../agent.js';
 
-/** A job that calls for another one, as far as that takes anything over from it. */
+/** A job whose call starts another job, with what that job inherits. */
 export interface CallingJob {
   readonly kind: JobKind;
   readonly threadId: string | null;
@@ -13,22 +13,22 @@ export interface CallingJob {
   readonly model: string;
   readonly depth: number;
   readonly input: unknown;
-  /** A provider key given for that job, sealed for its row. */
+  /** The provider key of the job, encrypted for its row. */
   readonly keyCipher: Uint8Array | null;
-  /** Who answers in it; null: nobody in particular. */
+  /** The agent that answers; null: none. */
   readonly agent: ChosenAgent | null;
-  /** The ledger row of the call. */
+  /** The id of the call's row. */
   readonly toolCallId: string;
 }
 
-/** A call of a job, by the key that it has on every attempt. */
+/** A call of a job, by the idempotency key that it has in every attempt. */
 export interface CallOfJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly idempotencyKey: string;
 }
 
-/** A job that a call has started, as a model is shown it. */
+/** A job that a call has started, as models see it. */
 export interface StartedBelow {
   readonly job_id: string;
   readonly thread_id: string | null;
@@ -38,9 +38,9 @@ export interface StartedBelow {
   readonly parent_job_id: string;
 }
 
-/** The same with what came of it. */
+/** The same with its result. */
 export interface EndOfStarted extends StartedBelow {
-  /** What it has said; null until it is completed. */
+  /** Its content; null until it is completed. */
   readonly result: string | null;
   readonly error: string | null;
 }
@@ -49,7 +49,7 @@ const mostListed = 50;
 
 const handle = Prisma.sql`s.id AS job_id, s.thread_id, s.status, s.depth, s.parent_job_id, s.input->'tools' AS tools`;
 
-/** Chats below a job, or below others of its thread that the same person has started: a later turn may look after them. */
+/** Sub-jobs of a job, or of other jobs of its thread by the same user, because a later turn may ask for them. */
 const below = (
   workspaceId: string,
   jobId: string,
@@ -58,12 +58,12 @@ const below = (
   JOIN job s ON s.workspace_id = p.workspace_id AND s.parent_job_id = p.id AND s.kind = 'chat'
  WHERE me.workspace_id = ${workspaceId}::uuid AND me.id = ${jobId}::uuid`;
 
-/** Jobs that calls of chats have started, for those jobs. */
+/** The sub-jobs of chats, for the jobs that started them. */
 @Injectable()
 export class StartedJobsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: there is no such call. A job that was to choose its agent has it in its round 0. */
+  /** Null: no such call. A job that chose its agent has it in its round 0. */
   async calling({ workspaceId, jobId, idempotencyKey }: CallOfJob): Promise<CallingJob | null> {
     const [row] = await this.prisma.queryInWorkspace<CallingJob>(
       { workspaceId },
@@ -77,7 +77,7 @@ export class StartedJobsRepository {
     return row ?? null;
   }
 
-  /** What the job may ask about, newest first. */
+  /** The sub-jobs that the job may read, newest first. */
   list(workspaceId: string, jobId: string): Promise<readonly StartedBelow[]> {
     return this.prisma.queryInWorkspace<StartedBelow>(
       { workspaceId },
@@ -85,7 +85,7 @@ export class StartedJobsRepository {
     );
   }
 
-  /** Null: none that the job may ask about. */
+  /** Null: none that the job may read. */
   async find(workspaceId: string, jobId: string, startedId: string): Promise<StartedBelow | null> {
     const [row] = await this.prisma.queryInWorkspace<StartedBelow>(
       { workspaceId },

@@ -12,19 +12,19 @@ import { CallingChats, type HandedDown } from './calling-chats.service.js';
 import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
 import { modelUnavailable, nothingStarts, startedJobUnavailable } from './sub-jobs.errors.js';
 
-/** Rounds of a job that a call has started. */
+/** Limit of rounds of a sub-job. */
 const maxRounds = 10;
-/** How long a question about a job that runs is held, so that a model need not ask again and again. */
+/** How long `result` waits for a running job, so that a model need not ask repeatedly. */
 const timeoutMs = 8_000;
 const pollMs = 400;
 
-/** What a call wants to be done. */
+/** The arguments of `start_job`. */
 export interface WantedJob {
   readonly model: string;
   readonly prompt: string;
 }
 
-/** Chats that calls of other jobs start: with the rights, the rules, the key and at most the tools of those. */
+/** Starts sub-jobs for tool calls: with the rights, the rules, the key and at most the tools of the calling job. */
 @Injectable()
 export class StartedJobs {
   constructor(
@@ -36,8 +36,8 @@ export class StartedJobs {
   ) {}
 
   /**
-   * Gives the job that this call has started, the same one however often it is called. Throws for a model that is not to be had, for
-   * work that no person has begun or may begin, and what `ChatService.start` throws.
+   * Returns the job that this call has started, the same one for every attempt. Throws for an unavailable model, for a job that no person has
+   * started or could start now, and the errors of `ChatService.start`.
    */
   async start(wanted: WantedJob, context: ToolContext): Promise<StartedBelow> {
     const { workspaceId, jobId, idempotencyKey: key } = context;
@@ -66,12 +66,12 @@ export class StartedJobs {
     return handle;
   }
 
-  /** Chats that the job has started, or an earlier turn of its thread, newest first. */
+  /** Sub-jobs of the job or of an earlier turn of its thread, newest first. */
   list({ workspaceId, jobId }: ToolContext): Promise<readonly StartedBelow[]> {
     return this.jobs.list(workspaceId, jobId);
   }
 
-  /** How far such a job is. As long as nothing can be said of one that runs, the question is held for a while. */
+  /** The state of a sub-job. Waits a while for the end of a running one. */
   async result(startedId: string, context: ToolContext): Promise<EndOfStarted> {
     const { workspaceId, jobId, signal } = context;
     const giveUpAt = systemClock.monotonic() + timeoutMs;
@@ -84,7 +84,7 @@ export class StartedJobs {
     }
   }
 
-  /** The model of the caller, and what may be asked for by name in the workspace. */
+  /** Whether it is the parent's model, or one that the workspace allows by name. */
   private async isAvailable({ workspaceId }: Principal, model: string, { job }: HandedDown): Promise<boolean> {
     if (model === job.model) return true;
     const direct = await this.models.directModels(workspaceId);
@@ -92,7 +92,7 @@ export class StartedJobs {
   }
 }
 
-/** Throws the signal's reason when that comes first. */
+/** Throws the signal's reason if it aborts first. */
 async function pause(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const end = () => {

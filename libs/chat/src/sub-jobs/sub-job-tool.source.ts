@@ -6,7 +6,7 @@ import { type Tool, ToolCatalog, type WorkspaceToolSource } from '#tools';
 import { StartedJobs } from './started-jobs.service.js';
 import { subJobTools } from './sub-job-tools.js';
 
-/** Gives the catalog the tools that start jobs, where the operator lets models do that. */
+/** Adds the tools that start sub-jobs to the catalog, if the operator enabled them. */
 @Injectable()
 export class SubJobToolSource implements WorkspaceToolSource {
   readonly name = 'sub-jobs';

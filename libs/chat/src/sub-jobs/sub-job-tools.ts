@@ -6,10 +6,10 @@ import type { StartedJobs } from './started-jobs.service.js';
 import { startJob } from './sub-job-names.js';
 
 const longestPrompt = 20_000;
-/** Longer than a question about a job is held. */
+/** Longer than `result` waits for a running job. */
 const timeoutMs = 30_000;
 
-/** The tools by which the models of a workspace start jobs and look after them. */
+/** The tools by which models start sub-jobs and read their results. */
 export function subJobTools(
   workspaceId: string,
   jobs: Pick<StartedJobs, 'start' | 'list' | 'result'>,
@@ -25,7 +25,7 @@ export function subJobTools(
         prompt: z.string().trim().min(1).max(longestPrompt).describe('What is to be done, in full'),
       }),
       runtime: 'server',
-      // The call's key starts one job, however often it is called.
+      // The call's idempotency key starts one job in all attempts.
       effect: 'idempotent',
       timeoutMs,
       execute: ({ model, prompt }, context) => jobs.start({ model, prompt }, context),

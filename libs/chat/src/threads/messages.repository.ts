@@ -11,7 +11,7 @@ export interface PositionPage {
   readonly reverse?: boolean;
 }
 
-/** The messages of threads. Every method takes a Scope; what it does not cover does not exist. */
+/** The messages of threads. Every method takes a Scope and finds only rows that the scope covers. */
 @Injectable()
 export class MessagesRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -24,14 +24,14 @@ export class MessagesRepository {
   }
 
   /**
-   * The same page of many threads, by thread, however many there are: two statements. One more than `limit` may come back for
-   * a thread: then it has a next page. Throws `too_large`.
+   * The same page of many threads, by thread, in two statements. Returns one more than `limit` for a thread that has a next page. Throws
+   * `too_large`.
    */
   listInThreads(scope: Scope, threadIds: readonly string[], page: PositionPage): Promise<Map<string, Message[]>> {
     const { limit, after, reverse = false } = page;
     return this.prisma.withWorkspace(scope, async (tx) => {
       const [ids, workspaceId, most] = [[...threadIds], scope.workspaceId, limit + 1];
-      // Two texts: the direction is not a parameter, and only a plain ORDER BY is read from the index.
+      // Two statements: the direction cannot be a parameter, and only a plain ORDER BY uses the index.
       const picked = reverse
         ? await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
             SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
@@ -48,7 +48,7 @@ export class MessagesRepository {
     });
   }
 
-  /** How many messages each of these threads has; threads without any are left out. */
+  /** The number of messages of each thread, without threads that have none. */
   countInThreads(scope: Scope, threadIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const where = { AND: [readable(scope), { threadId: { in: [...threadIds] } }] };
@@ -60,14 +60,14 @@ export class MessagesRepository {
 
 interface Picked {
   readonly id: string;
-  /** Null: it is the answer of a job, whose rounds have the text. */
+  /** Null: the response of a job, whose rounds contain the text. */
   readonly bytes: number | null;
 }
 
 /** Positions are Postgres integers. */
 const endOfTime = 2_147_483_647;
 
-/** A message is as readable as the thread it stands in. */
+/** A message is readable if its thread is. */
 function readable(scope: Scope): Prisma.MessageWhereInput {
   const { workspaceId } = scope;
   return { AND: [scope.where('Message'), { workspaceId }, { thread: { is: scope.where('Thread') } }] };

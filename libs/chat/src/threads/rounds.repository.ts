@@ -5,18 +5,18 @@ import { assertReadable, Prisma, PrismaService, type RoundRow, type Scope } from
 
 import type { ChosenAgent } from '../agent.js';
 
-/** A committed round: one answer of the model. Instants in ms since the epoch. */
+/** A committed round: one response of the model. Instants in ms since the epoch. */
 export interface RoundRecord {
   readonly jobId: string;
   readonly number: number;
-  /** Of workflows: the node run that asked, and which of its conversations; null: it is the job's own. */
+  /** Of workflows: the node run that called the model, and its branch; null: the job itself did. */
   readonly nodeRun: number | null;
   readonly branch: string | null;
   readonly model: string;
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: string;
-  /** The part of a round that was shown before its job ended in mid-turn. */
+  /** The round was shown but its job ended before the round finished. */
   readonly partial: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -25,7 +25,7 @@ export interface RoundRecord {
   readonly finishedAt: number;
 }
 
-/** What jobs have said and done, for readers. Every method takes a Scope and many jobs at once, for loaders. */
+/** Rounds of jobs, for readers. Every method takes a Scope and many jobs at once, for data loaders. */
 @Injectable()
 export class RoundsRepository {
   constructor(
@@ -34,8 +34,7 @@ export class RoundsRepository {
   ) {}
 
   /**
-   * The committed rounds of these jobs that say something, in order: the one that chooses an agent has number 0. Throws
-   * `too_large`.
+   * The committed rounds of these jobs, in order, without round 0, which chooses an agent. Throws `too_large`.
    */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -46,7 +45,7 @@ export class RoundsRepository {
           workspaceId: scope.workspaceId,
           jobId: { in: [...jobIds] },
           number: { gt: 0 },
-          // Rounds are as readable as their job.
+          // A round is readable if its job is.
           job: { is: scope.where('Job') },
         },
         orderBy: [{ jobId: 'asc' }, { number: 'asc' }],
@@ -56,8 +55,8 @@ export class RoundsRepository {
   }
 
   /**
-   * The text of the round that is under way, by job; of a workflow all that is shown as its content. Jobs that have ended, or
-   * have said nothing in it, are left out. Content of a job is the text of its own rounds (those of no node), then this.
+   * The shown text of the open round, by job; of a workflow all shown content. Jobs that have ended, or show no open text, are missing. The
+   * content of a job is the text of its own rounds (those of no node), then this.
    */
   async openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { workspaceId } = scope;
@@ -86,7 +85,7 @@ export class RoundsRepository {
     return texts;
   }
 
-  /** Who answers in these jobs: pinned when they were accepted, or chosen since. Jobs without an agent are left out. */
+  /** The agents of these jobs: pinned when they were accepted, or chosen since. Jobs without an agent are missing. */
   async agentsInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, ChosenAgent>> {
     const { workspaceId } = scope;
     const rows = await this.prisma.withWorkspace(scope, async (tx) => {
@@ -101,7 +100,7 @@ export class RoundsRepository {
   }
 }
 
-/** What a job itself has said, in order; what nodes of a workflow said is theirs. */
+/** The content of a job: the text of its own rounds, without those of workflow nodes. */
 export function contentOf(rounds: readonly Pick<RoundRecord, 'nodeRun' | 'text'>[]): string {
   return rounds.map(({ nodeRun, text }) => (nodeRun === null ? text : '')).join('');
 }

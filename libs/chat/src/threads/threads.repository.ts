@@ -5,12 +5,12 @@ import { isId, type Prisma, PrismaService, type Scope, type ThreadRow, toStorabl
 
 import type { Thread } from './thread.js';
 
-/** Which threads a list shows. */
+/** Filters a list of threads. */
 export interface ThreadFilter {
   readonly createdBy?: string;
 }
 
-/** A thread to be made. */
+/** A thread to be created. */
 export interface NewThread {
   readonly id: string;
   readonly clientId: string | null;
@@ -18,12 +18,12 @@ export interface NewThread {
   readonly createdBy: string;
 }
 
-/** The threads of a workspace. Every method takes a Scope; what it does not cover does not exist. */
+/** The threads of a workspace. Every method takes a Scope and finds only rows that the scope covers. */
 @Injectable()
 export class ThreadsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** By our id, or by the id that a client of the same person gave it: other people's names for threads are their own. */
+  /** By our id, or by the id that a client of the same user gave it: two users may use the same id for different threads. */
   findInScope(scope: Scope, given: string): Promise<Thread | null> {
     const ref = toStorableText(given);
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -34,7 +34,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Many at once, for loaders; absent and forbidden ids are left out. */
+  /** Many at once, for data loaders. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Thread[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.thread.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
@@ -42,7 +42,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Newest first. One more than `limit` may come back: then there is a next page. */
+  /** Newest first. Returns one more than `limit` if there is a next page. */
   listInScope(scope: Scope, filter: ThreadFilter, page: KeysetPage): Promise<Thread[]> {
     const direction = page.reverse === true ? 'asc' : 'desc';
     const beyond =
@@ -61,7 +61,7 @@ export class ThreadsRepository {
     return this.prisma.withWorkspace(scope, (tx) => tx.thread.count({ where: { AND: [readable(scope), filter] } }));
   }
 
-  /** Null: the workspace has a thread with this client id already. The right to create is the caller's to check. */
+  /** Null: the user already has a thread with this client id. The caller checks the right to create. */
   insert(scope: Scope, thread: NewThread): Promise<Thread | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const data = { workspaceId: scope.workspaceId, ...thread };
@@ -70,7 +70,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Null: no such thread in scope. The right to rename is the caller's to check. */
+  /** Null: no such thread in scope. The caller checks the right to rename. */
   rename(scope: Scope, id: string, title: string): Promise<Thread | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const where = { AND: [readable(scope), { id }] };

@@ -10,14 +10,14 @@ import { ThreadsRepository } from './threads.repository.js';
 const longestTitle = 200;
 const longestClientId = 255;
 
-/** Makes and names threads. Conversations themselves grow only by jobs. */
+/** Creates and renames threads. Only jobs add messages. */
 @Injectable()
 export class ThreadsService {
   constructor(private readonly threads: ThreadsRepository) {}
 
   /**
-   * Makes an empty thread. A `clientId` (1 to 255 characters) that names a thread of this person already gives that one, so the
-   * call may be repeated. Throws `forbidden`, `bad_request`.
+   * Creates an empty thread. If the user already has a thread with this `clientId` (1 to 255 characters), returns that one, so the call may be
+   * repeated. Throws `forbidden`, `bad_request`.
    */
   async create(principal: MemberPrincipal, input: { title: string; clientId: string | null }): Promise<Thread> {
     const { workspaceId, userId } = principal;

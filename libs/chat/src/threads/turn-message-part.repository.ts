@@ -16,7 +16,7 @@ type Row = readonly [
   createdBy: string | null,
 ];
 
-/** Only the answer belongs to the job: its text is that of the job's rounds. What was asked stands by itself. */
+/** Only the response belongs to the job, whose rounds contain its text. The other messages have their own content. */
 const turnMessages: CommitPart<Row> = {
   name: 'turn_messages',
   columns: [
@@ -37,13 +37,13 @@ const turnMessages: CommitPart<Row> = {
          CASE WHEN r.content IS NULL THEN r.job_id END, r.created_by FROM ${rows} r RETURNING 1`,
 };
 
-/** When a chat job's turn begins, what was asked and the place of the answer enter the conversation. */
+/** When a chat job's turn begins, the messages of its request and the row of its response enter the conversation. */
 export const chatTurns: TurnStarter = {
   kind: 'chat',
   rows: (turn: Turn): readonly PartRow[] => turnRows(turn, joiningMessages(toChatInput(turn.input))),
 };
 
-/** What was asked, then the place of the job's answer. */
+/** The messages of the request, then the row of the job's response. */
 export function turnRows(turn: Turn, asked: readonly ChatMessage[]): readonly PartRow[] {
   return [
     ...asked.map((message, i) =>
@@ -53,20 +53,20 @@ export function turnRows(turn: Turn, asked: readonly ChatMessage[]): readonly Pa
   ];
 }
 
-interface Said {
+interface TurnMessage {
   readonly id: string;
   readonly role: string;
   readonly content: unknown;
 }
 
-function toRow(turn: Turn, position: number, { id, role, content }: Said): PartRow {
+function toRow(turn: Turn, position: number, { id, role, content }: TurnMessage): PartRow {
   const { workspaceId, jobId, threadId } = turn;
   const clientId = content === null ? turn.messageClientId : null;
   const createdBy = content === null ? null : turn.createdBy;
   return partRow(turnMessages, [workspaceId, jobId, id, threadId, position, role, content, clientId, createdBy]);
 }
 
-/** Plain content as it is; a message that says more (a name, tool calls) is kept whole. */
+/** Plain content unchanged; a message with further members (a name, tool calls) is stored whole. */
 export function toContent(message: ChatMessage): unknown {
   const { role, content, ...more } = message;
   return Object.keys(more).length === 0 && content !== null ? content : { ...message, role };
