@@ -1,6 +1,5 @@
 import type { SqlClient } from '#platform';
 
-import { parseCron } from './cron.js';
 import { slotsAfter } from './slots.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -26,7 +25,7 @@ export async function skipRestoredSlots(client: Pick<SqlClient, 'query'>, now: n
   const { rows } = await client.query<DueSchedule>(dueSql);
   for (const { workspaceId, id, cron, timeZone } of rows) {
     if (!isTimeZone(timeZone)) continue; // the next look stops it
-    const [next = null] = slotsAfter({ cron: parseCron(cron), timeZone }, now, 1);
+    const [next = null] = slotsAfter({ cron, timeZone }, now, 1);
     await client.query(advanceSql, [workspaceId, id, next]);
   }
 }

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 
 import { DueLooks, JobTelemetry } from '#jobs';
 
-import { parseCron } from './cron.js';
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
 import { planSlots, type SlotPlan } from './missed-slots.js';
 import type { StopReason } from './schedule.js';
@@ -61,5 +60,5 @@ export class ScheduleTimers {
 }
 
 function decide({ cron, timeZone, ...due }: DueSchedule): SlotPlan | StopReason {
-  return isTimeZone(timeZone) ? planSlots({ cron: parseCron(cron), timeZone }, due) : 'time_zone_unknown';
+  return isTimeZone(timeZone) ? planSlots({ cron, timeZone }, due) : 'time_zone_unknown';
 }

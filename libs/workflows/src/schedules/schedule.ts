@@ -2,7 +2,7 @@ import type { MissedPolicy } from './missed-slots.js';
 
 /** The settings of a schedule. */
 export interface ScheduleTerms {
-  /** Five fields, as `parseCron` reads them. */
+  /** Five fields, as `assertCron` accepts them. */
   readonly cron: string;
   /** A name of the time zone database. */
   readonly timeZone: string;

@@ -8,7 +8,7 @@ import { workflowNotFound } from '../definitions/workflows.errors.js';
 import { WorkflowsRepository } from '../definitions/workflows.repository.js';
 import { longestPrompt } from '../start/assert-fits.js';
 import { promptTooLong } from '../start/start.errors.js';
-import { parseCron } from './cron.js';
+import { assertCron } from './cron.js';
 import type { ScheduledSlot, ScheduleTerms, WorkflowSchedule } from './schedule.js';
 import {
   badCron,
@@ -73,7 +73,7 @@ export class SchedulesService {
   /** When it comes next; none while it is disabled. */
   nextSlots({ enabled, cron, timeZone, nextSlotAt }: WorkflowSchedule, count: number): readonly number[] {
     if (!enabled || nextSlotAt === null) return [];
-    return slotsAfter({ cron: parseCron(cron), timeZone }, nextSlotAt - 1, count);
+    return slotsAfter({ cron, timeZone }, nextSlotAt - 1, count);
   }
 
   /**
@@ -187,13 +187,13 @@ function toTerms({ cron, timeZone, missed, prompt, enabled }: ScheduleTerms): Sc
   if (text.trim() === '') throw emptyPrompt();
   if (text.length > longestPrompt) throw promptTooLong(longestPrompt);
   if (!isTimeZone(timeZone)) throw unknownTimeZone();
-  parseCron(cron);
+  assertCron(cron);
   return { cron: cron.trim(), timeZone, missed, prompt: text, enabled };
 }
 
 /** Null: it is disabled. Throws `bad_request` for what never comes. */
 function nextSlot({ cron, timeZone, enabled }: ScheduleTerms, now: number): number | null {
-  const [next] = slotsAfter({ cron: parseCron(cron), timeZone }, now, 1);
+  const [next] = slotsAfter({ cron, timeZone }, now, 1);
   if (next === undefined) throw badCron('never comes');
   return enabled ? next : null;
 }

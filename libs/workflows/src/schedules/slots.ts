@@ -1,30 +1,21 @@
-import type { Cron } from './cron.js';
-import { instantsOf, offsetAt } from './time-zone.js';
+import { Cron } from 'croner';
 
-/** A cron expression somewhere in the world. */
+/** A valid cron expression (`assertCron`) and the time zone whose clocks it means (`isTimeZone`). */
 export interface Rhythm {
-  readonly cron: Cron;
+  readonly cron: string;
   readonly timeZone: string;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/** Every possible slot comes within eight years: the longest gap is that of the 29th of February around the year 2100. */
-const farthestDays = 8 * 366 + 2;
-
 /**
- * The first `count` slots after an instant, in order; fewer when no more come. In a night in which clocks are set back, a time
- * is a slot at its first occurrence; an hourly rhythm continues hour by hour. In one in which clocks are set forward, a skipped
- * time is made up for right after the gap (`instantsOf`). Pure.
+ * The first `count` slots after an instant, in order; fewer when no more come. Where clocks are set back, a schedule with
+ * given minutes and hours has a slot at the first occurrence of a repeated time, and one with `*` or a step in either of them
+ * has slots at both. Where clocks are set forward, skipped times of the former share one slot right after the gap, and those of
+ * the latter have none (as in Vixie cron). Pure.
  */
 export function slotsAfter(rhythm: Rhythm, after: number, count: number): readonly number[] {
-  const found: number[] = [];
-  let day = dayOf(rhythm, after);
-  for (let i = 0; i <= farthestDays && found.length < count; i++, day += dayMs)
-    found.push(...slotsOn(rhythm, day).filter((slot) => slot > after));
-  return found.slice(0, count);
+  return toCron(rhythm)
+    .nextRuns(count, new Date(after))
+    .map((slot) => slot.getTime());
 }
 
 /** The last `count` slots from `from` to `to`, both included, in order. Pure. */
@@ -33,44 +24,20 @@ export function slotsWithin(
   { from, to }: { readonly from: number; readonly to: number },
   count: number,
 ): readonly number[] {
-  let found: readonly number[] = [];
-  const first = dayOf(rhythm, from);
-  for (let day = dayOf(rhythm, to); day >= first && found.length < count; day -= dayMs)
-    found = [...slotsOn(rhythm, day).filter((slot) => slot >= from && slot <= to), ...found];
-  return found.slice(-count);
+  const cron = toCron(rhythm);
+  const found: number[] = [];
+  // One by one: usually there is one slot, and 24 steps back in time would take 2 ms.
+  for (let before = to + 1; found.length < count; before = found.at(-1) ?? from) {
+    const slot = cron.previousRuns(1, new Date(before))[0]?.getTime();
+    if (slot === undefined || slot < from) break;
+    found.push(slot);
+  }
+  return found.toReversed();
 }
 
-/** The calendar day of an instant, as its midnight if that were UTC, in ms. */
-function dayOf({ timeZone }: Rhythm, instant: number): number {
-  const local = instant + offsetAt(timeZone, instant);
-  return local - (((local % dayMs) + dayMs) % dayMs);
-}
-
-function slotsOn(rhythm: Rhythm, day: number): readonly number[] {
-  const { cron, timeZone } = rhythm;
-  const [before, on] = [timesOn(cron, day - dayMs), timesOn(cron, day)];
-  if (before.length + on.length === 0) return [];
-  const offset = offsetAt(timeZone, day - dayMs);
-  if (offset === offsetAt(timeZone, day + 2 * dayMs)) return on.map((time) => time - offset);
-  const isHourly = cron.hours.size === 24;
-  // A time that is left out just before midnight is made up for on the day behind it.
-  const instants = [...before, ...on].flatMap((time) => {
-    const shown = instantsOf(timeZone, time);
-    return isHourly ? shown : shown.slice(0, 1);
-  });
-  return [...new Set(instants)].filter((instant) => dayOf(rhythm, instant) === day).toSorted((a, b) => a - b);
-}
-
-/** What clocks show when it is due, as if that were UTC, in order. */
-function timesOn(cron: Cron, day: number): readonly number[] {
-  if (!isDue(cron, new Date(day))) return [];
-  const minutes = [...cron.minutes].toSorted((a, b) => a - b);
-  const hours = [...cron.hours].toSorted((a, b) => a - b);
-  return hours.flatMap((hour) => minutes.map((minute) => day + hour * hourMs + minute * minuteMs));
-}
-
-function isDue({ months, days, weekdays, anyDay }: Cron, date: Date): boolean {
-  if (!months.has(date.getUTCMonth() + 1)) return false;
-  const [byDay, byWeekday] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
-  return anyDay ? byDay || byWeekday : byDay && byWeekday;
+/** crontab(5): both day fields must match when one of them begins with `*`; otherwise either is enough. */
+function toCron({ cron, timeZone }: Rhythm): Cron {
+  const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
+  const domAndDow = day.startsWith('*') || weekday.startsWith('*');
+  return new Cron(cron, { mode: '5-part', timezone: timeZone, fixedTimeRule: 'no-wildcard', domAndDow });
 }
