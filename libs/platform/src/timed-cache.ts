@@ -1,29 +1,35 @@
+import { LRUCache } from 'lru-cache';
+
 import type { Clock } from './clock.js';
 
-interface Entry<V> {
-  readonly value: Promise<V>;
-  readonly until: number;
-}
-
 /**
- * Remembers answers for `ttlMs`, counted from when the asking began, and at most `max` of them (the least recently used
- * goes first). Concurrent callers share one load. A failed load is not remembered. After `clear` or `forget`, a caller never
- * gets a value whose load began before it, except callers who were waiting for that load already.
+ * Remembers answers for `ttlMs`, counted from when their load began, and at most `max` of them (the least recently used goes
+ * first). Callers at the same time share one load. A failed load is not remembered. After `clear` or `forget`, only callers that
+ * already waited get the result of a load that began before it.
  */
 export class TimedCache<V> {
-  private readonly entries = new Map<string, Entry<V>>();
+  private readonly entries: LRUCache<string, Promise<V>>;
+  private readonly clock: Clock;
 
-  constructor(private readonly options: { readonly clock: Clock; readonly ttlMs: number; readonly max: number }) {}
+  /** `ttlMs` and `max` are positive integers. */
+  constructor({ clock, ttlMs, max }: { readonly clock: Clock; readonly ttlMs: number; readonly max: number }) {
+    this.clock = clock;
+    // lru-cache drops an entry that is older than `ttl`; here one of exactly that age is too old.
+    const perf = { now: () => clock.monotonic() + 0.001 };
+    this.entries = new LRUCache({ max, ttl: ttlMs, ttlResolution: 0, perf });
+  }
 
   /** The remembered answer, or that of `load`. */
   get(key: string, load: () => Promise<V>): Promise<V> {
-    const now = this.options.clock.monotonic();
     const known = this.entries.get(key);
-    this.entries.delete(key);
-    const entry = known !== undefined && now < known.until ? known : this.load(key, load);
-    this.entries.set(key, entry);
-    if (this.entries.size > this.options.max) this.dropOldest();
-    return entry.value;
+    if (known !== undefined) return known;
+    const start = this.clock.monotonic();
+    const value = load();
+    this.entries.set(key, value, { start });
+    value.catch(() => {
+      if (this.entries.peek(key) === value) this.entries.delete(key);
+    });
+    return value;
   }
 
   /** Forgets one answer. */
@@ -36,24 +42,8 @@ export class TimedCache<V> {
     this.entries.clear();
   }
 
-  /** How many answers are held. */
+  /** How many answers are stored. */
   get size(): number {
     return this.entries.size;
-  }
-
-  private load(key: string, load: () => Promise<V>): Entry<V> {
-    const until = this.options.clock.monotonic() + this.options.ttlMs;
-    const entry: Entry<V> = { value: load(), until };
-    entry.value.catch(() => {
-      if (this.entries.get(key) === entry) this.entries.delete(key);
-    });
-    return entry;
-  }
-
-  private dropOldest(): void {
-    for (const key of this.entries.keys()) {
-      this.entries.delete(key);
-      return;
-    }
   }
 }
