@@ -48,7 +48,9 @@ describe('a cron expression', () => {
     ...['* * * * 1#6', '*/ * * * *', '/2 * * * *', '**/2 * * * *', '*-2 * * * *', 'MON * * * *', '* * * MON *'],
     ...[`${'1,'.repeat(100)}1 * * * *`],
   ])('rejects %j', (text) => {
-    expect(() => { assertCron(text); }).toThrow(/^cron: /);
+    expect(() => {
+      assertCron(text);
+    }).toThrow(/^cron: /);
   });
 
   it.each([
