@@ -12,7 +12,7 @@ export const documents = {
       pageInfo { hasNextPage endCursor }
     }
   }`,
-  agents: `query CliAgents { agents(first: 100) { nodes { id slug name version model tools description isDefault toolEventFormat } } }`,
+  agents: `query CliAgents { agents(first: 100) { nodes { id slug name version model tools description isDefault maxRunningJobs toolEventFormat } } }`,
   workspaceTools: `query CliWorkspaceTools($after: String) {
     workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
   }`,
@@ -65,6 +65,7 @@ interface ListedAgent {
   readonly tools: readonly string[];
   readonly description: string;
   readonly isDefault: boolean;
+  readonly maxRunningJobs: number | null;
   /** `INLINE`, `OPEN_WEBUI`, `NONE`; null: the default of `/v1`. */
   readonly toolEventFormat: string | null;
 }

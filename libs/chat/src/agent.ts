@@ -49,6 +49,8 @@ export interface AgentPreset extends AgentSettings {
   readonly slug: string;
   /** The description by which `auto` chooses. */
   readonly description: string;
+  /** Maximum number of its jobs that run at once, whatever their versions. Null: only the caps of workspace and user. */
+  readonly maxRunningJobs: number | null;
 }
 
 /** An agent with its current version. Instants in ms since the epoch. */

@@ -94,13 +94,13 @@ export class ChatHandler implements JobHandler {
   /** The agent of the job. Choosing one calls a model, whose provider may be down. */
   private async acting(run: JobRun): Promise<Acting | JobOutcome> {
     const { routing, providerDown } = toChatInput(run.job.input);
-    if (routing === undefined) return this.agents.of(run);
+    if (routing === undefined) return counted(run, await this.agents.of(run));
     const outage = this.outages.of(run, [providerDown]);
     const end = await outage.before();
     if (end !== null) return toOutcome(end);
     for (;;) {
       try {
-        return await this.agents.of(run);
+        return counted(run, await this.agents.of(run));
       } catch (error) {
         if (!isProviderDown(error) || run.signal.aborted) throw error;
         const next = await outage.after({ failure: error, round: ROUTING_ROUND, committed: 0 });
@@ -168,4 +168,11 @@ export class ChatHandler implements JobHandler {
   private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
     return toolsOffered(input, await this.catalog.of(job.workspaceId));
   }
+}
+
+/** A claim compares the cap of an agent only where the row of the job names the agent: otherwise the job is queued again under its name. */
+function counted({ job }: JobRun, acting: Acting): Acting | JobOutcome {
+  const { agent } = acting;
+  const isCounted = agent === null || agent.maxRunningJobs === null || job.agentId !== null;
+  return isCounted ? acting : { status: 'released', agentId: agent.id };
 }

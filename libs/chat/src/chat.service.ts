@@ -73,6 +73,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(options),
+      ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
       keyCipher:
@@ -113,6 +114,7 @@ export class ChatService {
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
+      ...agentIdOf(terms),
       ...formatted({ ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId }),
       backgroundMode,
       keyCipher: null,
@@ -202,6 +204,11 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
   };
   const stored: unknown = toStorable(input);
   return stored as ChatInput; // the same shape; only texts are normalized
+}
+
+/** A job that has to choose its agent belongs to none yet. */
+function agentIdOf({ input: { agent } }: AgentTerms): Pick<StartRequest, 'agentId'> {
+  return agent === undefined ? {} : { agentId: agent.id };
 }
 
 function formatted(input: ChatInput): Pick<StartRequest, 'input' | 'format'> {

@@ -30,10 +30,17 @@ export const messageIdTaken = () =>
 /** The owner of the jobs that a limit counts. */
 export type LimitScope = 'user' | 'workspace';
 
+const runningCaps = {
+  user: { name: 'maxJobsPerUser', holder: 'a user' },
+  agent: { name: 'maxRunningJobs', holder: 'this agent' },
+  workspace: { name: 'maxJobs', holder: 'this workspace' },
+} as const;
+
 /** Too many jobs run, and the workspace rejects further starts (`whenFull: reject`). */
-export const runningLimitReached = (scope: LimitScope, value: number) => {
-  const limit = { name: scope === 'user' ? 'maxJobsPerUser' : 'maxJobs', value, raisedBy: 'workspace_admin' } as const;
-  const rule = `${scope === 'user' ? 'a user' : 'this workspace'} runs at most ${value} jobs at once`;
+export const runningLimitReached = (scope: LimitScope | 'agent', value: number) => {
+  const { name, holder } = runningCaps[scope];
+  const limit = { name, value, raisedBy: 'workspace_admin' } as const;
+  const rule = `${holder} runs at most ${value} ${value === 1 ? 'job' : 'jobs'} at once`;
   return new AppError({
     code: 'job_limit_reached',
     message: `Server busy, try again later: ${rule} (${limit.name}). ${raiserSentence(limit)}`,

@@ -50,6 +50,13 @@ abstract class AgentFieldsInput {
   })
   description?: string | null;
 
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count.',
+  })
+  maxRunningJobs?: number | null;
+
   @Field(() => String, {
     nullable: true,
     description: 'The model. Null: the model of the request, else the default of the provider.',

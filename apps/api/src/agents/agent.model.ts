@@ -92,6 +92,13 @@ export class AgentModel extends AgentSettingsModel {
   @Field(() => String, { description: 'What it is for. `auto` chooses an agent by this text.' })
   description!: string;
 
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count.',
+  })
+  maxRunningJobs!: number | null;
+
   @Field(() => Int, { description: 'Its current version. Pass it as `expectedVersion`.' })
   version!: number;
 

@@ -3,7 +3,7 @@ import type { AgentChanges, NewAgent } from '#chat';
 import type { CreateAgentInput, UpdateAgentInput } from './agent.input.js';
 
 /** Null empties these; of the other members it is as if they were absent. */
-const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
+const nullable = new Set(['model', 'maxRunningJobs', 'toolApproval', 'toolEventFormat']);
 const beside = new Set(['id', 'expectedVersion']);
 
 /** The input for a new agent. The service validates every member again. */

@@ -18,7 +18,7 @@ const folders: Readonly<Record<string, ResourceKind>> = {
 const knownFields: Partial<Record<ResourceKind, ReadonlySet<string>>> = {
   agent: new Set([
     ...['name', 'slug', 'description', 'model', 'instructions', 'tools', 'externalTools', 'limits'],
-    ...['parameters', 'toolApproval', 'toolEventFormat'],
+    ...['parameters', 'toolApproval', 'toolEventFormat', 'maxRunningJobs'],
   ]),
   schedule: new Set(['name', 'workflowId', 'cron', 'timeZone', 'missed', 'prompt', 'enabled']),
 };

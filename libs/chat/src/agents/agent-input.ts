@@ -12,6 +12,8 @@ export interface NewAgent extends Partial<Omit<AgentSettings, 'toolApproval'>> {
   /** Default: derived from the name. It stays when the name changes. */
   readonly slug?: string;
   readonly description?: string;
+  /** Maximum number of its jobs that run at once; null: only the caps of workspace and user. */
+  readonly maxRunningJobs?: number | null;
   /** In the format of a workspace's policy; null: none. */
   readonly toolApproval?: unknown;
 }
@@ -24,6 +26,7 @@ export interface ReadAgent {
   readonly name?: string;
   readonly slug?: string;
   readonly description?: string;
+  readonly maxRunningJobs?: number | null;
   readonly settings: Partial<AgentSettings>;
 }
 
@@ -65,6 +68,7 @@ const agent = z.strictObject({
     .refine((slug) => slug !== 'auto', '"auto" stands for any agent')
     .exactOptional(),
   description: storable(1_000).trim().exactOptional(),
+  maxRunningJobs: z.int().min(1).max(1_000_000).nullable().exactOptional(),
   model: label(256).nullable().exactOptional(),
   instructions: storable(100_000).exactOptional(),
   tools: toolNames.exactOptional(),
@@ -92,11 +96,12 @@ const agent = z.strictObject({
 export function readAgentInput(given: AgentChanges): ReadAgent {
   const read = readInput(agent, given);
   if ('problem' in read) throw agentInvalid(read.problem.field, read.problem.text);
-  const { name, slug, description, toolApproval, ...settings } = read.data;
+  const { name, slug, description, maxRunningJobs, toolApproval, ...settings } = read.data;
   return {
     ...(name === undefined ? {} : { name }),
     ...(slug === undefined ? {} : { slug }),
     ...(description === undefined ? {} : { description }),
+    ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
     settings: { ...settings, ...(toolApproval === undefined ? {} : { toolApproval: toPolicy(toolApproval) }) },
   };
 }

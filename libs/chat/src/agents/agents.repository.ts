@@ -23,6 +23,7 @@ export interface AgentFace {
   readonly name: string;
   readonly slug: string;
   readonly description: string;
+  readonly maxRunningJobs: number | null;
 }
 
 /** The agents of a workspace and their versions. Archived agents keep their rows, which only jobs find. */
@@ -86,8 +87,8 @@ export class AgentsRepository {
     await this.addVersion(tx, scope, { id: face.id, number: 1, settings });
   }
 
-  async rename(tx: PrismaTransaction, scope: Scope, { id, name, slug, description }: AgentFace): Promise<void> {
-    const data = { name, slug, description, updatedAt: new Date() };
+  async rename(tx: PrismaTransaction, scope: Scope, { id, ...face }: AgentFace): Promise<void> {
+    const data = { ...face, updatedAt: new Date() };
     await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
@@ -179,7 +180,8 @@ export class AgentsRepository {
 type VersionFields = Pick<AgentVersionRow, 'number' | keyof AgentSettings>;
 type AgentNow = Omit<AgentRow, 'workspaceId' | 'version'> & VersionFields;
 
-const agentColumns = Prisma.sql`SELECT a.id, a.name, a.slug, a.description, a.is_default AS "isDefault",
+const agentColumns = Prisma.sql`SELECT a.id, a.name, a.slug, a.description, a.max_running_jobs AS "maxRunningJobs",
+  a.is_default AS "isDefault",
   a.created_by AS "createdBy", a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.archived_at AS "archivedAt",
   v.number, v.model, v.instructions, v.tools, v.external_tools AS "externalTools", v.limits, v.parameters,
   v.tool_approval AS "toolApproval", v.tool_event_format AS "toolEventFormat"`;
@@ -239,8 +241,9 @@ function toAgent(row: Omit<AgentRow, 'workspaceId' | 'version'>, version: Versio
   };
 }
 
-function toPreset({ id, name, slug, description }: AgentFace, version: VersionFields): AgentPreset {
-  return { id, version: version.number, name, slug, description, ...toSettings(version) };
+function toPreset(face: AgentFace, version: VersionFields): AgentPreset {
+  const { id, name, slug, description, maxRunningJobs } = face;
+  return { id, version: version.number, name, slug, description, maxRunningJobs, ...toSettings(version) };
 }
 
 function toVersion(row: AgentVersionRow): AgentVersion {

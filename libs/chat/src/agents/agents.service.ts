@@ -165,10 +165,11 @@ export class AgentsService {
     return this.change(principal, 'agent-changed', async (tx) => {
       const agent = await this.get(tx, principal, before.id);
       if (expectedVersion !== null && expectedVersion !== agent.version) throw agentChanged(agent.version);
-      const { id, name = agent.name, slug = agent.slug, description = agent.description } = { id: agent.id, ...read };
+      const { settings, ...face } = read;
+      const { id, name, slug, description, maxRunningJobs } = { ...agent, ...face };
       assertFree(await this.agents.listed(tx, scopeOf(principal)), { id, name, slug });
-      await this.agents.rename(tx, scopeOf(principal), { id, name, slug, description });
-      await this.put(tx, principal, { agent, settings: { ...settingsOf(agent), ...read.settings } });
+      await this.agents.rename(tx, scopeOf(principal), { id, name, slug, description, maxRunningJobs });
+      await this.put(tx, principal, { agent, settings: { ...settingsOf(agent), ...settings } });
       return id;
     });
   }
@@ -258,15 +259,15 @@ export class AgentsService {
   }
 }
 
-function toFace({ name, slug, description = '' }: ReadAgent, id: string): AgentFace {
+function toFace({ name, slug, description = '', maxRunningJobs = null }: ReadAgent, id: string): AgentFace {
   if (name === undefined) throw agentInvalid('name', 'must not be empty');
   const own = toSlug(name);
   // "auto" is reserved; a name without latin letters or digits has an empty slug.
   const isUsable = own !== '' && own !== 'auto';
-  return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description };
+  return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description, maxRunningJobs };
 }
 
-function assertFree(others: readonly ListedAgent[], { id, name, slug }: Omit<AgentFace, 'description'>): void {
+function assertFree(others: readonly ListedAgent[], { id, name, slug }: Pick<AgentFace, 'id' | 'name' | 'slug'>): void {
   const rest = others.filter((other) => other.id !== id);
   if (rest.some((other) => other.name === name)) throw agentNameTaken(name);
   if (rest.some((other) => other.slug === slug)) throw agentSlugTaken(slug);
@@ -282,8 +283,8 @@ async function audit(
   principal: MemberPrincipal,
   { action, agent }: { readonly action: string; readonly agent: Agent },
 ): Promise<void> {
-  const { id: subjectId, name, slug, version, isDefault } = agent;
-  const details = { name, slug, version, isDefault, hash: hashOf(agent) };
+  const { id: subjectId, name, slug, version, isDefault, maxRunningJobs } = agent;
+  const details = { name, slug, version, isDefault, maxRunningJobs, hash: hashOf(agent) };
   await recordChange(tx, principal, { action, subjectType: 'Agent', subjectId, details });
 }
 

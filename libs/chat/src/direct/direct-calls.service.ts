@@ -67,7 +67,7 @@ export class DirectCalls {
     const start: StartRequest = {
       ...{ jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null },
       ...{ thread: null, messageClientId: null, model: noModel, keyCipher: null, idempotency },
-      ...{ input, format: chatFormat(input) },
+      ...{ agentId: request.agent.id, input, format: chatFormat(input) },
       ...(inPlaceOf === null ? {} : { beside: [executedCallRow({ workspaceId, jobId }, inPlaceOf.toolCallId)] }),
     };
     try {

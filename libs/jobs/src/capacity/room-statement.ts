@@ -36,24 +36,52 @@ export function isCountable(workspaceId: string): string {
 /** SQL for the owner of the cap that a job counts against: its user, or the workspace for a job without a user. */
 export const holderOf = (job: string) => `coalesce(${job}.created_by, ${job}.workspace_id)`;
 
+/** SQL for the agent of a job, or its workspace for a job without an agent, as the index `job_next` has it. */
+const agentOf = (job: string) => `coalesce(${job}.agent_id, ${job}.workspace_id)`;
+
+/** The operator's ceilings, as two parameters of the statement. */
+export interface CeilingParameters {
+  readonly workspace: string;
+  readonly user: string;
+}
+
 /**
- * Which of the queued jobs in `asked` (workspace_id, id, holder, created_at) may run without exceeding a cap, as the clause `room`
- * (workspace_id, id). A user with fewer running jobs comes first, then the older job. `ceilings`: two parameters of the statement, for
- * the workspace and for the user.
+ * Which of the queued jobs in `asked` (workspace_id, id, holder, agent_id, created_at) may run without exceeding a cap, as the clause
+ * `room` (workspace_id, id). A user with fewer running jobs comes first, then the older job. Jobs over the cap of their agent fall out
+ * before the users' turns are counted, so that they take no turn from a job of another agent; and jobs of a full user fall out before the
+ * places of an agent are given away.
  */
-export function roomClauses(ceilings: { readonly workspace: string; readonly user: string }): string {
+export function roomClauses(ceilings: CeilingParameters): string {
   return `running AS (
-  SELECT j.workspace_id, ${holderOf('j')} AS holder, count(*) AS jobs FROM job j
-   WHERE j.status = 'running' AND j.workspace_id IN (SELECT workspace_id FROM asked) GROUP BY 1, 2),
+  SELECT j.workspace_id, ${holderOf('j')} AS holder, j.agent_id, count(*) AS jobs FROM job j
+   WHERE j.status = 'running' AND j.workspace_id IN (SELECT workspace_id FROM asked) GROUP BY 1, 2, 3),
+holding AS (SELECT r.workspace_id, r.holder, sum(r.jobs) AS jobs FROM running r GROUP BY 1, 2),
+capped AS (
+  SELECT c.workspace_id, c.id, c.max_running_jobs - coalesce((
+           SELECT sum(r.jobs) FROM running r WHERE r.workspace_id = c.workspace_id AND r.agent_id = c.id), 0) AS free
+    FROM agent c
+   WHERE c.max_running_jobs IS NOT NULL
+     AND (c.workspace_id, c.id) IN (SELECT a.workspace_id, a.agent_id FROM asked a WHERE a.agent_id IS NOT NULL)),
+open AS (
+  SELECT a.*, c.free, least(s.max_jobs, ${ceilings.workspace}) AS cap,
+         CASE WHEN a.holder <> a.workspace_id THEN least(s.max_jobs_per_user, ${ceilings.user}) END AS user_cap, coalesce(h.jobs, 0) AS jobs
+    FROM asked a JOIN workspace s ON s.id = a.workspace_id
+    LEFT JOIN holding h ON h.workspace_id = a.workspace_id AND h.holder = a.holder
+    LEFT JOIN capped c ON c.workspace_id = a.workspace_id AND c.id = a.agent_id
+   WHERE c.free IS NULL OR c.free > 0),
+ranked AS (
+  SELECT o.*, o.jobs + row_number() OVER (PARTITION BY o.workspace_id, o.holder ORDER BY o.created_at, o.id) AS rank
+    FROM open o WHERE o.user_cap IS NULL OR o.jobs < o.user_cap),
+fitting AS (
+  SELECT r.*, row_number() OVER (PARTITION BY r.workspace_id, r.agent_id ORDER BY r.rank, r.created_at, r.id) AS number
+    FROM ranked r),
 turns AS (
-  SELECT a.*, coalesce(r.jobs, 0) + row_number() OVER (PARTITION BY a.workspace_id, a.holder ORDER BY a.created_at, a.id) AS turn
-    FROM asked a LEFT JOIN running r ON r.workspace_id = a.workspace_id AND r.holder = a.holder),
+  SELECT f.*, f.jobs + row_number() OVER (PARTITION BY f.workspace_id, f.holder ORDER BY f.created_at, f.id) AS turn
+    FROM fitting f WHERE f.free IS NULL OR f.number <= f.free),
 places AS (
-  SELECT t.workspace_id, t.id, least(s.max_jobs, ${ceilings.workspace}) AS cap, row_number() OVER (
-           PARTITION BY t.workspace_id ORDER BY t.turn, t.created_at, t.id)
-         + coalesce((SELECT sum(r.jobs) FROM running r WHERE r.workspace_id = t.workspace_id), 0) AS place
-    FROM turns t JOIN workspace s ON s.id = t.workspace_id
-   WHERE t.holder = t.workspace_id OR t.turn <= least(s.max_jobs_per_user, ${ceilings.user})),
+  SELECT t.workspace_id, t.id, t.cap, row_number() OVER (PARTITION BY t.workspace_id ORDER BY t.turn, t.created_at, t.id)
+         + coalesce((SELECT sum(h.jobs) FROM holding h WHERE h.workspace_id = t.workspace_id), 0) AS place
+    FROM turns t WHERE t.user_cap IS NULL OR t.turn <= t.user_cap),
 room AS (SELECT workspace_id, id, place FROM places WHERE place <= cap)`;
 }
 
@@ -65,32 +93,36 @@ interface NextJobs {
   readonly workspaces: string;
   readonly minAgeMs: string;
   readonly format: string;
-  readonly ceilings: { readonly workspace: string; readonly user: string };
+  readonly ceilings: CeilingParameters;
 }
 
 /**
- * The jobs that are next in some workspaces, as the clauses `next` (with the kind) and `room`: of each user with queued jobs the oldest,
- * as many as fit under the user's cap. The users are found one by one in the index `job_queued`: the length of a queue costs nothing.
+ * The jobs that are next in some workspaces, as the clauses `next` (with the kind) and `room`: of each user and agent with queued jobs the
+ * oldest, as many as fit under both caps. These pairs are found one by one in the index `job_next`: the length of a queue costs nothing.
+ * The order names the columns that are equal too: without them, Postgres sorts the whole queue of a pair.
  */
 export function nextClauses({ workspaces, minAgeMs, format, ceilings }: NextJobs): string {
   const queued = `j.status = 'queued' AND NOT j.in_line`;
+  const pair = `SELECT ${holderOf('j')} AS holder, ${agentOf('j')} AS agent FROM job j`;
+  const first = `ORDER BY ${holderOf('j')}, ${agentOf('j')} LIMIT 1`;
   return `WITH RECURSIVE waiting AS (${workspaces}),
-holders AS (
-  SELECT w.workspace_id, f.holder FROM waiting w, LATERAL (
-    SELECT ${holderOf('j')} AS holder FROM job j WHERE j.workspace_id = w.workspace_id AND ${queued}
-     ORDER BY ${holderOf('j')} LIMIT 1) AS f
+pairs AS (
+  SELECT w.workspace_id, f.holder, f.agent FROM waiting w, LATERAL (
+    ${pair} WHERE j.workspace_id = w.workspace_id AND ${queued} ${first}) AS f
   UNION ALL
-  SELECT h.workspace_id, f.holder FROM holders h, LATERAL (
-    SELECT ${holderOf('j')} AS holder FROM job j WHERE j.workspace_id = h.workspace_id AND ${queued} AND ${holderOf('j')} > h.holder
-     ORDER BY ${holderOf('j')} LIMIT 1) AS f),
+  SELECT p.workspace_id, f.holder, f.agent FROM pairs p, LATERAL (
+    ${pair} WHERE j.workspace_id = p.workspace_id AND ${queued} AND (${holderOf('j')}, ${agentOf('j')}) > (p.holder, p.agent)
+     ${first}) AS f),
 next AS (
-  SELECT h.workspace_id, h.holder, f.id, f.kind, f.created_at
-    FROM holders h JOIN workspace s ON s.id = h.workspace_id, LATERAL (
-      SELECT j.id, j.kind, j.created_at FROM job j
-       WHERE j.workspace_id = h.workspace_id AND ${holderOf('j')} = h.holder AND ${queued} AND j.format <= ${format}
-         AND j.created_at < clock_timestamp() - ${minAgeMs}::int * interval '1 ms'
-       ORDER BY j.created_at, j.id LIMIT CASE WHEN h.holder = h.workspace_id THEN least(s.max_jobs, ${ceilings.workspace})
-         ELSE least(s.max_jobs_per_user, ${ceilings.user}) END) AS f),
-asked AS (SELECT workspace_id, id, holder, created_at FROM next),
+  SELECT p.workspace_id, p.holder, f.agent_id, f.id, f.kind, f.created_at
+    FROM pairs p JOIN workspace s ON s.id = p.workspace_id
+    LEFT JOIN agent c ON c.workspace_id = p.workspace_id AND c.id = p.agent, LATERAL (
+      SELECT j.id, j.kind, j.agent_id, j.created_at FROM job j
+       WHERE j.workspace_id = p.workspace_id AND ${holderOf('j')} = p.holder AND ${agentOf('j')} = p.agent AND ${queued}
+         AND j.format <= ${format} AND j.created_at < clock_timestamp() - ${minAgeMs}::int * interval '1 ms'
+       ORDER BY ${holderOf('j')}, ${agentOf('j')}, j.created_at, j.id
+       LIMIT least(c.max_running_jobs, CASE WHEN p.holder = p.workspace_id THEN least(s.max_jobs, ${ceilings.workspace})
+         ELSE least(s.max_jobs_per_user, ${ceilings.user}) END)) AS f),
+asked AS (SELECT workspace_id, id, holder, agent_id, created_at FROM next),
 ${roomClauses(ceilings)}`;
 }

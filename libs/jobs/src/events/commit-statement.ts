@@ -20,8 +20,8 @@ export type JobMove =
     }
   /** Refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }
-  /** A drain releases the job: the attempt is not counted, and its queue message is sent. */
-  | { readonly to: 'queued'; readonly kind: string };
+  /** The job is released: the attempt is not counted, and its queue message is sent. `agentId`: the agent that counts it from now on. */
+  | { readonly to: 'queued'; readonly kind: string; readonly agentId?: string };
 
 /** Everything that one job commits together. A job has at most one write in flight. */
 export interface JobWrite {
@@ -72,7 +72,7 @@ export const noCounts: JobCounts = {
 const core = `WITH want AS (
   SELECT * FROM json_to_recordset($1::json) AS w(write_index int, workspace_id uuid, job_id uuid, epoch int, number int,
     event_count int, refuse_if_cancelled bool, progress bool, next_status text, reason text, error jsonb, rounds int, calls int,
-    prompt int, completion int, restarts int, content int, outage_ms int, expected_answers int)),
+    prompt int, completion int, restarts int, content int, outage_ms int, expected_answers int, agent_id uuid)),
 mine AS (
   SELECT w.* FROM want w JOIN job j ON j.workspace_id = w.workspace_id AND j.id = w.job_id
    WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
@@ -89,6 +89,7 @@ up AS (
       status = coalesce(m.next_status, j.status),
       reason = CASE WHEN m.next_status = 'cancelled' THEN coalesce(j.reason, m.reason) ELSE coalesce(m.reason, j.reason) END,
       error = coalesce(m.error, j.error),
+      agent_id = coalesce(m.agent_id, j.agent_id),
       lease_owner = CASE WHEN m.next_status IS NULL THEN j.lease_owner END,
       lease_until = CASE WHEN m.next_status IS NULL THEN j.lease_until END,
       deadline_at = j.deadline_at + m.outage_ms * interval '1 ms',
@@ -171,7 +172,7 @@ function eventColumns(writes: readonly JobWrite[]): unknown[][] {
 
 function toMove(move: JobMove | undefined): object {
   if (move === undefined) return {};
-  if (move.to === 'queued') return { next_status: move.to };
+  if (move.to === 'queued') return { next_status: move.to, agent_id: move.agentId };
   if (move.to === 'waiting') return { next_status: move.to, expected_answers: move.answered };
   return { next_status: move.to, reason: move.reason, error: move.error };
 }

@@ -7,8 +7,8 @@ export type JobOutcome =
   | { readonly status: 'failed'; readonly code: string; readonly message: string }
   /** Interrupts are open and committed; the job releases its slot. */
   | { readonly status: 'waiting'; readonly interruptIds: readonly string[] }
-  /** The process drains, and the handler stopped at a round boundary. */
-  | { readonly status: 'released' };
+  /** The process drains, and the handler stopped at a round boundary; or the job chose its agent, whose cap counts it from the next claim on. */
+  | { readonly status: 'released'; readonly agentId?: string };
 
 /**
  * Runs jobs of one kind. Called with a fresh claim; rebuilds its state from rows if the job was started before. Called again on the same

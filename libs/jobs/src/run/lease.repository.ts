@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config, Postgres } from '#platform';
 
 import {
+  type CeilingParameters,
   ceilingsOf,
   holderOf,
   type InstallationLimits,
@@ -33,6 +34,8 @@ export interface ClaimedJob {
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly createdBy: string | null;
+  /** The agent whose cap on running jobs counts this job. */
+  readonly agentId: string | null;
   readonly principal: string;
   readonly model: string;
   readonly input: unknown;
@@ -86,9 +89,9 @@ const isClaimable = `j.format <= $2 AND NOT j.in_line
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"`;
 
-/** The queued jobs named in $1 that fit under the caps of their workspace and user. */
-const roomOf = (isAsked: string, ceilings: Parameters<typeof roomClauses>[0]) => `asked AS (
-  SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.created_at FROM ${wanted}
+/** The queued jobs named in $1 that fit under the caps of their workspace, user and agent. */
+const roomOf = (isAsked: string, ceilings: CeilingParameters) => `asked AS (
+  SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.agent_id, j.created_at FROM ${wanted}
    WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isAsked}),
 ${roomClauses(ceilings)}`;
 
@@ -118,7 +121,7 @@ logged AS (
   SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-started', json_build_object('epoch', lease_epoch),
          clock_timestamp() FROM claimed)
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch AS epoch, attempts, thread_id AS "threadId",
-       message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
+       message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", agent_id AS "agentId", principal, model, input, key_cipher AS "keyCipher", restarts,
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
        (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",
@@ -153,7 +156,7 @@ export class LeaseRepository {
 
   /**
    * Claims the claimable jobs of `refs`: new epoch, `running`, event `job-started`; every `once` call that an older epoch left running becomes
-   * `interrupted`. All in one statement. Skips a queued job if its workspace or its user has reached a cap, and a job whose row is locked:
+   * `interrupted`. All in one statement. Skips a queued job if its workspace, user or agent has reached a cap, and a job whose row is locked:
    * another worker may be claiming it, or an API process only reads it (`findClaimable`). Never waits for a lock.
    */
   async claim(refs: readonly JobRef[], owner: string): Promise<Claim> {

@@ -18,7 +18,7 @@ import type { ClaimedJob } from './lease.repository.js';
 type Rest =
   | { readonly kind: 'end'; readonly end: JobEnd }
   | { readonly kind: 'waiting'; readonly interruptIds: readonly string[] }
-  | { readonly kind: 'released' };
+  | { readonly kind: 'released'; readonly agentId?: string };
 
 const failed = (code: string, message: string): Rest => ({
   kind: 'end',
@@ -171,7 +171,7 @@ function toRest(outcome: JobOutcome): Rest {
     case 'waiting':
       return { kind: 'waiting', interruptIds: outcome.interruptIds };
     case 'released':
-      return { kind: 'released' };
+      return { kind: 'released', ...(outcome.agentId === undefined ? {} : { agentId: outcome.agentId }) };
   }
 }
 
@@ -184,7 +184,7 @@ function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>, kind: string): JobMove
         ...(rest.end.error === undefined ? {} : { error: rest.end.error }),
       };
     case 'released':
-      return { to: 'queued', kind };
+      return { to: 'queued', kind, ...(rest.agentId === undefined ? {} : { agentId: rest.agentId }) };
   }
 }
 
@@ -193,6 +193,8 @@ function eventsOf(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): NewJob
     case 'end':
       return [jobFinished(rest.end, { ...run.totals, durationMs: Date.now() - run.job.createdAt })];
     case 'released':
-      return [{ type: 'job-requeued', body: { reason: 'worker stopped' } }];
+      return [
+        { type: 'job-requeued', body: { reason: rest.agentId === undefined ? 'worker stopped' : 'agent chosen' } },
+      ];
   }
 }

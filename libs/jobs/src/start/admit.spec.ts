@@ -44,6 +44,7 @@ const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
     load(0),
   ),
   load: new Map(),
+  agents: new Map(),
   admissions: new Map(),
   threads: new Map([[threadKey(alice, threadId), thread()]]),
   takenMessages: new Set(),
@@ -115,6 +116,20 @@ describe('admit', () => {
         admit(requests, given, () => 'new'),
       ),
     ).toEqual(new Map([[alice, 1]]));
+  });
+
+  it('refuses exactly the starts over the cap of an agent, names the cap, and accepts jobs of other agents', () => {
+    const agents = new Map([['clerk', { maxRunningJobs: 3, active: 1 }]]);
+    const given = facts({ workspace: full, agents });
+    const clerk = request({ agentId: 'clerk' });
+    const decisions = admit([clerk, clerk, clerk, request({ agentId: 'other' }), request()], given, () => 'new');
+    expect(decisions.map(({ type }) => type)).toEqual(['accept', 'accept', 'refuse', 'accept', 'accept']);
+    expect(decisions[2]).toMatchObject({
+      error: {
+        code: 'job_limit_reached',
+        details: { limit: 'maxRunningJobs', limitValue: 3, raisedBy: 'workspace_admin' },
+      },
+    });
   });
 
   it('returns the job of a repeated key, also over a limit', () => {

@@ -13,7 +13,15 @@ import {
   threadQueueFull,
   tooManySubJobs,
 } from '../jobs.errors.js';
-import type { KnownAdmission, KnownThread, Load, StartDecision, StartFacts, StartRequest } from './start-request.js';
+import type {
+  KnownAdmission,
+  KnownAgent,
+  KnownThread,
+  Load,
+  StartDecision,
+  StartFacts,
+  StartRequest,
+} from './start-request.js';
 
 /** Limit of jobs queued behind the active one of a thread. */
 export const maxLine = 10;
@@ -39,6 +47,7 @@ const nothingKnown: StartFacts = {
   stored: { workspace: Infinity, user: Infinity },
   total: noLoad,
   load: new Map(),
+  agents: new Map(),
   admissions: new Map(),
   threads: new Map(),
   takenMessages: new Set(),
@@ -72,6 +81,7 @@ export function admit(
     users.set(user, without(users.get(user) ?? noLoad, runs, facts.stored.user));
     total = without(total, runs, facts.stored.workspace);
   }
+  const agents = new Map(facts.agents);
   const used = new Set<string>();
   return requests.map((request) => {
     const claims = [
@@ -82,12 +92,14 @@ export function admit(
     if (claims.some((claim) => used.has(claim))) return { type: 'again' };
     const user = request.createdBy ?? '';
     const own = users.get(user) ?? noLoad;
-    const decision = decide(request, facts, { load: { total, own }, newThreadId });
+    const agent = agents.get(request.agentId ?? '');
+    const decision = decide(request, facts, { load: { total, own, agent }, newThreadId });
     if (decision.type === 'accept') {
       for (const claim of claims) used.add(claim);
       const added = { unfinished: 1, active: decision.inLine ? 0 : 1 };
       users.set(user, plus(own, added));
       total = plus(total, added);
+      if (agent !== undefined) agents.set(request.agentId ?? '', { ...agent, active: agent.active + added.active });
     }
     return decision;
   });
@@ -125,6 +137,8 @@ export function refusedByBound(
 interface Loads {
   readonly total: Load;
   readonly own: Load;
+  /** Undefined: no cap of an agent can refuse the request. */
+  readonly agent: KnownAgent | undefined;
 }
 
 type RequestLoads = Loads & { readonly hasUser: boolean };
@@ -169,10 +183,13 @@ function boundReached(
 function capReached(
   { inLine }: Accepted,
   { workspace }: StartFacts,
-  { total, own, hasUser }: RequestLoads,
+  { total, own, agent, hasUser }: RequestLoads,
 ): AppError | undefined {
   if (workspace.whenFull === 'queue' || inLine) return undefined;
   if (hasUser && own.active >= workspace.maxJobsPerUser) return runningLimitReached('user', workspace.maxJobsPerUser);
+  if (agent !== undefined && agent.active >= agent.maxRunningJobs) {
+    return runningLimitReached('agent', agent.maxRunningJobs);
+  }
   return total.active >= workspace.maxJobs ? runningLimitReached('workspace', workspace.maxJobs) : undefined;
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, type SqlStatement } from '#platform';
 
-import { countActive, countUnfinished } from '../capacity/load-statement.js';
+import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
 import {
   partChecks,
@@ -36,7 +36,7 @@ export interface NewJob {
 const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
-    workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
+    workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
     client_id text, messages int, event jsonb, owner text)`;
 
 /** Inserts all: the transaction has decided about them. */
@@ -54,6 +54,9 @@ const caps = { workspace: 'least(s.max_jobs, $5)', user: 'least(s.max_jobs_per_u
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
 users AS (SELECT created_by AS id, count(*) AS jobs FROM asked WHERE created_by IS NOT NULL GROUP BY 1),
+agents AS (
+  SELECT c.id, c.max_running_jobs AS cap, (SELECT count(*) FROM asked a WHERE a.agent_id = c.id) AS jobs
+    FROM agent c WHERE c.workspace_id = $1 AND c.id IN (SELECT agent_id FROM asked) AND c.max_running_jobs IS NOT NULL),
 want AS (
   SELECT * FROM asked WHERE EXISTS (
     SELECT 1 FROM workspace s, (SELECT count(*) AS jobs FROM asked) AS a
@@ -63,6 +66,8 @@ want AS (
        AND NOT EXISTS (
          SELECT 1 FROM users u WHERE u.jobs + ${countUnfinished({ user: 'u.id', limit: '$8' })} > $8
              OR s.when_full <> 'queue' AND u.jobs + ${countActive({ user: 'u.id', limit: caps.user })} > ${caps.user})
+       AND (s.when_full = 'queue' OR NOT EXISTS (
+         SELECT 1 FROM agents c WHERE c.jobs + ${countActiveOfAgent({ agent: 'c.id', limit: 'c.cap' })} > c.cap))
        AND NOT EXISTS (
          SELECT 1 FROM asked a
            JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;
@@ -73,17 +78,22 @@ want AS (
  */
 const beginning = `
 running AS (
-  SELECT ${holderOf('j')} AS holder, count(*) AS jobs FROM job j WHERE j.workspace_id = $1 AND j.status = 'running' GROUP BY 1),
+  SELECT ${holderOf('j')} AS holder, j.agent_id, count(*) AS jobs FROM job j
+   WHERE j.workspace_id = $1 AND j.status = 'running' GROUP BY 1, 2),
 turns AS (
-  SELECT w.i, w.created_by, coalesce(r.jobs, 0) + row_number() OVER (PARTITION BY w.created_by ORDER BY w.i) AS turn
-    FROM want w LEFT JOIN running r ON r.holder = w.created_by
+  SELECT w.i, w.created_by, coalesce((SELECT sum(r.jobs) FROM running r WHERE r.holder = w.created_by), 0)
+           + row_number() OVER (PARTITION BY w.created_by ORDER BY w.i) AS turn,
+         c.max_running_jobs AS agent_cap, coalesce((SELECT sum(r.jobs) FROM running r WHERE r.agent_id = c.id), 0)
+           + row_number() OVER (PARTITION BY w.agent_id ORDER BY w.i) AS agent_turn
+    FROM want w LEFT JOIN agent c ON c.workspace_id = $1 AND c.id = w.agent_id
    WHERE w.owner IS NOT NULL AND ${isCountable('$1')}
      AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'queued' AND NOT j.in_line)),
 begun AS (
   SELECT i FROM (
     SELECT t.i, least(s.max_jobs, $5) AS cap, row_number() OVER (ORDER BY t.i) + coalesce((SELECT sum(jobs) FROM running), 0) AS place
       FROM turns t JOIN workspace s ON s.id = $1
-     WHERE t.created_by IS NULL OR t.turn <= least(s.max_jobs_per_user, $6)) AS p
+     WHERE (t.created_by IS NULL OR t.turn <= least(s.max_jobs_per_user, $6))
+       AND (t.agent_cap IS NULL OR t.agent_turn <= t.agent_cap)) AS p
    WHERE place <= cap)`;
 
 /** A job that begins is inserted as claimed: with the columns and events of a job that was queued and claimed at once. */
@@ -96,11 +106,11 @@ moved AS (
    WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
 up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
-                   idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version,
+                   idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, agent_id,
                    model, input, background_mode, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
                    lease_until, started_at, deadline_at)
   SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
-         retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
+         retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, agent_id, model, input,
          background_mode, decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
          CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
          CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END
@@ -175,6 +185,7 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
       parentJobId: request.parent?.jobId ?? null,
       workflowId: request.workflow?.id ?? null,
       workflowVersion: request.workflow?.version ?? null,
+      agentId: request.agentId ?? null,
       input: JSON.parse(JSON.stringify(input)), // as it is read from the row
       ...{ epoch: 1, attempts: 1, lastSeq: 2, previousOwner: null, interrupted: null, lastError: null },
       ...{ restarts: 0, rounds: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, contentLength: 0, answered: 0 },
@@ -211,6 +222,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     depth: job.line?.depth,
     workflow_id: request.workflow?.id,
     workflow_version: request.workflow?.version,
+    agent_id: request.agentId,
     model: request.model,
     input: request.input,
     background_mode: request.backgroundMode,

@@ -35,6 +35,8 @@ export interface StartRequest {
   readonly model: string;
   /** The workflow version that a workflow job runs. */
   readonly workflow?: { readonly id: string; readonly version: number };
+  /** The agent that answers; its cap on running jobs counts the job. Absent: none, or not known yet. */
+  readonly agentId?: string;
   readonly input: object;
   /** Format of the stored data, as the job's kind numbers them; default 1. A worker of a build that does not know it skips the job. */
   readonly format?: number;
@@ -89,6 +91,8 @@ export interface StartFacts {
   readonly total: Load;
   /** Jobs of each user of the batch. */
   readonly load: ReadonlyMap<string, Load>;
+  /** Agents of the batch that have a cap; none where the workspace queues starts over its caps. */
+  readonly agents: ReadonlyMap<string, KnownAgent>;
   /** Paused runs of each user that expire with this batch: as many starts of the user take their places. */
   readonly expiring?: ReadonlyMap<string, number>;
   /** By `principal` and key, joined by a space. */
@@ -99,6 +103,13 @@ export interface StartFacts {
   readonly takenMessages: ReadonlySet<string>;
   /** By id of the call; a call that does not exist is missing. */
   readonly parents: ReadonlyMap<string, KnownParent>;
+}
+
+/** An agent with a cap on running jobs. */
+export interface KnownAgent {
+  readonly maxRunningJobs: number;
+  /** Its jobs that run or may run at once. The count stops at the cap. */
+  readonly active: number;
 }
 
 /** A job whose tool call starts another job. */

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, isId, LastStatements, Postgres, type SqlClient, type SqlStatement } from '#platform';
 
-import { countActive, countUnfinished } from '../capacity/load-statement.js';
+import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
 import type { JobStatus } from '../job.lifecycle.js';
 import { admissionKey, maxSuperseded, threadKey } from './admit.js';
 import type {
   KnownAdmission,
+  KnownAgent,
   KnownParent,
   KnownThread,
   Load,
@@ -59,6 +60,15 @@ UNION ALL
 SELECT u.id::text, ${countUnfinished({ user: 'u.id', limit: '$4' })},
        CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: 'u.id', limit: 's.user_cap' })} END
   FROM s, unnest($2::uuid[]) AS u(id)`,
+};
+
+/** Agents with a cap and their jobs; none where the workspace queues starts over its caps, because no decision uses them there. */
+const agentsStatement: Statement = {
+  name: 'start-agents',
+  text: `SELECT c.id, c.max_running_jobs AS "maxRunningJobs", ${countActiveOfAgent({ agent: 'c.id', limit: 'c.max_running_jobs' })} AS active
+  FROM (SELECT DISTINCT w.agent FROM json_to_recordset($2::json) AS w(agent uuid)) AS w
+  JOIN agent c ON c.workspace_id = $1 AND c.id = w.agent AND c.max_running_jobs IS NOT NULL
+  JOIN workspace s ON s.id = $1 AND s.when_full <> 'queue'`,
 };
 
 const admissionsStatement: Statement = {
@@ -175,6 +185,7 @@ export class StartRepository {
     const calls = requests.flatMap(({ parent }) =>
       parent === undefined ? [] : [{ job: parent.jobId, call: parent.callId }],
     );
+    const agents = requests.flatMap(({ agentId }) => (agentId === undefined ? [] : [{ agent: agentId }]));
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names the rows, as the driver's own query does
     const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
       wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
@@ -183,7 +194,7 @@ export class StartRepository {
     const stored = storedLimitsOf(this.config);
     const users = [...new Set(requests.flatMap(({ createdBy }) => createdBy ?? []))];
     const limits = [stored.workspace + maxSuperseded, stored.user + maxSuperseded, ceilings.workspace, ceilings.user];
-    const [workspace, admissions, threads, jobs, taken, load, , parents] = await Promise.all([
+    const [workspace, admissions, threads, jobs, taken, load, capped, , parents] = await Promise.all([
       client.query<StartFacts['workspace']>({
         ...workspaceStatement,
         values: [workspaceId, ceilings.workspace, ceilings.user],
@@ -193,6 +204,7 @@ export class StartRepository {
       ask<ThreadJobRow>(threadJobsStatement, refs),
       ask<{ jobId: string }>(takenStatement, named),
       client.query<LoadRow>({ ...loadStatement, values: [workspaceId, users, ...limits] }),
+      ask<KnownAgent & { id: string }>(agentsStatement, agents),
       ask(lockParentsStatement, calls),
       ask<KnownParent & { callId: string }>(parentsStatement, calls),
     ]);
@@ -202,6 +214,7 @@ export class StartRepository {
       workspace: found,
       stored,
       ...toLoad(load.rows),
+      agents: new Map(capped.rows.map(({ id, ...agent }) => [id, agent])),
       admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
       threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
       takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),

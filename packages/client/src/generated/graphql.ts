@@ -78,6 +78,8 @@ export type CreateAgentInput = {
   readonly instructions?: string | null | undefined;
   /** All of its limits. */
   readonly limits?: AgentLimitsInput | null | undefined;
+  /** Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count. */
+  readonly maxRunningJobs?: number | null | undefined;
   /** The model. Null: the model of the request, else the default of the provider. */
   readonly model?: string | null | undefined;
   /** Its name, 1 to 100 characters, unique in the workspace. */
@@ -1026,7 +1028,7 @@ export type AgentsQueryVariables = Exact<{
 }>;
 
 
-export type AgentsQuery = { readonly agents: { readonly nodes: ReadonlyArray<{ readonly slug: string, readonly name: string, readonly description: string, readonly model: string | null, readonly instructions: string, readonly tools: ReadonlyArray<string>, readonly externalTools: ReadonlyArray<string>, readonly parameters: unknown, readonly toolApproval: unknown, readonly toolEventFormat: ToolEventFormat | null, readonly limits: { readonly maxRounds: number | null, readonly maxToolCallsPerRound: number | null, readonly maxOutputBytes: number | null, readonly roundTimeoutMs: number | null, readonly modelRetryForMs: number | null, readonly onProviderDown: ProviderDownAction | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type AgentsQuery = { readonly agents: { readonly nodes: ReadonlyArray<{ readonly slug: string, readonly name: string, readonly description: string, readonly model: string | null, readonly instructions: string, readonly tools: ReadonlyArray<string>, readonly externalTools: ReadonlyArray<string>, readonly parameters: unknown, readonly toolApproval: unknown, readonly maxRunningJobs: number | null, readonly toolEventFormat: ToolEventFormat | null, readonly limits: { readonly maxRounds: number | null, readonly maxToolCallsPerRound: number | null, readonly maxOutputBytes: number | null, readonly roundTimeoutMs: number | null, readonly modelRetryForMs: number | null, readonly onProviderDown: ProviderDownAction | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type CreateAgentMutationVariables = Exact<{
   input: CreateAgentInput;
@@ -2573,6 +2575,7 @@ export const AgentsDocument = new TypedDocumentString(`
       }
       parameters
       toolApproval
+      maxRunningJobs
       toolEventFormat
     }
     pageInfo {
