@@ -19,7 +19,7 @@ export {
   type HashedCall,
 } from './approval/approval-request.js';
 export { type CallQuestion, judgeCall, type MetRule, type PolicyLayer, type Verdict } from './approval/judge-call.js';
-export { matchesGlob } from './approval/matches-glob.js';
+export { matchesGlob } from './matches-glob.js';
 export { type DecidableRequest, mayDecide } from './approval/may-decide.js';
 export { type Explanation, PolicyExplainer } from './approval/policy-explainer.service.js';
 export { MAX_REPLAYED, PolicyReplayService } from './approval/policy-replay.service.js';
@@ -29,7 +29,7 @@ export type { PolicyReplay } from './approval/replay-tally.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
-export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-tools/client-side.js';
+export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-side.js';
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
 export { type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
@@ -104,7 +104,7 @@ export {
 export { toToolCallItem } from './to-tool-call-item.js';
 export { type Allowance, CallGate, type GateAnswer, type GateJob, operationOf } from './approval/call-gate.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
-export { callUpdated } from './interrupts/call-updated.js';
+export { callUpdated } from './call-updated.js';
 export {
   type HumanInputAction,
   humanInputActions,
@@ -114,7 +114,7 @@ export {
 export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
 export { JobCloser } from './interrupts/job-closer.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
-export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './interrupts/awaiting-calls.repository.js';
+export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '#models';
 
-import type { ClientSide } from './client-tools/client-side.js';
+import type { ClientSide } from './client-side.js';
 import { sameSchema } from './same-schema.js';
 import type { Tool, ToolEffect, ToolRuntime, ToolSort } from './tool.js';
 import { toolVersion } from './tool-version.js';

@@ -1,3 +1,4 @@
+import { matchesGlob } from '../matches-glob.js';
 import {
   type ApprovalAction,
   approvalActions,
@@ -9,7 +10,6 @@ import {
   narrowerOf,
 } from './approval-policy.js';
 import { compileCondition, type Condition, type ConditionContext } from './condition.js';
-import { matchesGlob } from './matches-glob.js';
 
 /** Where a policy comes from. Each can tighten what the others say, none can widen it. */
 export type PolicyLayer = 'instance' | 'workspace' | 'agent' | 'tool' | 'request';

@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { InterruptSettler } from '#jobs';
 import { Redactor } from '#platform';
 
-import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
-import { callUpdated } from '../interrupts/call-updated.js';
+import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { notRegistered } from '../model-text.js';
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';

@@ -4,7 +4,7 @@ import { abilityOf, assertCan, type Principal, scopeOf } from '#auth';
 import { type HeldJob, type Interrupt, InterruptsRepository, JobAmender, jobNotFound, JobsRepository } from '#jobs';
 import { isId } from '#platform';
 
-import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
 import type { ClaimedPayload } from './claim-digest.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
 import type { ClientToolRequest } from './client-tool-interrupt.js';

@@ -1,8 +1,8 @@
 import type { NewInterrupt } from '#jobs';
 import type { ToolDefinition } from '#models';
 
+import type { OnClientTimeout } from '../client-side.js';
 import type { ToolEffect } from '../tool.js';
-import type { OnClientTimeout } from './client-side.js';
 
 /** How long a call waits for a client unless the request sets another time. */
 export const CLIENT_WAIT_MS = 24 * 3_600_000;

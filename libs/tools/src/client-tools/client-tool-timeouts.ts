@@ -8,8 +8,8 @@ import {
   InterruptTimers,
 } from '#jobs';
 
-import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
-import { callUpdated } from '../interrupts/call-updated.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import { UNKNOWN_OUTCOME_TEXT } from '../model-text.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';

@@ -4,8 +4,8 @@ import type { Principal } from '#auth';
 import { isId } from '#platform';
 
 import { StartGate } from '../approval/start-gate.js';
-import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
-import { callUpdated } from '../interrupts/call-updated.js';
+import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
 import { type ClientAnswer, toClientAnswer } from './client-answer.js';
 import { ClientCallEnds } from './client-call-ends.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, type Interrupt, InterruptsRepository } from '#jobs';
 
-import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
 import { ClientCallEnds } from './client-call-ends.js';
 
 /** A call that waits for its client, and the request about it. */

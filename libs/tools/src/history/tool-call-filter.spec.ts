@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { matchesGlob } from '../approval/matches-glob.js';
+import { matchesGlob } from '../matches-glob.js';
 import { assertToolCallFilter, fitsNothing, likeOf, outcomePatterns, wordsOf } from './tool-call-filter.js';
 
 /** LIKE as SQL has it. */

@@ -6,7 +6,7 @@ import { newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { seedWorkspace } from '../../../../test/harness/engine.js';
 import { idAt, insertCalls, type PastCall } from '../../../../test/harness/tool-call-history.js';
-import { matchesGlob } from '../approval/matches-glob.js';
+import { matchesGlob } from '../matches-glob.js';
 import {
   type ArgumentCondition,
   argumentContent,

@@ -6,6 +6,8 @@ import { toStorable } from '#platform';
 
 import { ApprovalGrantsService } from '../approval/approval-grants.service.js';
 import { argumentsHash } from '../approval/approval-request.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { canonicalJson } from '../canonical-json.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { mayBeRounded, ROUNDED_PROBLEM } from '../inexact-json.js';
@@ -13,8 +15,6 @@ import { APPROVAL_EXPIRED_TEXT, deniedText } from '../model-text.js';
 import { MAX_ARGUMENT_BYTES } from '../parse-arguments.js';
 import type { ToolFailure } from '../tool-call.js';
 import { validateArguments } from '../validate-arguments.js';
-import { AwaitingCallsRepository, type HeldCall } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import {

@@ -3,12 +3,12 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Principal } from '#auth';
 import { type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler, InterruptTimers } from '#jobs';
 
+import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { deniedText, PERSON_SILENT_TEXT, PERSON_SKIPPED_TEXT } from '../model-text.js';
 import { projectResult } from '../project-result.js';
 import type { Settlement } from '../tool-call.js';
 import { validateValue } from '../validate-arguments.js';
-import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
 import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
 import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from './interrupt-deciders.js';

@@ -3,8 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
 import { BUS, type Bus } from '#platform';
 
-import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
+import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 
 /** Which lease ends the job. */
 interface EndingJob {

@@ -12,10 +12,10 @@ import {
   InterruptSettler,
 } from '#jobs';
 
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { projectResult } from '../project-result.js';
 import { executionError } from '../validate-arguments.js';
-import { AwaitingCallsRepository, type HeldCall } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import { invalidWord, missingAnswer } from './interrupts.errors.js';

@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, InterruptSettler, JobAmender } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
-import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
-import { callUpdated } from '../interrupts/call-updated.js';
+import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import type { Settlement } from '../tool-call.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, InterruptSettler, InterruptsRepository } from '#jobs';
 
-import type { HeldCall } from '../interrupts/awaiting-calls.repository.js';
+import type { HeldCall } from '../awaiting-calls.repository.js';
 import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import type { ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';

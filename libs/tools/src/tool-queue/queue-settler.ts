@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, InterruptSettler, stoppedCall, unknownOutcome } from '#jobs';
 import { crashpoint } from '#platform';
 
-import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
-import { callUpdated } from '../interrupts/call-updated.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import type { Settlement } from '../tool-call.js';
 import { QueueStateRepository } from './queue-state.repository.js';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, JobAmender } from '#jobs';
 import { toStorableText } from '#platform';
 
-import type { HeldCall } from '../interrupts/awaiting-calls.repository.js';
+import type { HeldCall } from '../awaiting-calls.repository.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';

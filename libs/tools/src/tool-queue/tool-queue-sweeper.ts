@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, JobAmender, unknownOutcome } from '#jobs';
 import { type Clock, systemClock, type Timer } from '#platform';
 
-import type { HeldCall } from '../interrupts/awaiting-calls.repository.js';
+import type { HeldCall } from '../awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
 import type { DeadLetter, DeadReason } from './dead-letter.js';
 import { type DueCall, DueCallsRepository } from './due-calls.repository.js';

@@ -1,4 +1,4 @@
-import type { ToolEffect } from '../tool.js';
+import type { ToolEffect } from './tool.js';
 
 /** The action for a call that no client runs in time: keep waiting, leave the call out, or end the job. */
 export type OnClientTimeout = 'wait' | 'skip' | 'fail';

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
 
-import { argumentContents } from '../history/argument-content.js';
-import type { ToolEffect } from '../tool.js';
-import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
+import { argumentContents } from './history/argument-content.js';
+import type { ToolEffect } from './tool.js';
+import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
 /** A ledger row as it is under the lock of its job. */
 export interface HeldCall {
