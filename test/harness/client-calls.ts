@@ -4,13 +4,13 @@ import type { MemberPrincipal } from '#auth';
 import { insertInterrupt, InterruptTimers, JobAmender, JobQueue, JobsModule, JobStarter } from '#jobs';
 import { AppError, Config, createLogger, newId, openPlatform, PlatformModule, Redactor } from '#platform';
 import {
+  ApprovalsModule,
   type ClientCall,
   clientToolInterrupt,
   ClientToolsService,
   newCallRow,
   type ToolCallStatus,
   type ToolFailure,
-  ToolsModule,
 } from '#tools';
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
@@ -128,7 +128,7 @@ async function openTools(database: TestDatabase) {
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const redactor = new Redactor();
   const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
-  const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule, ToolsModule] });
+  const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule, ApprovalsModule] });
   await app.get(JobQueue).start();
   return { app, platform };
 }

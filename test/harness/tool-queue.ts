@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { JobQueue, JobsModule, JobStarter } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import {
+  ApprovalsModule,
   defineTool,
   newCallRow,
   queueNewCallRow,
@@ -136,7 +137,7 @@ async function openApp(
   const tools = effects.map((effect) => watchedTool(effect, handled));
   const providers = tools.map((tool) => ({ provide: tool.name, useValue: tool }));
   const app = await openTestingModule({
-    imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule],
+    imports: [PlatformModule.with(platform), JobsModule, ApprovalsModule, ToolQueueModule],
     providers,
   });
   await app.get(JobQueue).start();

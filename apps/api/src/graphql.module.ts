@@ -7,7 +7,7 @@ import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { LOGGER } from '#platform';
-import { ToolQueueModule, ToolsModule } from '#tools';
+import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { AgentMutationsResolver } from './agents/agent-mutations.resolver.js';
@@ -155,6 +155,7 @@ export const graphqlResolvers = [
       inject: [LOGGER],
       useFactory: apolloOptions,
     }),
+    ApprovalsModule,
     ChatModule,
     IntegrationsModule,
     JobsModule,

@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 
 import { IntegrationsModule } from '#integrations';
-import { ToolQueueModule, ToolsModule } from '#tools';
+import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
 
 import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
 
 /** Runs calls of isolated tools and no jobs. Expects the platform from above, which may be that of a tool process. */
 @Module({
-  imports: [IntegrationsModule, ToolsModule, ToolQueueModule],
+  imports: [ApprovalsModule, IntegrationsModule, ToolsModule, ToolQueueModule],
   providers: [ToolProcessLifecycle],
   exports: [ToolProcessLifecycle],
 })

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
-import { ToolQueueModule, ToolsModule } from '#tools';
+import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { Maintenance } from './maintenance.js';
@@ -11,7 +11,7 @@ import { WorkerLifecycle } from './worker.lifecycle.js';
 
 /** Runs jobs, every kind whose module is imported here, and calls of isolated tools. Expects the platform from above. */
 @Module({
-  imports: [JobsModule, IntegrationsModule, ToolsModule, ToolQueueModule, ChatModule, WorkflowsModule],
+  imports: [JobsModule, ApprovalsModule, IntegrationsModule, ToolsModule, ToolQueueModule, ChatModule, WorkflowsModule],
   providers: [Maintenance, WorkerLifecycle],
   exports: [WorkerLifecycle],
 })

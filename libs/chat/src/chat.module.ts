@@ -3,7 +3,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { ToolsModule } from '#tools';
+import { ApprovalsModule, ToolsModule } from '#tools';
 
 import { ActingAgents } from './agents/acting-agents.service.js';
 import { AgentChoice } from './agents/agent-choice.js';
@@ -53,7 +53,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
 
 /** Conversations as background jobs: builds the messages of a turn when a job starts, and registers the handler of chat jobs. */
 @Module({
-  imports: [IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
+  imports: [ApprovalsModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [
     ActingAgents,
     AgentChoice,

@@ -91,6 +91,7 @@ export {
 } from './tool-call.js';
 export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
+export { ApprovalsModule } from './approvals.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
   idempotencyKey,

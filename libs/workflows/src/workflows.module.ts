@@ -4,7 +4,7 @@ import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, Retention, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { ToolsModule } from '#tools';
+import { ApprovalsModule, ToolsModule } from '#tools';
 
 import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';
@@ -61,7 +61,7 @@ const states = [
 
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
-  imports: [ChatModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
+  imports: [ApprovalsModule, ChatModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [...definitions, ...offered, ...runs, ...schedules, ...starts, ...states],
   exports: [...definitions, ...schedules, ...starts, ...states],
 })

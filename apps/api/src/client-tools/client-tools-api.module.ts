@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 
 import { JobsModule } from '#jobs';
-import { ToolsModule } from '#tools';
+import { ApprovalsModule } from '#tools';
 
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClientToolsController } from './client-tools.controller.js';
@@ -9,7 +9,7 @@ import { ClientToolsOnGuard } from './client-tools-on.guard.js';
 
 /** Calls that clients run, over REST. */
 @Module({
-  imports: [JobsModule, ToolsModule],
+  imports: [JobsModule, ApprovalsModule],
   controllers: [ClientToolsController],
   providers: [ClientToolSwitch, ClientToolsOnGuard],
   exports: [ClientToolSwitch],

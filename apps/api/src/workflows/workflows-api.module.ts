@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 
 import { JobsModule } from '#jobs';
-import { ToolsModule } from '#tools';
+import { ApprovalsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { LimitsModule } from '../limits/limits.module.js';
@@ -11,7 +11,7 @@ import { WorkflowsController } from './workflows.controller.js';
 
 /** Workflows over REST. */
 @Module({
-  imports: [JobsModule, LimitsModule, ToolsModule, WorkflowsModule],
+  imports: [JobsModule, LimitsModule, ApprovalsModule, WorkflowsModule],
   controllers: [WorkflowsController],
   providers: [HitlAnswers, WorkflowStart],
 })

@@ -2,13 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService } from '#platform';
 
+import type { StartingRef } from '../start-checks.js';
 import type { ApprovalPolicy } from './approval-policy.js';
 import type { Allowance, GateCall, GateJob } from './call-gate.js';
-
-/** Which call of a job: by the ledger row, or by the id the model knows it by (the newest if a provider repeated one). */
-export type StartingRef = { readonly workspaceId: string; readonly jobId: string } & (
-  { readonly id: string } | { readonly callId: string }
-);
 
 /** What the gate is asked about a call that is about to start. */
 export interface StartingCall {

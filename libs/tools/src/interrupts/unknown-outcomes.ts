@@ -80,19 +80,12 @@ export class UnknownOutcomes implements DueHandler {
     });
   }
 
-  /** Records the outcome that the remote server itself reports; settles the open request as a person would. */
-  async happened(held: HeldInterrupt, result: string): Promise<InterruptSettlement> {
-    const decided: Decided = { decision: 'happened', result, reason: null };
-    await this.apply(held, { decided, by: null });
-    return { status: 'resolved', outcome: { outcome: 'happened', answer: decided }, by: null };
-  }
-
   /** The request expired undecided: the model reads that the outcome is unknown. */
   expire(): Promise<InterruptSettlement> {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
   }
 
-  private async apply({ job, interrupt }: HeldInterrupt, end: { decided: Decided; by: string | null }): Promise<void> {
+  private async apply({ job, interrupt }: HeldInterrupt, end: { decided: Decided; by: string }): Promise<void> {
     const { decided, by } = end;
     const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);

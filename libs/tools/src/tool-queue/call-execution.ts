@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { Draining } from '#jobs';
 import { type Clock, Config, crashpoint, Redactor, systemClock } from '#platform';
 
-import { StartGate } from '../approval/start-gate.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { executeToolCall, type ToolOutcome } from '../execute-tool-call.js';
 import { notRegistered, toolChanged } from '../model-text.js';
+import { StartChecks } from '../start-checks.js';
 import type { Tool, ToolProgress } from '../tool.js';
 import type { ToolFailure } from '../tool-call.js';
 import { ToolDidNothing } from '../tools.errors.js';
@@ -37,7 +37,7 @@ export class CallExecution {
 
   constructor(
     private readonly catalog: ToolCatalog,
-    private readonly gate: StartGate,
+    private readonly checks: StartChecks,
     private readonly redactor: Redactor,
     private readonly config: Config,
   ) {}
@@ -59,7 +59,7 @@ export class CallExecution {
   private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer | null> {
     const { workspaceId, name, toolVersion } = call;
     const tool = (await this.catalog.of(workspaceId)).find(name) ?? null;
-    const answer = await this.gate.ask(call, tool);
+    const answer = await this.checks.ask(call, tool);
     if (answer === null) return null;
     if (answer.type === 'refuse') return refused(notRegistered(name), 'approval');
     // Its job asks for it: it knows what there is to show.

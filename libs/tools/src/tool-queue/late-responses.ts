@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, InterruptSettler, InterruptsRepository } from '#jobs';
+import {
+  type HeldInterrupt,
+  type HeldJob,
+  type InterruptSettlement,
+  InterruptSettler,
+  InterruptsRepository,
+} from '#jobs';
 
-import type { HeldCall } from '../awaiting-calls.repository.js';
-import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
+import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { callUpdated } from '../call-updated.js';
+import { projectResult } from '../project-result.js';
 import type { ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
@@ -15,7 +22,7 @@ export class LateResponses {
   constructor(
     private readonly interrupts: InterruptsRepository,
     private readonly requests: InterruptSettler,
-    private readonly unknown: UnknownOutcomes,
+    private readonly calls: AwaitingCallsRepository,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
   ) {}
@@ -26,12 +33,22 @@ export class LateResponses {
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
     if (interrupt?.kind === 'unknown_outcome') {
       const about = { job: held, interrupt };
-      await this.requests.store(about, await this.unknown.happened(about, settlement.result));
+      await this.requests.store(about, await this.happened(about, call, settlement.result));
       await this.requests.requeueIfSettled(held);
       return;
     }
     // No person was asked yet, and no worker is about to ask: the outcome is now known.
     const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
     if (isUndecided) await this.settler.settle(held, call, settlement);
+  }
+
+  /** Settles the open request as a person would who knows the outcome. */
+  private async happened(about: HeldInterrupt, call: HeldCall, reported: string): Promise<InterruptSettlement> {
+    const { job, interrupt } = about;
+    const result = projectResult(reported, 'durable');
+    await this.calls.settle(job, call, { status: 'completed', result, by: null, decisionId: interrupt.id });
+    job.append(callUpdated({ ...call, status: 'completed', result, error: null }));
+    const answer = { decision: 'happened', result: reported, reason: null };
+    return { status: 'resolved', outcome: { outcome: 'happened', answer }, by: null };
   }
 }

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
-import { ToolsModule } from '#tools';
+import { ApprovalsModule, ToolsModule } from '#tools';
 
 import { LimitsModule } from '../../limits/limits.module.js';
 import { StreamsModule } from '../../streams/streams.module.js';
@@ -16,7 +16,7 @@ import { ToolExecution } from './tool-execution.js';
 
 /** `POST /v1/tools/execute`. */
 @Module({
-  imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
+  imports: [ApprovalsModule, ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
   providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ReplyHolds, RequestsBelow, ToolExecution],
 })

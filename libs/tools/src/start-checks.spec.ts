@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { StartChecks } from './start-checks.js';
+
+const call = { workspaceId: 'workspace', jobId: 'job', id: 'call' };
+
+describe('StartChecks', () => {
+  it('refuses to boot without a registered check', () => {
+    expect(() => {
+      new StartChecks().onApplicationBootstrap();
+    }).toThrow('import ApprovalsModule');
+  });
+
+  it('asks the registered check', async () => {
+    const checks = new StartChecks();
+    checks.register({ ask: () => Promise.resolve({ type: 'refuse' }) });
+    checks.onApplicationBootstrap();
+    expect(await checks.ask(call, null)).toEqual({ type: 'refuse' });
+  });
+});
