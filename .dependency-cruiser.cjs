@@ -3,6 +3,7 @@ const floors = [
   ['platform'],
   ['jobs', 'models', 'auth'],
   ['tools'],
+  ['approvals'],
   ['integrations'],
   ['chat'],
   ['workflows'],

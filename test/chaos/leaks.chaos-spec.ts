@@ -3,10 +3,10 @@ import { runInNewContext } from 'node:vm';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ApprovalPoliciesService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import { ChatService } from '#chat';
 import { EventFeed, JobStarter } from '#jobs';
-import { ApprovalPoliciesService } from '#tools';
 
 import { ConversationRepository } from '../../libs/chat/src/history/conversation.repository.js';
 import { EventLog } from '../../libs/jobs/src/events/event-log.js';

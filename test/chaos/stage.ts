@@ -1,7 +1,7 @@
+import { ApprovalPoliciesService, InterruptsService } from '#approvals';
 import type { KeyScope, MemberPrincipal, Role } from '#auth';
 import { ChatService } from '#chat';
 import { EventFeed, type Interrupt, interruptKinds, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
-import { ApprovalPoliciesService, InterruptsService } from '#tools';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { startTestEngine, type TestEngine } from '../harness/engine.js';

@@ -1,6 +1,6 @@
+import { InterruptsService } from '#approvals';
 import { type Interrupt, interruptKinds } from '#jobs';
 import { newId } from '#platform';
-import { InterruptsService } from '#tools';
 import type { Workflow } from '#workflows';
 
 import { eventually } from '../harness/eventually.js';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { parseApprovalPolicy } from '../../libs/tools/src/approval/approval-policy.js';
-import { judgeCall } from '../../libs/tools/src/approval/judge-call.js';
+import { parseApprovalPolicy } from '../../libs/approvals/src/policies/approval-policy.js';
+import { judgeCall } from '../../libs/approvals/src/policies/judge-call.js';
 
 const text = readFileSync('docs/approvals.md', 'utf8');
 

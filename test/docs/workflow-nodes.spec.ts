@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 
-import { humanInputActions } from '#tools';
+import { humanInputActions } from '#approvals';
 
 import { baseFields, hitl } from '../../libs/workflows/src/definition/node-fields.js';
 import { isOwnType, nodeTypes, schemas } from '../../libs/workflows/src/definition/node-types.js';

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { ApprovalPoliciesService } from '#approvals';
 import { type MemberPrincipal, PrincipalsRepository, type Role } from '#auth';
 import { newId } from '#platform';
-import { ApprovalPoliciesService, defineTool, ToolRegistry } from '#tools';
+import { defineTool, ToolRegistry } from '#tools';
 
 import { type Reply, startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';

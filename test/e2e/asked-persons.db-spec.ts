@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { defineTool, parseApprovalPolicy, ToolRegistry } from '#tools';
+import { parseApprovalPolicy } from '#approvals';
+import { defineTool, ToolRegistry } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';

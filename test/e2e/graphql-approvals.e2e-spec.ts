@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ApprovalGrantsService, operationOf } from '#approvals';
 import type { Role } from '#auth';
 import { newId } from '#platform';
-import { ApprovalGrantsService, operationOf, ToolRegistry } from '#tools';
+import { ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ApprovalPoliciesService, InterruptsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import { ChatService } from '#chat';
 import { type Interrupt, JobStopper, SnapshotRepository } from '#jobs';
-import { ApprovalPoliciesService, defineTool, InterruptsService, type ToolContext, ToolRegistry } from '#tools';
+import { defineTool, type ToolContext, ToolRegistry } from '#tools';
 
 import { chat } from '../chaos/chat.js';
 import { startTestApi, type TestApi } from '../harness/api.js';

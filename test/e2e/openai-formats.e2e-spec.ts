@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ApprovalPoliciesService, InterruptsService } from '#approvals';
 import { AgentsService } from '#chat';
-import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
+import { defineTool, ToolRegistry } from '#tools';
 
 import { graphqlMember } from '../harness/graphql-member.js';
 import { type CompletionReply, contentOf } from '../harness/openai-client.js';

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 
-import { ApprovalPoliciesService } from '#tools';
+import { ApprovalPoliciesService } from '#approvals';
 
 import type { TestMember } from '../harness/api.js';
 import { eventually } from '../harness/eventually.js';

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ApprovalPoliciesService } from '#approvals';
 import { AgentsService } from '#chat';
 import { RefusedWaits } from '#jobs';
 import { newId } from '#platform';
-import { ApprovalPoliciesService } from '#tools';
 import { WorkflowsService } from '#workflows';
 
 import { eventually } from '../harness/eventually.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { ApprovalPoliciesService } from '#tools';
+import { ApprovalPoliciesService } from '#approvals';
 
 import { eventually } from '../harness/eventually.js';
 import { type CompletionReply, completionsClient, contentOf, type OpenCompletion } from '../harness/openai-client.js';

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { parseApprovalPolicy } from '#approvals';
 import { scopeOf } from '#auth';
 import { AgentsService, ChatService } from '#chat';
 import { JobStopper } from '#jobs';
-import { parseApprovalPolicy } from '#tools';
 
 import { eventually } from '../harness/eventually.js';
 import { createGate, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { parseApprovalPolicy } from '#approvals';
 import { scopeOf } from '#auth';
 import { AgentsService } from '#chat';
 import { InterruptsRepository } from '#jobs';
-import { parseApprovalPolicy } from '#tools';
 import { WorkflowsService } from '#workflows';
 
 import { errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';

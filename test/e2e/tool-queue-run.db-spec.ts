@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { parseApprovalPolicy } from '#approvals';
 import { JobStopper } from '#jobs';
-import { parseApprovalPolicy, ToolDidNothing, ToolQueueCancels, ToolResults, ToolWorker } from '#tools';
+import { ToolDidNothing, ToolQueueCancels, ToolResults, ToolWorker } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ClientToolsService } from '#approvals';
 import { AgentsService } from '#chat';
-import { ClientToolsService } from '#tools';
 import { StartWorkflowService, WorkflowsService } from '#workflows';
 
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';

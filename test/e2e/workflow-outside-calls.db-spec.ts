@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ClientToolsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import { SnapshotRepository } from '#jobs';
-import { ClientToolsService, defineTool, type ToolContext, ToolRegistry } from '#tools';
+import { defineTool, type ToolContext, ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';

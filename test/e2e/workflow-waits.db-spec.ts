@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { InterruptsService } from '#tools';
+import { InterruptsService } from '#approvals';
 import { WorkflowStateReader } from '#workflows';
 
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';

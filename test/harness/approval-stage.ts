@@ -1,7 +1,8 @@
+import { ApprovalPoliciesService, InterruptsService } from '#approvals';
 import type { MemberPrincipal, Role } from '#auth';
 import { ChatService, type StartChat } from '#chat';
 import { type Interrupt, interruptKinds, InterruptTimers, type JobSnapshot, SnapshotRepository } from '#jobs';
-import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
+import { defineTool, ToolRegistry } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { startTestEngine, type TestEngine } from './engine.js';

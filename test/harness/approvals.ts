@@ -1,13 +1,13 @@
 import type { KeyScope, MemberPrincipal } from '#auth';
 import { Config, newId } from '#platform';
 
-import { ApprovalGrantsRepository } from '../../libs/tools/src/approval/approval-grants.repository.js';
-import { ApprovalGrantsService } from '../../libs/tools/src/approval/approval-grants.service.js';
-import { ApprovalPoliciesRepository } from '../../libs/tools/src/approval/approval-policies.repository.js';
-import { ApprovalPoliciesService } from '../../libs/tools/src/approval/approval-policies.service.js';
-import { PastCallsRepository } from '../../libs/tools/src/approval/past-calls.repository.js';
-import { PolicyExplainer } from '../../libs/tools/src/approval/policy-explainer.service.js';
-import { PolicyReplayService } from '../../libs/tools/src/approval/policy-replay.service.js';
+import { ApprovalGrantsRepository } from '../../libs/approvals/src/grants/approval-grants.repository.js';
+import { ApprovalGrantsService } from '../../libs/approvals/src/grants/approval-grants.service.js';
+import { ApprovalPoliciesRepository } from '../../libs/approvals/src/policies/approval-policies.repository.js';
+import { ApprovalPoliciesService } from '../../libs/approvals/src/policies/approval-policies.service.js';
+import { PastCallsRepository } from '../../libs/approvals/src/policies/past-calls.repository.js';
+import { PolicyExplainer } from '../../libs/approvals/src/gate/policy-explainer.service.js';
+import { PolicyReplayService } from '../../libs/approvals/src/policies/policy-replay.service.js';
 import { ToolCatalog } from '../../libs/tools/src/catalog/tool-catalog.js';
 import { ToolRegistry } from '../../libs/tools/src/tool.registry.js';
 import type { TestDatabase } from './database.js';

@@ -1,17 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
+import { ApprovalsModule, type ClientCall, clientToolInterrupt, ClientToolsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import { insertInterrupt, InterruptTimers, JobAmender, JobQueue, JobsModule, JobStarter } from '#jobs';
 import { AppError, Config, createLogger, newId, openPlatform, PlatformModule, Redactor } from '#platform';
-import {
-  ApprovalsModule,
-  type ClientCall,
-  clientToolInterrupt,
-  ClientToolsService,
-  newCallRow,
-  type ToolCallStatus,
-  type ToolFailure,
-} from '#tools';
+import { newCallRow, type ToolCallStatus, type ToolFailure } from '#tools';
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';

@@ -1,5 +1,6 @@
+import { ApprovalPoliciesService } from '#approvals';
 import { AgentsService } from '#chat';
-import { ApprovalPoliciesService, defineTool, ToolRegistry } from '#tools';
+import { defineTool, ToolRegistry } from '#tools';
 
 import { type CallOptions, type Reply, startTestApi, type TestApi, type TestMember } from './api.js';
 import { createTestDatabase, type TestDatabase } from './database.js';

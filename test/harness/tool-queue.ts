@@ -1,9 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { JobQueue, JobsModule, JobStarter } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import {
-  ApprovalsModule,
   defineTool,
   newCallRow,
   queueNewCallRow,

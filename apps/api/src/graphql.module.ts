@@ -2,12 +2,13 @@ import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { GraphQLModule } from '@nestjs/graphql';
 
+import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { LOGGER } from '#platform';
-import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { AgentMutationsResolver } from './agents/agent-mutations.resolver.js';

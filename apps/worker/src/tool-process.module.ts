@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { IntegrationsModule } from '#integrations';
-import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 
 import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
 

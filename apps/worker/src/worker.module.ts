@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
-import { ApprovalsModule, ToolQueueModule, ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { Maintenance } from './maintenance.js';

@@ -1,5 +1,5 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ModelParameters } from '#models';
-import type { ApprovalPolicy } from '#tools';
 
 /** Limits of an agent; for an absent one the instance's limit applies. Whole numbers >= 1; they only tighten the instance's limits. */
 export interface AgentLimits {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { ApprovalPolicy } from '#tools';
+import type { ApprovalPolicy } from '#approvals';
 
 import { chatFormat, type ChatInput } from './chat-input.js';
 

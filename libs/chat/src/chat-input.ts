@@ -1,5 +1,6 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import { type ApprovalPolicy, type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
+import { type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
 
 import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
+import { JobCloser } from '#approvals';
 import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { isProviderDown } from '#models';
-import { JobCloser, type OfferedTool, ToolCatalog } from '#tools';
+import { type OfferedTool, ToolCatalog } from '#tools';
 
 import type { AgentPreset } from './agent.js';
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';

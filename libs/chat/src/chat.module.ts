@@ -1,9 +1,10 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { ApprovalsModule, ToolsModule } from '#tools';
+import { ToolsModule } from '#tools';
 
 import { ActingAgents } from './agents/acting-agents.service.js';
 import { AgentChoice } from './agents/agent-choice.js';

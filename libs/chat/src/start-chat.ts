@@ -1,7 +1,8 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
-import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
+import type { ClientSide, ToolRuntime } from '#tools';
 
 import type { AgentSelection } from './agent.js';
 import type { ProviderDownTerms } from './outages/provider-outages.service.js';

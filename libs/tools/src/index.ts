@@ -1,41 +1,11 @@
 export { lockWorkspace, recordChange } from './admin-audit.repository.js';
-export type { ApprovalGrant, GrantFilter } from './approval/approval-grants.repository.js';
-export { ApprovalGrantsService } from './approval/approval-grants.service.js';
-export type { StoredPolicy } from './approval/approval-policies.repository.js';
-export { ApprovalPoliciesService } from './approval/approval-policies.service.js';
-export {
-  type ApprovalAction,
-  type ApprovalPolicy,
-  type DecidableBy,
-  DEFAULT_POLICY,
-  type ExpireAction,
-  parseApprovalPolicy,
-} from './approval/approval-policy.js';
-export {
-  type ApprovalQuestion,
-  type ApprovalRequest,
-  approvalRequest,
-  argumentsHash,
-  type HashedCall,
-} from './approval/approval-request.js';
-export { type CallQuestion, judgeCall, type MetRule, type PolicyLayer, type Verdict } from './approval/judge-call.js';
 export { matchesGlob } from './matches-glob.js';
-export { type DecidableRequest, mayDecide } from './approval/may-decide.js';
-export { type Explanation, PolicyExplainer } from './approval/policy-explainer.service.js';
-export { MAX_REPLAYED, PolicyReplayService } from './approval/policy-replay.service.js';
-export { type ApprovalOutcome, approvalReceipts, type ReceiptCall } from './approval/receipts.js';
-export { redactArguments } from './approval/redact-arguments.js';
-export type { PolicyReplay } from './approval/replay-tally.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
 export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-side.js';
-export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
-export { type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
-export { clientToolProblem } from './client-tools/client-tool-problem.js';
-export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { assertSchema } from './assert-schema.js';
-export { celSize } from './cel.js';
+export { celSize, celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from './cel.js';
 export { compileSchema, type SchemaCheck } from './compile-schema.js';
 export { SchemaBudget } from './schema-limits.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
@@ -51,9 +21,17 @@ export {
   ROUND_LIMIT_TEXT,
   toolChanged,
   UNKNOWN_OUTCOME_TEXT,
+  PERSON_SILENT_TEXT,
+  PERSON_SKIPPED_TEXT,
 } from './model-text.js';
 export { mayBeRounded, ROUNDED_PROBLEM } from './inexact-json.js';
-export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments, readArguments } from './parse-arguments.js';
+export {
+  MAX_ARGUMENT_BYTES,
+  parseArguments,
+  type ParsedArguments,
+  readArguments,
+  type JsonObject,
+} from './parse-arguments.js';
 export { type CallPlan, type Disposition, isUsableCallId, type PlannedCall, planCalls } from './plan-calls.js';
 export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export {
@@ -75,7 +53,7 @@ export type {
   Verification,
 } from './tool.js';
 export { runArguments } from './run-arguments.js';
-export { ToolRegistry } from './tool.registry.js';
+export { ToolRegistry, TOOL_NAME } from './tool.registry.js';
 export { toolCallMoves } from './tool-call.lifecycle.js';
 export {
   type Approval,
@@ -89,9 +67,18 @@ export {
   type ToolErrorPhase,
   type ToolFailure,
 } from './tool-call.js';
-export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
+export {
+  ToolArgumentsError,
+  ToolDidNothing,
+  ToolOutcomeUnknown,
+  grantForbidden,
+  grantNotFound,
+  policyMoved,
+  invalidPolicy,
+  invalidApprovalInput,
+  replayUnderWay,
+} from './tools.errors.js';
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
-export { ApprovalsModule } from './approvals.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
   idempotencyKey,
@@ -103,18 +90,8 @@ export {
   verifyCallRow,
 } from './tool-calls.repository.js';
 export { toToolCallItem } from './to-tool-call-item.js';
-export { type Allowance, CallGate, type GateAnswer, type GateJob, operationOf } from './approval/call-gate.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './call-updated.js';
-export {
-  type HumanInputAction,
-  humanInputActions,
-  humanInputInterrupt,
-  type PersonQuestion,
-} from './interrupts/human-input-interrupt.js';
-export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
-export { JobCloser } from './interrupts/job-closer.js';
-export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
@@ -131,7 +108,7 @@ export { ToolWorker } from './tool-queue/tool-worker.js';
 export { type KeptResult, toKeptResult } from './outputs/to-kept-result.js';
 export { keepOutputRow, type OutputOf } from './outputs/tool-output-part.repository.js';
 export { ToolOutputsRepository } from './outputs/tool-outputs.repository.js';
-export { validateArguments } from './validate-arguments.js';
+export { validateArguments, executionError, validateValue } from './validate-arguments.js';
 export { parseArgumentCondition } from './history/argument-content.js';
 export { CallsOfJobsRepository } from './history/calls-of-jobs.repository.js';
 export type { HistoryPage } from './history/history-query.js';
@@ -142,3 +119,4 @@ export { ToolCallHistory } from './history/tool-call-history.service.js';
 export { type RecordedFailure, type ToolCallRecord, toToolCallRecord } from './history/tool-call-record.js';
 export type { StatsBucket, StatsDimension, ToolCallStats } from './history/tool-call-stats.js';
 export { interruptRestoredCalls } from './restored-calls.repository.js';
+export { type StartCheck, StartChecks, type StartingRef } from './start-checks.js';

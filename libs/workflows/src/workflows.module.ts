@@ -1,10 +1,11 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, Retention, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
-import { ApprovalsModule, ToolsModule } from '#tools';
+import { ToolsModule } from '#tools';
 
 import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';

@@ -1,6 +1,6 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
-import { type ApprovalGrant, ApprovalGrantsService } from '#tools';
+import { type ApprovalGrant, ApprovalGrantsService } from '#approvals';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';

@@ -7,7 +7,7 @@ import {
   type PolicyReplay,
   PolicyReplayService,
   type StoredPolicy,
-} from '#tools';
+} from '#approvals';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

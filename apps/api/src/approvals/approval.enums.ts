@@ -1,6 +1,6 @@
 import { registerEnumType } from '@nestjs/graphql';
 
-import type { ApprovalAction, ExpireAction, PolicyLayer } from '#tools';
+import type { ApprovalAction, ExpireAction, PolicyLayer } from '#approvals';
 
 /** GraphQL's names of what the policy does with a call. */
 export const ApprovalActionEnum = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
+import type { Claim } from '#approvals';
 import { toStorableText } from '#platform';
-import type { Claim } from '#tools';
 
 import { named } from '../openapi/schema-names.js';
 import { refusedWith } from '../requests/request-schema.pipe.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { JobsModule } from '#jobs';
-import { ApprovalsModule } from '#tools';
 
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClientToolsController } from './client-tools.controller.js';

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
+import { type Claim, type ClaimRef, ClientToolsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
-import { type Claim, type ClaimRef, ClientToolsService } from '#tools';
 
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { RequireAbility } from '../auth/require-ability.js';

@@ -1,7 +1,7 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { ClientToolsService } from '#approvals';
 import { AppError } from '#platform';
-import { ClientToolsService } from '#tools';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { INestApplicationContext } from '@nestjs/common';
 
+import { InterruptsService } from '#approvals';
 import { type MemberPrincipal, type Role, scopeOf } from '#auth';
 import { type Interrupt, InterruptsRepository, JobStopper } from '#jobs';
 import { createLogger } from '#platform';
-import { InterruptsService } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';

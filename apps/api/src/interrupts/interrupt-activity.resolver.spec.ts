@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
+import type { InterruptsService } from '#approvals';
 import type { Interrupt } from '#jobs';
-import type { InterruptsService } from '#tools';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import type { Viewers } from '../graphql/sockets/viewers.js';

@@ -1,7 +1,7 @@
 import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
+import { type InterruptQuery, InterruptsService } from '#approvals';
 import type { Interrupt } from '#jobs';
-import { type InterruptQuery, InterruptsService } from '#tools';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

@@ -1,7 +1,7 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
+import { mayDecide } from '#approvals';
 import type { Interrupt, Job, Notification } from '#jobs';
-import { mayDecide } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

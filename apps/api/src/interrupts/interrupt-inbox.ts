@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
+import { type InterruptQuery, InterruptsService } from '#approvals';
 import { type Principal, scopeOf } from '#auth';
 import { ThreadsRepository } from '#chat';
 import type { Interrupt, KeysetPage } from '#jobs';
-import { type InterruptQuery, InterruptsService } from '#tools';
 
 import { missing } from '../errors/http.errors.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';

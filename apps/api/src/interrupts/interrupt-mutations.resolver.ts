@@ -1,8 +1,8 @@
 import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { InterruptsService } from '#approvals';
 import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
-import { InterruptsService } from '#tools';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
+import { humanInputActions } from '#approvals';
 import { decidableBy, interruptKinds, interruptStatuses } from '#jobs';
-import { humanInputActions } from '#tools';
 
 import { named } from '../openapi/schema-names.js';
 import type { InterruptPage } from './interrupt-inbox.js';

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
-import { ApprovalsModule } from '#tools';
 
 import { InterruptInbox } from './interrupt-inbox.js';
 import { InterruptsController } from './interrupts.controller.js';

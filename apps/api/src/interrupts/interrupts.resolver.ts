@@ -1,8 +1,8 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
+import { InterruptsService } from '#approvals';
 import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
-import { InterruptsService } from '#tools';
 
 import { RequireAbility } from '../auth/require-ability.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';

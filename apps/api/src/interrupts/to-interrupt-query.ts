@@ -1,6 +1,6 @@
+import type { InterruptQuery } from '#approvals';
 import type { InterruptKind, InterruptStatus } from '#jobs';
 import { toStorableText } from '#platform';
-import type { InterruptQuery } from '#tools';
 
 import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { InterruptFilterInput } from './interrupts.args.js';

@@ -1,7 +1,7 @@
 import { registerEnumType } from '@nestjs/graphql';
 
+import type { HumanInputAction } from '#approvals';
 import type { DecidableBy, InterruptKind, InterruptStatus } from '#jobs';
-import type { HumanInputAction } from '#tools';
 
 /** GraphQL's names of what a job can wait for. */
 export const InterruptKindEnum = {

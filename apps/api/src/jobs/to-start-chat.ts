@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { clientToolProblem } from '#approvals';
 import { type StartChat, toChatMessage } from '#chat';
 import type { ToolDefinition } from '#models';
 import { AppError, readInput, Secret, type Storable, toStorable } from '#platform';
-import { canonicalJson, clientToolProblem } from '#tools';
+import { canonicalJson } from '#tools';
 
 import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { parseKey } from './idempotency-key.js';

@@ -1,6 +1,6 @@
+import { parseApprovalPolicy } from '#approvals';
 import type { StartChat } from '#chat';
 import { AppError } from '#platform';
-import { parseApprovalPolicy } from '#tools';
 
 /** Rules that a request brings along, under the member `name` of its input. Throws `bad_request` with the path of the wrong field. */
 export function toToolApproval(value: unknown, name: string): Pick<StartChat, 'toolApproval'> {

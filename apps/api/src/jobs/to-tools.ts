@@ -1,7 +1,8 @@
+import { clientToolProblem } from '#approvals';
 import type { StartChat } from '#chat';
 import type { ToolDefinition } from '#models';
 import { AppError } from '#platform';
-import { clientToolProblem, type ClientToolTerms } from '#tools';
+import type { ClientToolTerms } from '#tools';
 
 import type { ClientToolInput, StartChatInput } from './start-chat.input.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
+import { InterruptsService } from '#approvals';
 import { type MemberPrincipal, scopeOf } from '#auth';
 import { AppError } from '#platform';
-import { InterruptsService } from '#tools';
 import { HitlRequestsRepository } from '#workflows';
 
 import { HitlLimiter } from '../limits/workflow-limiters.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
+import { humanInputActions } from '#approvals';
 import { AppError } from '#platform';
-import { humanInputActions } from '#tools';
 
 import { invalidBody, missing } from '../errors/http.errors.js';
 import { named } from '../openapi/schema-names.js';

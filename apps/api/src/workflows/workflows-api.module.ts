@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { JobsModule } from '#jobs';
-import { ApprovalsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
 import { LimitsModule } from '../limits/limits.module.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
+import { parseApprovalPolicy } from '#approvals';
 import { readInput, toStorableText } from '#platform';
-import { parseApprovalPolicy } from '#tools';
 
 import { type AgentSettings, toolEventFormats } from '../agent.js';
 import { agentInvalid } from './agents.errors.js';

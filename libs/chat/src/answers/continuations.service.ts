@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
+import { type HandedCall, HandedCalls } from '#approvals';
 import type { Principal } from '#auth';
 import { type HeldJob, JobAmender } from '#jobs';
 import type { ChatMessage, ModelParameters } from '#models';
 import { newId, toStorable } from '#platform';
-import { type HandedCall, HandedCalls } from '#tools';
 
 import type { Answer, ContinuationDigests, NewAnswer } from './answer.js';
 import { AnswerWritesRepository } from './answer-writes.repository.js';

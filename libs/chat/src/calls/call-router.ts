@@ -1,21 +1,23 @@
 import { Injectable } from '@nestjs/common';
 
-import type { NewInterrupt } from '#jobs';
-import { Config } from '#platform';
 import {
   approvalRequest,
   CallGate,
-  type CallState,
-  type ClientSide,
   clientToolInterrupt,
-  type ClientToolTerms,
   type GateAnswer,
   type GateJob,
   humanInputInterrupt,
+  operationOf,
+} from '#approvals';
+import type { NewInterrupt } from '#jobs';
+import { Config } from '#platform';
+import {
+  type CallState,
+  type ClientSide,
+  type ClientToolTerms,
   type JsonSchema,
   notRegistered,
   type OfferedTool,
-  operationOf,
   parseArguments,
   toAskedPerson,
   type Tool,

@@ -1,8 +1,8 @@
+import type { JobCloser } from '#approvals';
 import { CancelRequested, endsJob, interruptOpened, JobCancelled, openInterruptRow, type PartRow } from '#jobs';
 import { newId } from '#platform';
 import {
   isOpen,
-  type JobCloser,
   type LedgerCall,
   openCallRow,
   queueCallRows,

@@ -1,5 +1,6 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ClaimedJob } from '#jobs';
-import type { ApprovalPolicy, ClientSide, OfferedTool } from '#tools';
+import type { ClientSide, OfferedTool } from '#tools';
 
 import type { RouteContext } from './call-router.js';
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { unknownOutcomeRequest } from '#approvals';
 import { interruptOpened, openInterruptRow } from '#jobs';
 import { Config, Redactor } from '#platform';
 import {
@@ -10,7 +11,6 @@ import {
   type Tool,
   ToolCatalog,
   toToolCallItem,
-  unknownOutcomeRequest,
   type Verification,
   verifyCallRow,
 } from '#tools';

@@ -1,4 +1,5 @@
-import { type LedgerCall, readArguments, type ReceiptCall, redactArguments, runArguments } from '#tools';
+import { type ReceiptCall, redactArguments } from '#approvals';
+import { type LedgerCall, readArguments, runArguments } from '#tools';
 
 /** The call's entry in the receipt of its round; empty if no policy applied to it. */
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {

@@ -1,5 +1,6 @@
+import { approvalReceipts, type ReceiptCall } from '#approvals';
 import type { AssistantMessage, ChatMessage } from '#models';
-import { approvalReceipts, readArguments, type ReceiptCall } from '#tools';
+import { readArguments } from '#tools';
 
 /** A call with the result that the model reads. */
 export interface AnsweredCall {

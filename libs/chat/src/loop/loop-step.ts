@@ -1,3 +1,4 @@
+import type { ReceiptCall } from '#approvals';
 import type {
   ChatMessage,
   FinishReason,
@@ -8,7 +9,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from '#models';
-import type { OfferedTool, PlannedCall, ReceiptCall, SettledStatus, ToolCallStatus, ToolEffect } from '#tools';
+import type { OfferedTool, PlannedCall, SettledStatus, ToolCallStatus, ToolEffect } from '#tools';
 
 /** A call of a committed round, as the loop sees it. */
 export interface LoopCall {

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
+import { type ApprovalPolicy, CallGate } from '#approvals';
 import { subJobLimits } from '#jobs';
 import { jobKeyPlace } from '#models';
 import { type Secret, SecretBox } from '#platform';
-import { type ApprovalPolicy, CallGate, type Tool, ToolCatalog, type ToolContext } from '#tools';
+import { type Tool, ToolCatalog, type ToolContext } from '#tools';
 
 import type { AgentPreset } from '../agent.js';
 import { AgentsService } from '../agents/agents.service.js';

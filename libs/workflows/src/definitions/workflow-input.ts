@@ -1,6 +1,6 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ProviderDownTerms } from '#chat';
 import type { ChatMessage } from '#models';
-import type { ApprovalPolicy } from '#tools';
 
 import type { Attachment } from '../engine/node-executor.js';
 import type { ResumeFrom } from '../engine/run-plan.js';

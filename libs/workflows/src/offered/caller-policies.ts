@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
+import type { ApprovalPolicy } from '#approvals';
 import { AgentsService } from '#chat';
-import type { ApprovalPolicy } from '#tools';
 
 import { type VersionRef, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { CallingJob, CallingNode } from './offered-workflows.repository.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
+import type { ApprovalPolicy } from '#approvals';
 import { Prisma, PrismaService } from '#platform';
-import type { ApprovalPolicy } from '#tools';
 
 import type { VersionRef } from '../definitions/versions-in-use.js';
 

@@ -1,8 +1,8 @@
+import type { ApprovalPolicy } from '#approvals';
 import type { ProviderDownTerms } from '#chat';
 import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
-import type { ApprovalPolicy } from '#tools';
 
 import type { Attachment } from '../engine/node-executor.js';
 

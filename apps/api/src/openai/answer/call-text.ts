@@ -1,5 +1,6 @@
+import { redactArguments } from '#approvals';
 import type { ToolCallItem } from '#jobs';
-import { modelTextOf, projectResult, readArguments, redactArguments, type ToolCallStatus } from '#tools';
+import { modelTextOf, projectResult, readArguments, type ToolCallStatus } from '#tools';
 
 /** What of calls must not be shown. */
 export interface CallSecrets {

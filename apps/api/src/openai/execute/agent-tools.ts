@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
+import { CallGate, type GateAnswer, type GateJob } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import type { AgentPreset } from '#chat';
-import { CallGate, type GateAnswer, type GateJob, matchesGlob, type Tool, ToolCatalog } from '#tools';
+import { matchesGlob, type Tool, ToolCatalog } from '#tools';
 
 import { toolNotFound } from './execute.errors.js';
 

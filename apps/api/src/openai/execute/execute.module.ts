@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 
+import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
-import { ApprovalsModule, ToolsModule } from '#tools';
+import { ToolsModule } from '#tools';
 
 import { LimitsModule } from '../../limits/limits.module.js';
 import { StreamsModule } from '../../streams/streams.module.js';

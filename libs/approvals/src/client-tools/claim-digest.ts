@@ -1,0 +1,43 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+import type { ToolDefinition } from '#models';
+import { canonicalJson } from '#tools';
+
+/** What a client is shown when it claims a call, and what it then runs. */
+export interface ClaimedPayload {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly callId: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+  readonly definition: ToolDefinition;
+}
+
+/** The secret of one claim: 256 random bits. Only its digest is kept. */
+export function newClaimToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Binds a claim's token to what was claimed: another token or another payload gives another digest (SHA-256). */
+export function claimDigest(token: string, payload: ClaimedPayload): Buffer {
+  const { workspaceId, jobId, callId, name, definition } = payload;
+  return createHash('sha256')
+    .update(canonicalJson([token, workspaceId, jobId, callId, name, payload.arguments, definition]))
+    .digest();
+}
+
+/** Whether two digests are equal, compared in constant time. */
+export function isSameDigest(a: Buffer | null, b: Buffer): boolean {
+  return a !== null && a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Identifies a repeated submission. The digest is keyed by the token, so the record reveals nothing about the text. */
+export function submissionDigest(
+  token: string,
+  { kind, text }: { readonly kind: string; readonly text: string },
+): string {
+  return createHmac('sha256', token)
+    .update(canonicalJson([kind, text]))
+    .digest('hex');
+}

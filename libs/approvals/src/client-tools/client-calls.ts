@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type Principal, scopeOf } from '#auth';
+import { type HeldJob, type Interrupt, InterruptsRepository, JobAmender, jobNotFound, JobsRepository } from '#jobs';
+import { isId } from '#platform';
+import { AwaitingCallsRepository, type HeldCall } from '#tools';
+
+import type { ClaimedPayload } from './claim-digest.js';
+import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
+import type { ClientToolRequest } from './client-tool-interrupt.js';
+import { notPending, notTheirs } from './client-tools.errors.js';
+
+/** A call that was left to clients, with everything about it held by the lock of its job. */
+export interface HeldClientCall {
+  readonly job: HeldJob;
+  readonly call: HeldCall;
+  readonly interrupt: Interrupt;
+  readonly claim: ClaimState;
+  /** What a claim is bound to, as it is now. */
+  readonly payload: ClaimedPayload;
+  /** Ms that the tool may run. */
+  readonly toolTimeoutMs: number;
+}
+
+/** Finds the calls that a client may serve: those of jobs that its user has started. */
+@Injectable()
+export class ClientCalls {
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly amender: JobAmender,
+    private readonly calls: AwaitingCallsRepository,
+    private readonly interrupts: InterruptsRepository,
+    private readonly claims: ClientClaimsRepository,
+  ) {}
+
+  /**
+   * Does `work` in the transaction that holds the job; what it throws rolls everything back. Any client of the user who
+   * started the job may serve its calls, by token or by key. Throws `not_found` for a job that may not be read and for a call
+   * that is not there, `forbidden` for everybody else who may read the job, `not_pending` for a call that runs here.
+   */
+  async hold<T>(
+    principal: Principal,
+    ref: { readonly jobId: string; readonly callId: string },
+    work: (held: HeldClientCall) => Promise<T>,
+  ): Promise<T> {
+    const { workspaceId, id } = await this.findJob(principal, ref.jobId);
+    const done = await this.amender.amend(workspaceId, id, async (job) => {
+      const call = await this.calls.findByCallId(job, ref.callId);
+      if (call === null) throw jobNotFound();
+      return { result: await work(await this.look(job, call)) };
+    });
+    if (done === null) throw jobNotFound();
+    return done.result;
+  }
+
+  private async findJob(principal: Principal, jobId: string) {
+    const job = isId(jobId) ? await this.jobs.findInScope(scopeOf(principal), jobId) : null;
+    if (job === null) throw jobNotFound();
+    const { workspaceId, createdBy } = job;
+    if (createdBy === null || createdBy !== principal.userId) throw notTheirs();
+    assertCan(abilityOf(principal), { action: 'change', subject: 'Job', row: { workspaceId, createdBy } });
+    return job;
+  }
+
+  private async look(job: HeldJob, call: HeldCall): Promise<HeldClientCall> {
+    const claim = await this.claims.find(job, call.id);
+    const interrupt = claim === null ? null : await this.interrupts.read(job.client, job.workspaceId, claim.id);
+    if (claim === null || interrupt === null) throw notPending(call.status);
+    // Requests of this kind are written by `clientToolInterrupt` only.
+    const request = interrupt.request as unknown as ClientToolRequest;
+    const payload = {
+      workspaceId: job.workspaceId,
+      jobId: job.jobId,
+      callId: call.callId,
+      name: call.name,
+      arguments: call.approvedArguments ?? call.arguments,
+      definition: request.definition,
+    };
+    return { job, call, interrupt, claim, payload, toolTimeoutMs: request.toolTimeoutMs };
+  }
+}
+
+/** Whether the call still waits for a client's result. */
+export function isPending({ job, interrupt }: HeldClientCall): boolean {
+  return job.isOpen && interrupt.status === 'open';
+}

@@ -1,0 +1,81 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+
+import {
+  type DueHandler,
+  type HeldInterrupt,
+  type InterruptSettlement,
+  InterruptSettler,
+  InterruptTimers,
+} from '#jobs';
+import { AwaitingCallsRepository, callUpdated, type HeldCall, UNKNOWN_OUTCOME_TEXT } from '#tools';
+
+import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
+import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
+import { notProvidedInTime, timedOutAtClients } from './client-timeout.js';
+
+interface Looked {
+  readonly call: HeldCall;
+  readonly claim: ClaimState;
+}
+
+/** Handles calls that no client ran in time, and calls whose client claimed them and then stopped reporting. */
+@Injectable()
+export class ClientToolTimeouts implements DueHandler, OnModuleInit {
+  readonly kind = 'client_tool';
+
+  constructor(
+    private readonly calls: AwaitingCallsRepository,
+    private readonly claims: ClientClaimsRepository,
+    private readonly settler: InterruptSettler,
+    private readonly unknown: UnknownOutcomes,
+    private readonly timers: InterruptTimers,
+  ) {}
+
+  onModuleInit(): void {
+    this.timers.register(this);
+  }
+
+  /** The timeout that the request declared. A claim extends it, so a client that runs the call can finish. */
+  async expire(held: HeldInterrupt): Promise<InterruptSettlement | null> {
+    const { call, claim } = await this.look(held);
+    if (claim.isHeld) return null;
+    if (call.status === 'running' && call.effect === 'once') return this.lose(held, { call, claim });
+    const { request, expireAction } = held.interrupt;
+    const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
+    await this.calls.settle(held.job, call, end);
+    held.job.append(callUpdated({ ...call, status: end.status, error: end.failure }));
+    // A job that is about to fail does not wait for its other open calls.
+    const runnable = expireAction === 'fail';
+    return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
+  }
+
+  /** A `once` call is not offered to another client; any other is. */
+  async lapse(held: HeldInterrupt): Promise<InterruptSettlement | null> {
+    const { call, claim } = await this.look(held);
+    if (claim.isHeld || !claim.isValidated) return null;
+    if (call.effect === 'once') return this.lose(held, { call, claim });
+    await this.claims.free(held.job, claim.id);
+    await this.calls.backToClients(held.job, call);
+    held.job.append(callUpdated({ ...call, status: 'awaiting_client' }));
+    return null;
+  }
+
+  /** The outcome is unknown. A call has one open request at a time, so this one ends before a person is asked. */
+  private async lose(held: HeldInterrupt, { call, claim }: Looked): Promise<null> {
+    const { job } = held;
+    const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;
+    await this.calls.settle(job, call, { status: 'interrupted', failure });
+    job.append(callUpdated({ ...call, status: 'interrupted', error: failure }));
+    await this.settler.store(held, { status: 'expired', outcome: { outcome: 'interrupted' }, by: null });
+    await this.unknown.open(job, call, { worker: claim.device === null ? null : `client ${claim.device}` });
+    await this.settler.requeueIfSettled(job);
+    return null;
+  }
+
+  private async look({ job, interrupt }: HeldInterrupt): Promise<Looked> {
+    const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
+    const claim = call === null ? null : await this.claims.find(job, call.id);
+    if (call === null || claim?.id !== interrupt.id) throw new Error(`interrupt ${interrupt.id} is about no call`);
+    return { call, claim };
+  }
+}

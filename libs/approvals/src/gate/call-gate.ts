@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { type Principal, PrincipalsRepository, systemPrincipal } from '#auth';
+import { Config } from '#platform';
+import { type CallState, parseArguments, type Tool, type ToolSort } from '#tools';
+
+import { ApprovalGrantsService } from '../grants/approval-grants.service.js';
+import { ApprovalPoliciesService } from '../policies/approval-policies.service.js';
+import { type ApprovalPolicy, narrowerOf } from '../policies/approval-policy.js';
+import { instancePolicy } from '../policies/instance-policy.js';
+import { type CallQuestion, judgeCall, type Verdict } from '../policies/judge-call.js';
+import { mayDecide } from '../policies/may-decide.js';
+import { isApprovable } from '../requests/approval-request.js';
+
+/** On whose behalf and where a call is made. */
+export interface GateJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly threadId: string | null;
+  /** The user who started it; null: no user did. */
+  readonly createdBy: string | null;
+  /** As on the job: `user:<id>` or `key:<id>`. */
+  readonly principal: string;
+  /** Name of the agent that makes the call. */
+  readonly agent: string | null;
+  /** The agent's own layer; it can only tighten. */
+  readonly agentPolicy?: ApprovalPolicy | null;
+  /** Layers of the agents whose calls have led to this job; they can only tighten. */
+  readonly callerPolicies?: readonly ApprovalPolicy[] | null;
+  /** What the request itself asked for; it can only tighten. */
+  readonly requestPolicy: ApprovalPolicy | null;
+}
+
+export interface GateCall {
+  readonly name: string;
+  /** JSON text that would be run. */
+  readonly arguments: string;
+  /** Fingerprint of a tool of the client's own; null: none was kept. Of a tool of the server its own version counts. */
+  readonly version?: string | null;
+}
+
+/** The decision of the gate about a call. */
+export type GateAnswer =
+  | { readonly type: 'run'; readonly approval: 'policy' | 'grant'; readonly grantId: string | null }
+  | { readonly type: 'ask'; readonly verdict: Verdict }
+  /** `reason` is for people; the model reads that the tool does not exist. */
+  | { readonly type: 'refuse'; readonly approval: 'blocked' | 'withdrawn'; readonly reason: string };
+
+/** How a call was allowed, when it is about to run. */
+export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'terms'>;
+
+interface Asked {
+  readonly call: GateCall;
+  readonly tool: Tool | null;
+  /** Null: it was just proposed. */
+  readonly allowed: Allowance | null;
+}
+
+/** What of a tool decides what a grant is for. */
+type GrantedTool = Pick<Tool, 'sort' | 'version' | 'grantKey' | 'sensitiveFields'>;
+
+type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
+
+/**
+ * Checks every tool call when it is created and again right before it runs, with the policy, the
+ * memberships and the grants as they are at that moment (at most a second old). The stricter decision counts.
+ */
+@Injectable()
+export class CallGate {
+  private readonly instance: ApprovalPolicy;
+
+  constructor(
+    private readonly policies: ApprovalPoliciesService,
+    private readonly grants: ApprovalGrantsService,
+    private readonly principals: PrincipalsRepository,
+    config: Config,
+  ) {
+    this.instance = instancePolicy(config);
+  }
+
+  /** For a call that was just proposed. `tool` null: it is the client's own. */
+  async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateAnswer> {
+    return this.answer(job, { call, tool, allowed: null });
+  }
+
+  /**
+   * For a call that is about to start. One that a person approved runs only while that person could still approve it, also if
+   * the policy has become milder; one that needed no approval now needs it if the policy has become stricter.
+   */
+  async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
+    return this.answer(job, asked);
+  }
+
+  private async answer(job: GateJob, asked: Asked): Promise<GateAnswer> {
+    const requester = await this.requesterOf(job);
+    if (requester === null) return lost('the requester is no member any more');
+    const verdict = await this.verdictOf({ ...asked, job, requester });
+    if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
+    if (asked.allowed?.approval === 'person') return this.byPerson(job, asked.allowed, verdict);
+    if (verdict.action === 'auto_approve') return { type: 'run', approval: 'policy', grantId: null };
+    return (await this.byGrant(job, asked, verdict)) ?? { type: 'ask', verdict };
+  }
+
+  private async byPerson(job: GateJob, { decidedBy, terms }: Allowance, verdict: Verdict): Promise<GateAnswer> {
+    const asks = verdict.action === 'require_approval';
+    const mayStill = await this.mayDecide(job, decidedBy, {
+      decidableBy: narrowerOf(terms?.decidableBy ?? 'members', asks ? verdict.decidableBy : 'members'),
+      fourEyes: terms?.fourEyes === true || (asks && verdict.fourEyes),
+      adminRequired: terms?.adminRequired === true || (asks && verdict.locked),
+    });
+    return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
+  }
+
+  /** Work that no user requested acts for Nightshift itself; the approvers decide what needs approval there. */
+  private requesterOf({ workspaceId, principal }: GateJob): Promise<Requester | null> {
+    if (principal === 'system') return Promise.resolve(systemPrincipal(workspaceId));
+    return this.principals.find(workspaceId, principal);
+  }
+
+  /** Whether a person, as they are now, could decide about a call of the job. */
+  private async mayDecide(
+    { workspaceId, createdBy }: GateJob,
+    principalId: string | null,
+    terms: NonNullable<Allowance['terms']>,
+  ): Promise<boolean> {
+    const person = principalId === null ? null : await this.principals.find(workspaceId, principalId);
+    if (person === null) return false;
+    return mayDecide(person, { ...terms, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
+  }
+
+  private async verdictOf(asked: Asked & { job: GateJob; requester: Requester }): Promise<Verdict> {
+    const { job, call, tool, requester } = asked;
+    const { policy } = await this.policies.current(job.workspaceId);
+    const parsed = parseArguments(call.arguments);
+    const layers: CallQuestion['layers'] = [
+      { name: 'instance', policy: this.instance },
+      { name: 'workspace', policy },
+      ...(job.agentPolicy == null ? [] : [{ name: 'agent' as const, policy: job.agentPolicy }]),
+      ...(job.callerPolicies ?? []).map((layer) => ({ name: 'agent' as const, policy: layer })),
+      ...(job.requestPolicy === null ? [] : [{ name: 'request' as const, policy: job.requestPolicy }]),
+    ];
+    return judgeCall({
+      tool: call.name,
+      arguments: parsed.ok ? parsed.value : null,
+      agent: job.agent,
+      principal: { id: requester.id, role: requester.role, userId: requester.userId },
+      layers,
+      ownApproval: tool?.approval ?? null,
+    });
+  }
+
+  /** A grant holds no longer than who gave it could decide what it decides. */
+  private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateAnswer | null> {
+    const { workspaceId, threadId, createdBy: requester, agent, jobId } = job;
+    const operation = operationOf(asked.call, asked.tool);
+    if (verdict.locked || threadId === null || requester === null || operation === null) return null;
+    const { version: policyVersion } = await this.policies.current(workspaceId);
+    const need = { threadId, requester, agent, operation, policyVersion };
+    const grant = await this.grants.findUsable(workspaceId, need);
+    const { decidableBy, fourEyes } = verdict;
+    const terms = { decidableBy, fourEyes, adminRequired: false };
+    if (grant === null || !(await this.mayDecide(job, grant.grantedBy, terms))) return null;
+    if (asked.allowed?.approval !== 'grant')
+      await this.grants.recordUse(workspaceId, { grantId: grant.id, jobId, tool: asked.call.name });
+    return { type: 'run', approval: 'grant', grantId: grant.id };
+  }
+}
+
+/**
+ * The operation of a timed grant: the tool, narrowed by the operation that it derives from the arguments and, by a mark at the
+ * end, to the tool as it was when it was approved. Null: the call cannot be approved.
+ */
+export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
+  const parsed = parseArguments(call.arguments);
+  if (!parsed.ok || !isApprovable(call.arguments, tool?.sensitiveFields ?? [])) return null;
+  // What a client runs under a name is not what the server has under it: no server tool's name has a colon.
+  if (tool === null) return `client:${call.name} ${markOf('client', call.version ?? '')}`;
+  const narrowed = tool.grantKey?.(parsed.value);
+  const what = narrowed === undefined ? call.name : `${call.name} ${narrowed}`;
+  return `${what} ${markOf(tool.sort, tool.version)}`;
+}
+
+function markOf(sort: ToolSort, version: string): string {
+  return `#${createHash('sha256').update(`${sort} ${version}`).digest('hex').slice(0, 12)}`;
+}
+
+function lost(reason: string): GateAnswer {
+  return { type: 'refuse', approval: 'withdrawn', reason };
+}

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal, Role } from '#auth';
+import { Config, isId, toStorable } from '#platform';
+import { ToolCatalog } from '#tools';
+
+import { ApprovalGrantsService } from '../grants/approval-grants.service.js';
+import { ApprovalPoliciesService, assertMaySee } from '../policies/approval-policies.service.js';
+import { instancePolicy } from '../policies/instance-policy.js';
+import { judgeLayers, strictestOf, type Verdict } from '../policies/judge-call.js';
+import { operationOf } from './call-gate.js';
+
+/** A hypothetical call, to evaluate against the policy. */
+export interface ImaginedCall {
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly agent: string | null;
+  /** The role of the hypothetical caller; null: the role of the principal who asks. */
+  readonly role: Role | null;
+  /** Where it would be made; null: in no thread, so that no grant is looked for. */
+  readonly threadId: string | null;
+}
+
+/** What would become of a call. */
+export interface Explanation {
+  /** What counts in the end. */
+  readonly verdict: Verdict;
+  /** The verdict of each layer alone: the instance, the workspace and, if it has one, the tool. */
+  readonly layers: readonly Verdict[];
+  /** The version of the workspace's policy that was asked; 0: it never saved one. */
+  readonly policyVersion: number;
+  /** Whether the workspace has a tool of that name. */
+  readonly isKnownTool: boolean;
+  /** The grant that would approve it, were it made by who asks. */
+  readonly grantId: string | null;
+}
+
+/** Answers which rule a call would meet. Nothing is called, asked for or written down. */
+@Injectable()
+export class PolicyExplainer {
+  constructor(
+    private readonly policies: ApprovalPoliciesService,
+    private readonly grants: ApprovalGrantsService,
+    private readonly catalog: ToolCatalog,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws `not_found` to those who may not see the policy, `not_storable` for arguments that no call can have. */
+  async explain(principal: Principal, call: ImaginedCall): Promise<Explanation> {
+    assertMaySee(principal);
+    const { workspaceId, id, userId } = principal;
+    const args = toStorable(call.arguments, 'arguments');
+    const { version: policyVersion, policy } = (await this.policies.find(principal)) ?? { version: 0, policy: null };
+    const tool = (await this.catalog.of(workspaceId)).find(call.tool);
+    const layers = judgeLayers({
+      tool: call.tool,
+      arguments: args,
+      agent: call.agent,
+      principal: { id, role: call.role ?? principal.role, userId },
+      layers: [
+        { name: 'instance', policy: instancePolicy(this.config) },
+        ...(policy === null ? [] : [{ name: 'workspace' as const, policy }]),
+      ],
+      ownApproval: tool?.approval ?? null,
+    });
+    const verdict = strictestOf(layers);
+    const made = { name: call.tool, arguments: JSON.stringify(args) };
+    // A grant is for the server's tool as it was: for one that is not here any more, there is none.
+    const isGrantable = verdict.action === 'require_approval' && !verdict.locked && tool !== undefined;
+    const operation = isGrantable ? operationOf(made, tool) : null;
+    const grantId = await this.grantFor(principal, { ...call, operation, policyVersion });
+    return { verdict, layers, policyVersion, isKnownTool: tool !== undefined, grantId };
+  }
+
+  private async grantFor(
+    { workspaceId, userId }: Principal,
+    call: Pick<ImaginedCall, 'threadId' | 'agent'> & {
+      readonly operation: string | null;
+      readonly policyVersion: number;
+    },
+  ): Promise<string | null> {
+    const { threadId, agent, operation, policyVersion } = call;
+    if (operation === null || userId === null || threadId === null || !isId(threadId)) return null;
+    const need = { threadId, requester: userId, agent, operation, policyVersion };
+    return (await this.grants.findUsable(workspaceId, need))?.id ?? null;
+  }
+}

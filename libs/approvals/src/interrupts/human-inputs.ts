@@ -1,0 +1,135 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler, InterruptTimers } from '#jobs';
+import {
+  AwaitingCallsRepository,
+  callUpdated,
+  deniedText,
+  PERSON_SILENT_TEXT,
+  PERSON_SKIPPED_TEXT,
+  projectResult,
+  type Settlement,
+  validateValue,
+} from '#tools';
+
+import { recordDecision } from './decision-audit.repository.js';
+import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
+import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from './interrupt-deciders.js';
+import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
+import { mayTakeAnswer } from './pending-decision.js';
+
+/** An answer, as it is kept. `data` null: none was given. */
+interface HumanAnswer {
+  readonly action: HumanInputAction;
+  readonly data: unknown;
+  readonly reason: string | null;
+}
+
+/**
+ * Questions to people: what they fill in becomes the result of the call that asked, or what a workflow goes on with. What a
+ * workflow waits for without asking anybody, an event, is delivered in the same words.
+ */
+@Injectable()
+export class HumanInputs implements InterruptDecider, OnModuleInit {
+  constructor(
+    private readonly settler: InterruptSettler,
+    private readonly timers: InterruptTimers,
+    private readonly calls: AwaitingCallsRepository,
+    private readonly deciders: InterruptDeciders,
+  ) {}
+
+  onModuleInit(): void {
+    for (const kind of ['human_input', 'wait'] as const) {
+      this.deciders.register(kind, this);
+      this.timers.register({ kind, expire: (held) => this.expire(held) });
+    }
+  }
+
+  /**
+   * The same answer again gives the same outcome. Throws `bad_request` (an action that is missing, unknown or not offered),
+   * `invalid_input` with what is wrong with the data, `cannot_decide`, `already_answered`, `expired`.
+   */
+  async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
+    const answer = toHumanAnswer(given, interrupt);
+    return this.settler.settle(interrupt, async (held) => {
+      if (!mayTakeAnswer(held, principal, { ...answer })) return null;
+      assertOffered(held.interrupt, answer);
+      await this.settleCall(held, { settlement: settlementOf(answer), by: principal.id });
+      await recordDecision(held.job.client, {
+        workspaceId: interrupt.workspaceId,
+        actor: principal.id,
+        action: `${interrupt.kind}.${answer.action}`,
+        interruptId: interrupt.id,
+        details: { tool: interrupt.tool, reason: answer.reason },
+      });
+      return { status: 'resolved', outcome: { outcome: answer.action, answer }, by: principal.id };
+    });
+  }
+
+  /** The request expired: treated as declined, or as the request sets. */
+  async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
+    const skips = held.interrupt.expireAction === 'skip';
+    const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
+    const settlement: Settlement = skips
+      ? { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } }
+      : { status: 'denied', failure: { phase: 'approval', message: PERSON_SILENT_TEXT } };
+    await this.settleCall(held, { settlement, by: null });
+    return { status: 'expired', outcome: { outcome: defaultAction }, by: null };
+  }
+
+  /** A question of a workflow is about no call: its node reads the outcome. */
+  private async settleCall(
+    { job, interrupt }: HeldInterrupt,
+    { settlement, by }: { readonly settlement: Settlement; readonly by: string | null },
+  ): Promise<void> {
+    if (interrupt.toolCallId === null) return;
+    const call = await this.calls.find(job, interrupt.toolCallId);
+    if (call === null) throw new Error(`the call of interrupt ${interrupt.id} is gone`);
+    await this.calls.settle(job, call, { ...settlement, by, decisionId: interrupt.id });
+    const shown =
+      settlement.status === 'completed'
+        ? { result: settlement.result, error: null }
+        : { result: null, error: settlement.failure };
+    job.append(callUpdated({ ...call, status: settlement.status, ...shown }));
+  }
+}
+
+function toHumanAnswer({ action, data, reason }: InterruptAnswer, interrupt: Interrupt): HumanAnswer {
+  if (action === undefined) throw missingAnswer('action');
+  const known = humanInputActions.find((word) => word === action);
+  if (known === undefined) throw invalidWord('action', requestOf(interrupt).actions);
+  return { action: known, data: data ?? null, reason: reason ?? null };
+}
+
+/** Whether the request takes this action with these data. */
+function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
+  const { mode, inputSchema, actions, dataRequired } = requestOf(interrupt);
+  if (!actions.includes(action)) throw invalidWord('action', actions);
+  if (action === 'reject' || action === 'skip') return;
+  if (data === null) {
+    // A node without an answer continues with its own input; a call would have no result, and a form is not filled in.
+    if (dataRequired || interrupt.toolCallId !== null) throw missingAnswer('data');
+    return;
+  }
+  if (mode !== 'input' || inputSchema === undefined) return;
+  const issues = validateValue(inputSchema, data);
+  if (issues.length > 0) throw invalidInput(issues);
+}
+
+function requestOf(interrupt: Interrupt) {
+  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
+  const { actions = humanInputActions, dataRequired = false } = request;
+  // The nodes after a form read it: skipping the form would pass on other data.
+  return { ...request, dataRequired, actions: dataRequired ? actions.filter((action) => action !== 'skip') : actions };
+}
+
+/** Text is used as it is, any other value as JSON. */
+function settlementOf({ action, data, reason }: HumanAnswer): Settlement {
+  if (action === 'skip') {
+    return { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } };
+  }
+  if (action === 'reject') return { status: 'denied', failure: { phase: 'approval', message: deniedText(reason) } };
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return { status: 'completed', result: projectResult(text, 'durable') };
+}

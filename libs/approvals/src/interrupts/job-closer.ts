@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
+import { BUS, type Bus } from '#platform';
+import { AwaitingCallsRepository, callUpdated } from '#tools';
+
+/** Which lease ends the job. */
+interface EndingJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly epoch: number;
+}
+
+/** Ends everything that a job, or a part of it, still has open: calls, and the requests about them. */
+@Injectable()
+export class JobCloser {
+  constructor(
+    private readonly amender: JobAmender,
+    private readonly interrupts: InterruptsRepository,
+    private readonly settler: InterruptSettler,
+    private readonly calls: AwaitingCallsRepository,
+    @Inject(BUS) private readonly bus: Bus,
+  ) {}
+
+  /**
+   * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds`: then requests about no
+   * call stay, but those of `requests`. Everything it has written must be on disk. Goes by the rows under the lock of the job,
+   * not by what the worker remembers: an answer that came in the meantime stands and is not told again, and one that comes
+   * later finds the request cancelled. Does nothing for a lease that is gone; may be called again.
+   */
+  async close(
+    { workspaceId, jobId, epoch }: EndingJob,
+    rounds?: readonly number[],
+    requests: readonly string[] = [],
+  ): Promise<void> {
+    const closed = await this.amender.amend(workspaceId, jobId, async (job) => {
+      if (job.row.epoch !== epoch || job.row.status !== 'running') return [];
+      const calls = await this.calls.closeAll(job, rounds);
+      for (const call of calls) job.append(callUpdated(call));
+      const ids = rounds === undefined ? null : await this.calls.idsOf(job, rounds);
+      for (const interrupt of await this.interrupts.openOfJob(job.client, job)) {
+        const isPart = ids === null || ids.has(interrupt.toolCallId ?? '') || requests.includes(interrupt.id);
+        if (!isPart) continue;
+        await this.settler.store(
+          { job, interrupt },
+          { status: 'cancelled', outcome: { outcome: 'cancelled' }, by: null },
+        );
+      }
+      return calls;
+    });
+    if (closed?.some(({ executor }) => executor === 'job') === true)
+      this.bus.publish('sub-jobs', { workspaceId, jobId });
+  }
+}

@@ -1,0 +1,33 @@
+import type { Principal } from '#auth';
+import { alreadyAnswered, type HeldInterrupt, type Interrupt, requestExpired } from '#jobs';
+import { canonicalJson } from '#tools';
+
+import { mayDecide } from '../policies/may-decide.js';
+import { cannotDecide } from './interrupts.errors.js';
+
+/** An answer as it is kept, to recognise the same one given twice. */
+export type KeptAnswer = Readonly<Record<string, unknown>>;
+
+/**
+ * Whether a held request can take this answer now. False: it was answered just so before, and the same reply is due again.
+ * Throws `cannot_decide`, `already_answered` with the stored outcome, or `expired`.
+ */
+export function mayTakeAnswer({ interrupt, job }: HeldInterrupt, principal: Principal, answer: KeptAnswer): boolean {
+  assertEntitled(principal, interrupt);
+  const { status, outcome, expiresAt } = interrupt;
+  if (status === 'expired') throw requestExpired();
+  if (status !== 'open') {
+    if (canonicalJson(outcome?.['answer']) === canonicalJson(answer)) return false;
+    throw alreadyAnswered(interrupt);
+  }
+  if (!job.isOpen) throw alreadyAnswered({ status: 'cancelled', outcome: null });
+  if (expiresAt !== null && expiresAt <= Date.now()) throw requestExpired();
+  return true;
+}
+
+/** Throws `cannot_decide`. */
+export function assertEntitled(principal: Principal, interrupt: Interrupt): void {
+  const { workspaceId, decidableBy, fourEyes, adminRequired, requester } = interrupt;
+  const terms = { workspaceId, decidableBy, fourEyes, adminRequired, requester, jobCreatedBy: requester };
+  if (!mayDecide(principal, terms)) throw cannotDecide();
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import {
+  type DueHandler,
+  type HeldInterrupt,
+  type HeldJob,
+  insertInterrupt,
+  type Interrupt,
+  interruptOpened,
+  type InterruptSettlement,
+  InterruptSettler,
+} from '#jobs';
+import { AwaitingCallsRepository, callUpdated, executionError, type HeldCall, projectResult } from '#tools';
+
+import { recordDecision } from './decision-audit.repository.js';
+import type { InterruptAnswer } from './interrupt-deciders.js';
+import { invalidWord, missingAnswer } from './interrupts.errors.js';
+import { mayTakeAnswer } from './pending-decision.js';
+import { unknownOutcomeRequest } from './unknown-outcome-request.js';
+
+const decisions = ['happened', 'did_not_happen', 'repeat', 'report'] as const;
+type Decision = (typeof decisions)[number];
+
+interface Decided {
+  readonly decision: Decision;
+  readonly result: string | null;
+  readonly reason: string | null;
+}
+
+/** Started calls with an unknown outcome: only a recorded decision leaves that state. */
+@Injectable()
+export class UnknownOutcomes implements DueHandler {
+  readonly kind = 'unknown_outcome';
+
+  constructor(
+    private readonly settler: InterruptSettler,
+    private readonly calls: AwaitingCallsRepository,
+  ) {}
+
+  /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */
+  async open(
+    job: HeldJob,
+    call: HeldCall,
+    about: { readonly worker: string | null } = { worker: null },
+  ): Promise<void> {
+    const { workspaceId, jobId, row } = job;
+    const interrupt = unknownOutcomeRequest(
+      { workspaceId, jobId, threadId: row.threadId, createdBy: row.createdBy },
+      { ...call, toolCallId: call.id, arguments: call.approvedArguments ?? call.arguments },
+      { worker: about.worker, verification: null },
+    );
+    await insertInterrupt(job.client, job, interrupt);
+    job.append(interruptOpened(interrupt));
+  }
+
+  /** Throws `bad_request`, `cannot_decide`, `already_answered`, `expired`. */
+  async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
+    const decided = toDecided(given);
+    return this.settler.settle(interrupt, async (held) => {
+      if (!mayTakeAnswer(held, principal, { ...decided })) return null;
+      await this.apply(held, { decided, by: principal.id });
+      await recordDecision(held.job.client, {
+        workspaceId: interrupt.workspaceId,
+        actor: principal.id,
+        action: `unknown_outcome.${decided.decision}`,
+        interruptId: interrupt.id,
+        details: { tool: interrupt.tool, reason: decided.reason },
+      });
+      const { decision: outcome } = decided;
+      return {
+        status: 'resolved',
+        outcome: { outcome, answer: decided },
+        by: principal.id,
+        runnable: outcome === 'repeat',
+      };
+    });
+  }
+
+  /** The request expired undecided: the model reads that the outcome is unknown. */
+  expire(): Promise<InterruptSettlement> {
+    return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
+  }
+
+  private async apply({ job, interrupt }: HeldInterrupt, end: { decided: Decided; by: string }): Promise<void> {
+    const { decided, by } = end;
+    const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
+    if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
+    const decision = { by, decisionId: interrupt.id };
+    switch (decided.decision) {
+      case 'happened': {
+        const result = projectResult(decided.result ?? '', 'durable');
+        await this.calls.settle(job, call, { status: 'completed', result, ...decision });
+        job.append(callUpdated({ ...call, status: 'completed', result, error: null }));
+        return;
+      }
+      case 'did_not_happen': {
+        const message = executionError(call.name, decided.reason ?? 'it did not happen');
+        const failure = { phase: 'execution', message } as const;
+        await this.calls.settle(job, call, { status: 'error', failure, ...decision });
+        job.append(callUpdated({ ...call, status: 'error', error: failure }));
+        return;
+      }
+      case 'repeat':
+        await this.calls.repeat(job, call, decision);
+        job.append(callUpdated({ ...call, status: 'pending', error: null }));
+        return;
+      case 'report':
+    }
+  }
+}
+
+function toDecided({ decision, result, reason }: InterruptAnswer): Decided {
+  if (decision === undefined) throw missingAnswer('decision');
+  const known = decisions.find((word) => word === decision);
+  if (known === undefined) throw invalidWord('decision', decisions);
+  return {
+    decision: known,
+    result: known === 'happened' ? toText(result) : null,
+    reason: reason ?? null,
+  };
+}
+
+function toText(result: unknown): string {
+  if (result === undefined || result === null) return '';
+  return typeof result === 'string' ? result : JSON.stringify(result);
+}

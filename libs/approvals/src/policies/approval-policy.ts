@@ -1,0 +1,97 @@
+import { z } from 'zod';
+
+import { readInput } from '#platform';
+import { celSize, invalidPolicy } from '#tools';
+
+import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
+
+/** The actions of a policy on a call, from the mildest to the strictest. */
+export const approvalActions = ['auto_approve', 'require_approval', 'block'] as const;
+/** Who decides, from the widest circle to the narrowest. */
+export const decidableByKinds = ['members', 'requester', 'approvers'] as const;
+/** What the end of a request's time means; it never approves. From the mildest to the strictest. */
+export const expireActions = ['deny', 'fail_job'] as const;
+
+export type ApprovalAction = (typeof approvalActions)[number];
+export type DecidableBy = (typeof decidableByKinds)[number];
+export type ExpireAction = (typeof expireActions)[number];
+
+/** The narrower of two circles. */
+export function narrowerOf(a: DecidableBy, b: DecidableBy): DecidableBy {
+  return decidableByKinds.indexOf(a) >= decidableByKinds.indexOf(b) ? a : b;
+}
+
+export const MAX_RULES = 200;
+/** Of all conditions of a policy, repetitions in patterns written out. */
+const MAX_CONDITIONS_SIZE = 50_000;
+const longestMatch = 200;
+const mostDays = 3_650;
+
+const conditions = {
+  /** May be fractional; 0: the request never expires. */
+  timeoutDays: z.number().min(0).max(mostDays),
+  expireAction: z.enum(expireActions),
+  decidableBy: z.enum(decidableByKinds),
+  /** Whether the requester is not among those who decide. */
+  fourEyes: z.boolean(),
+};
+
+const ruleSchema = z.strictObject({
+  /** A glob on the whole tool name. */
+  match: z.string().min(1).max(longestMatch),
+  /** A CEL expression; without one the rule meets every call of a matching tool. */
+  when: z.string().min(1).max(MAX_CONDITION_LENGTH).optional(),
+  action: z.enum(approvalActions),
+  timeoutDays: conditions.timeoutDays.optional(),
+  expireAction: conditions.expireAction.optional(),
+  decidableBy: conditions.decidableBy.optional(),
+  fourEyes: conditions.fourEyes.optional(),
+  /** Only approvers decide, and no grant does. */
+  locked: z.boolean().default(false),
+});
+
+const policySchema = z.strictObject({
+  default: z.enum(approvalActions).exclude(['block']).default('auto_approve'),
+  timeoutDays: conditions.timeoutDays.default(7),
+  expireAction: conditions.expireAction.default('deny'),
+  decidableBy: conditions.decidableBy.default('requester'),
+  fourEyes: conditions.fourEyes.default(false),
+  /** The first that meets a call counts; none: `default`. */
+  rules: z.array(ruleSchema).max(MAX_RULES).default([]),
+});
+
+const newPolicySchema = policySchema.superRefine(({ rules }, context) => {
+  const size = rules.reduce((sum, { when = '' }) => sum + celSize(when), 0);
+  if (size > MAX_CONDITIONS_SIZE) {
+    const message = `all conditions together are longer than ${MAX_CONDITIONS_SIZE} characters`;
+    context.addIssue({ code: 'custom', path: ['rules'], message });
+    return;
+  }
+  for (const [index, { when }] of rules.entries()) {
+    const compiled = when === undefined ? null : compileCondition(when);
+    if (compiled?.ok === false)
+      context.addIssue({ code: 'custom', path: ['rules', index, 'when'], message: compiled.problem });
+  }
+});
+
+/** One layer of the approval policy, as a workspace stores it. */
+export type ApprovalPolicy = z.infer<typeof policySchema>;
+export type ApprovalRule = z.infer<typeof ruleSchema>;
+
+/** Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field. */
+export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
+  const read = readInput(newPolicySchema, value);
+  if ('data' in read) return read.data;
+  throw invalidPolicy(read.problem.field, read.problem.text);
+}
+
+/** Asks for nothing. */
+export const DEFAULT_POLICY: ApprovalPolicy = parseApprovalPolicy({});
+
+/**
+ * Reads a policy that was checked when it was saved. A condition that this build would not take any more is kept: it gives no
+ * answer, so its rule asks.
+ */
+export function readStoredPolicy(value: unknown): ApprovalPolicy {
+  return policySchema.parse(value);
+}

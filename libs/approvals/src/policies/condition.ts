@@ -1,0 +1,71 @@
+import { celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from '#tools';
+
+/** What a condition may look at. Everything in it is plain JSON. */
+export interface ConditionContext {
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly agent: string | null;
+  readonly principal: { readonly id: string; readonly role: string | null; readonly userId: string | null };
+}
+
+/** What became of a condition: an answer, or why there is none. Both failures are the caller's to treat as "ask". */
+export type ConditionAnswer = 'true' | 'false' | 'failed' | 'too_slow';
+
+/** A condition that compiled. `cpuMs` is what the answer cost. */
+export type Condition = (context: ConditionContext) => { readonly answer: ConditionAnswer; readonly cpuMs: number };
+
+export type CompiledCondition =
+  { readonly ok: true; readonly condition: Condition } | { readonly ok: false; readonly problem: string };
+
+export const MAX_CONDITION_LENGTH = MAX_CEL_LENGTH;
+/** Longer than this, of the processor's time and not the clock's, and the answer does not count. */
+const slowMs = 5;
+
+const environment = celEnvironment()
+  .registerVariable('tool', 'string')
+  .registerVariable('arguments', 'map')
+  .registerVariable('agent', 'dyn')
+  .registerVariable('principal', 'map');
+
+const compiled = new Map<string, CompiledCondition>();
+
+/**
+ * Compiles a CEL expression over `tool`, `arguments`, `agent` and `principal`. Refused: what does not parse or type-check, is
+ * not a bool, or calls anything but the functions of `compileCel`; `problem` states the reason in a clause. Compiled ones are kept by
+ * their text, the least recently used go first.
+ */
+export function compileCondition(source: string): CompiledCondition {
+  return remember(compiled, source, compile);
+}
+
+function compile(source: string): CompiledCondition {
+  const program = compileCel(source, { environment, noun: 'conditions' });
+  if (!program.ok) return program;
+  const { type, run } = program;
+  if (type !== 'bool' && type !== 'dyn') return { ok: false, problem: `gives ${type} where a bool is needed` };
+  return { ok: true, condition: timed((context) => run({ ...context })) };
+}
+
+/** A garbage collection or a first run is not the expression's fault: what was too slow once gets a second try. */
+function timed(run: (context: ConditionContext) => unknown): Condition {
+  const once = (context: ConditionContext): ReturnType<Condition> => {
+    const start = process.threadCpuUsage();
+    const answer = answerOf(run, context);
+    const { user, system } = process.threadCpuUsage(start);
+    const cpuMs = (user + system) / 1_000;
+    return { answer: cpuMs > slowMs ? 'too_slow' : answer, cpuMs };
+  };
+  return (context) => {
+    const first = once(context);
+    return first.answer === 'too_slow' && first.cpuMs < LOOP_STOP_MS / 2 ? once(context) : first;
+  };
+}
+
+function answerOf(run: (context: ConditionContext) => unknown, context: ConditionContext): ConditionAnswer {
+  try {
+    const value = run(context);
+    return value === true ? 'true' : value === false ? 'false' : 'failed';
+  } catch (error) {
+    return isTooSlow(error) ? 'too_slow' : 'failed';
+  }
+}

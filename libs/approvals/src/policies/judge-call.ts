@@ -1,0 +1,175 @@
+import { matchesGlob } from '#tools';
+
+import {
+  type ApprovalAction,
+  approvalActions,
+  type ApprovalPolicy,
+  type ApprovalRule,
+  type DecidableBy,
+  DEFAULT_POLICY,
+  type ExpireAction,
+  narrowerOf,
+} from './approval-policy.js';
+import { compileCondition, type Condition, type ConditionContext } from './condition.js';
+
+/** Where a policy comes from. Each can tighten what the others say, none can widen it. */
+export type PolicyLayer = 'instance' | 'workspace' | 'agent' | 'tool' | 'request';
+
+/** A call to be judged. */
+export interface CallQuestion {
+  /** The full name, `server.tool` for tools of a server. */
+  readonly tool: string;
+  /** As parsed; anything but an object makes every condition fail. */
+  readonly arguments: unknown;
+  readonly agent: string | null;
+  /** The requester, as it is now. */
+  readonly principal: ConditionContext['principal'];
+  readonly layers: readonly { readonly name: PolicyLayer; readonly policy: ApprovalPolicy }[];
+  /** The tool's own word: what it asks for itself, under the workspace's settings. */
+  readonly ownApproval: 'require_approval' | 'block' | null;
+}
+
+/** The rule that counted. */
+export interface MetRule {
+  readonly layer: PolicyLayer;
+  /** From 0; null: the layer's default, or the tool's own word. */
+  readonly index: number | null;
+  readonly match: string;
+  /** A sentence for people; it counts the same way. */
+  readonly reason: string;
+}
+
+/** The action for a call and, if it needs approval, the terms of the request. */
+export interface Verdict {
+  readonly action: ApprovalAction;
+  readonly rule: MetRule;
+  /** Ms until a request expires; null: never. */
+  readonly timeoutMs: number | null;
+  readonly expireAction: ExpireAction;
+  readonly decidableBy: DecidableBy;
+  readonly fourEyes: boolean;
+  /** Only approvers decide, and no grant does. */
+  readonly locked: boolean;
+}
+
+/** Conditions of one list together may cost this much of the processor's time; what comes after counts as too slow. */
+const mostCpuMsOfAList = 50;
+const dayMs = 86_400_000;
+
+/**
+ * The verdict of the policy on a call. Within a layer the first matching rule counts, over all layers the strictest action;
+ * where several layers agree on that, the strictest of their conditions: the shortest time, `fail_job` before `deny`,
+ * `approvers` before `requester` before `members`, four eyes and locked if any layer sets them. Pure, except that it measures time.
+ */
+export function judgeCall(question: CallQuestion): Verdict {
+  return strictestOf(judgeLayers(question));
+}
+
+/** The verdict of each layer alone, in layer order; the verdict of the tool itself is last. */
+export function judgeLayers(question: CallQuestion): readonly Verdict[] {
+  const own = ownVerdict(question);
+  const verdicts = question.layers.map((layer) => verdictOf(layer, question));
+  return own === null ? verdicts : [...verdicts, own];
+}
+
+/** What counts of several verdicts; none at all lets a call run. */
+export function strictestOf(verdicts: readonly Verdict[]): Verdict {
+  const [first, ...rest] = verdicts;
+  return rest.reduce(stricter, first ?? ofDefault({ name: 'instance', policy: DEFAULT_POLICY }));
+}
+
+type Layer = CallQuestion['layers'][number];
+
+function verdictOf(layer: Layer, question: CallQuestion): Verdict {
+  let cpuMs = 0;
+  for (const [index, rule] of layer.policy.rules.entries()) {
+    if (!matchesGlob(rule.match, question.tool)) continue;
+    if (rule.when === undefined) return ofRule(layer, { index, action: rule.action });
+    const met = cpuMs < mostCpuMsOfAList ? answerOf(rule.when, question) : TOO_SLOW;
+    cpuMs += met.cpuMs;
+    if (met.answer === 'false') continue;
+    if (met.answer === 'true') return ofRule(layer, { index, action: rule.action });
+    return ofRule(layer, { index, action: 'require_approval', problem: PROBLEMS[met.answer] });
+  }
+  return ofDefault(layer);
+}
+
+type Answer = ReturnType<Condition>;
+const FAILED: Answer = { answer: 'failed', cpuMs: 0 };
+const TOO_SLOW: Answer = { answer: 'too_slow', cpuMs: 0 };
+const PROBLEMS = { failed: 'gives no answer for these arguments', too_slow: 'takes too long' } as const;
+
+function answerOf(when: string, question: CallQuestion): Answer {
+  const { tool, arguments: args, agent, principal } = question;
+  const compiled = compileCondition(when);
+  return compiled.ok ? compiled.condition({ tool, arguments: args, agent, principal }) : FAILED;
+}
+
+const SAYS: Record<ApprovalAction, string> = {
+  auto_approve: 'lets it run',
+  require_approval: 'asks for approval',
+  block: 'blocks it',
+};
+
+interface Met {
+  readonly index: number;
+  readonly action: ApprovalAction;
+  readonly problem?: string;
+}
+
+function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdict {
+  const rule: Partial<ApprovalRule> = policy.rules[index] ?? {};
+  const match = rule.match ?? '*';
+  const which = `Rule ${index} of the ${name} (${match})`;
+  const reason =
+    problem === undefined ? `${which} ${SAYS[action]}.` : `${which} asks, because its condition ${problem}.`;
+  return {
+    action,
+    rule: { layer: name, index, match, reason },
+    ...settingsOf(policy, rule),
+    locked: rule.locked === true,
+  };
+}
+
+function ofDefault({ name, policy }: Layer): Verdict {
+  const action = policy.default;
+  const reason = `No rule of the ${name} meets it, and its default ${SAYS[action]}.`;
+  return { action, rule: { layer: name, index: null, match: '*', reason }, ...settingsOf(policy, {}), locked: false };
+}
+
+/** A tool declares only that it needs approval; the workspace decides who approves and for how long. */
+function ownVerdict({ tool, layers, ownApproval: action }: CallQuestion): Verdict | null {
+  if (action === null) return null;
+  const named = (name: PolicyLayer): ApprovalPolicy | undefined => layers.find((layer) => layer.name === name)?.policy;
+  const policy = named('workspace') ?? named('instance') ?? DEFAULT_POLICY;
+  const rule: MetRule = { layer: 'tool', index: null, match: tool, reason: `The tool itself ${SAYS[action]}.` };
+  return { action, rule, ...settingsOf(policy, {}), locked: false };
+}
+
+function settingsOf(policy: ApprovalPolicy, rule: Partial<ApprovalRule>): Omit<Verdict, 'action' | 'rule' | 'locked'> {
+  const days = rule.timeoutDays ?? policy.timeoutDays;
+  return {
+    timeoutMs: days === 0 ? null : Math.max(1, Math.round(days * dayMs)),
+    expireAction: rule.expireAction ?? policy.expireAction,
+    decidableBy: rule.decidableBy ?? policy.decidableBy,
+    fourEyes: rule.fourEyes ?? policy.fourEyes,
+  };
+}
+
+function stricter(a: Verdict, b: Verdict): Verdict {
+  const difference = approvalActions.indexOf(a.action) - approvalActions.indexOf(b.action);
+  if (difference !== 0) return difference > 0 ? a : b;
+  return {
+    action: a.action,
+    rule: a.rule,
+    timeoutMs: shorter(a.timeoutMs, b.timeoutMs),
+    expireAction: [a, b].some(({ expireAction }) => expireAction === 'fail_job') ? 'fail_job' : 'deny',
+    decidableBy: narrowerOf(a.decidableBy, b.decidableBy),
+    fourEyes: a.fourEyes || b.fourEyes,
+    locked: a.locked || b.locked,
+  };
+}
+
+function shorter(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b);
+}
