@@ -91,7 +91,7 @@ describe('stored output of a tool call', () => {
       '56789\n[characters 299995 to 300000 of 300000, the end]',
     );
     expect(await read(job, { call_id: 'call_1', length: 3 })).toBe(
-      '012\n[characters 0 to 3 of 300000, go on at offset 3]',
+      '012\n[characters 0 to 3 of 300000, continue at offset 3]',
     );
   });
 

@@ -140,8 +140,8 @@ describe('executeToolCall', () => {
       durationMs: 10_000,
     });
     expect(reason).toBeInstanceOf(DOMException);
-    late.reject(new Error('nobody listens'));
-    await expect(late.promise).rejects.toThrow('nobody listens');
+    late.reject(new Error('too late'));
+    await expect(late.promise).rejects.toThrow('too late');
     expect(clock.pending).toBe(0);
   });
 

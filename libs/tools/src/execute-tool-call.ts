@@ -32,10 +32,10 @@ export type ToolOutcome = Settlement & {
 /**
  * Runs one call to its end. Never throws: every error becomes an outcome that the model reads.
  *
- * - The handler gets a signal of its own, which aborts at the time limit and with `context.signal`. A handler that goes on
- *   all the same is not waited for; what it says later is dropped, its rejection included.
- * - Time over: `timed_out`. Stopped from outside: `cancelled`, or `interrupted` for a `once` tool, since nobody can tell what it
- *   did. Not started because it was stopped before: `cancelled`.
+ * - The handler gets its own signal, which aborts at the time limit and with `context.signal`. If the handler keeps running,
+ *   the call does not wait for it and drops its late result or rejection.
+ * - Time limit reached: `timed_out`. Aborted by `context.signal`: `cancelled`, or `interrupted` for a `once` tool, whose effect is
+ *   unknown. Aborted before it started: `cancelled`.
  * - Thrown `ToolOutcomeUnknown` by a `once` tool: `interrupted`.
  * - The result is text as it is, or JSON; it is redacted, made storable and, if it is over the durable size, cut to a preview, with
  *   the whole beside it.

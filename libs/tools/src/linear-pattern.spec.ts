@@ -48,7 +48,7 @@ describe('the size of a pattern', () => {
   });
 
   it.each(['((((', '))))', '{3}', '[', '[^', String.raw`\Q`, '\\', '{99999999999}', 'a{,3}', 'a{3', ''])(
-    'is there for what is no pattern: %j',
+    'measures invalid patterns as well: %j',
     (pattern) => {
       expect(patternSize(pattern)).toBeGreaterThan(0);
     },

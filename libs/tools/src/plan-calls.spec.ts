@@ -31,7 +31,7 @@ const plan = (requested: readonly RequestedCall[], with_: Partial<CallPlan> = {}
     maxCalls: 20,
     ...with_,
   });
-const said = (calls: readonly PlannedCall[]): readonly string[] =>
+const dispositionsOf = (calls: readonly PlannedCall[]): readonly string[] =>
   calls.map(({ disposition: d }) => (d.type !== 'settled' ? d.type : `${d.status}: ${d.failure.message}`));
 const earlier = (status: EarlierCall['status'], args = '{"a":1,"b":2}'): EarlierCall => ({
   name: 'x',
@@ -43,7 +43,7 @@ const IDENTICAL = 'skipped: (skipped: identical tool call already executed this 
 
 describe('planCalls', () => {
   it('runs only what was offered and is ours to run', () => {
-    expect(said(plan([ask('x'), ask('nope'), ask('changed'), ask('theirs'), ask('')]))).toEqual([
+    expect(dispositionsOf(plan([ask('x'), ask('nope'), ask('changed'), ask('theirs'), ask('')]))).toEqual([
       'run',
       'skipped: Tool "nope" is not registered on server.',
       'skipped: Tool "changed" is not registered on server.',
@@ -53,39 +53,45 @@ describe('planCalls', () => {
   });
 
   it('runs nothing in a round without tools', () => {
-    expect(said(plan([ask('x')], { offered: [] }))).toEqual(['skipped: Tool "x" is not registered on server.']);
+    expect(dispositionsOf(plan([ask('x')], { offered: [] }))).toEqual([
+      'skipped: Tool "x" is not registered on server.',
+    ]);
   });
 
   it('answers the calls over the limit of a round', () => {
     const calls = plan(Array.from({ length: 200 }, (_, n) => ask('x', `{"n":${n}}`)));
-    expect(said(calls.slice(0, 20)).every((text) => text === 'run')).toBe(true);
-    expect(new Set(said(calls.slice(20)))).toEqual(new Set(['skipped: Tool call limit for this round reached']));
+    expect(dispositionsOf(calls.slice(0, 20)).every((text) => text === 'run')).toBe(true);
+    expect(new Set(dispositionsOf(calls.slice(20)))).toEqual(
+      new Set(['skipped: Tool call limit for this round reached']),
+    );
     expect(calls).toHaveLength(200);
   });
 
   it('neither keeps nor runs arguments that are too large', () => {
     const [call] = plan([ask('x', `{"a":"${'ü'.repeat(40_000)}"}`)]);
     expect(call?.arguments).toBe('{"_omitted":true,"bytes":80008}');
-    expect(said(call ? [call] : [])).toEqual(['error: Error executing tool "x": arguments exceed 65536 bytes']);
+    expect(dispositionsOf(call ? [call] : [])).toEqual([
+      'error: Error executing tool "x": arguments exceed 65536 bytes',
+    ]);
   });
 
   it.each(['completed', 'running', 'interrupted'] as const)('does not repeat a call that is %s', (status) => {
-    expect(said(plan([ask('x', '{"b":2, "a":1.0}')], { earlier: [earlier(status)] }))).toEqual([IDENTICAL]);
+    expect(dispositionsOf(plan([ask('x', '{"b":2, "a":1.0}')], { earlier: [earlier(status)] }))).toEqual([IDENTICAL]);
   });
 
   it.each(['skipped', 'denied', 'cancelled'] as const)('runs a call whose twin was %s', (status) => {
-    expect(said(plan([ask('x', '{"a":1,"b":2}')], { earlier: [earlier(status)] }))).toEqual(['run']);
+    expect(dispositionsOf(plan([ask('x', '{"a":1,"b":2}')], { earlier: [earlier(status)] }))).toEqual(['run']);
   });
 
   it.each(['error', 'timed_out'] as const)('lets a call that ended as %s run twice more', (status) => {
     const twin = ask('x', '{"a":1,"b":2}');
     const after = (failures: number): readonly string[] =>
-      said(plan([twin], { earlier: Array.from({ length: failures }, () => earlier(status)) }));
+      dispositionsOf(plan([twin], { earlier: Array.from({ length: failures }, () => earlier(status)) }));
     expect([1, 2, 3, 4].map((n) => after(n)[0])).toEqual(['run', 'run', IDENTICAL, IDENTICAL]);
   });
 
   it('runs one of several identical calls of a round', () => {
-    expect(said(plan([ask('x', '{"a":1}'), ask('x', '{ "a": 1 }'), ask('x', '{"a":2}')]))).toEqual([
+    expect(dispositionsOf(plan([ask('x', '{"a":1}'), ask('x', '{ "a": 1 }'), ask('x', '{"a":2}')]))).toEqual([
       'run',
       IDENTICAL,
       'run',
@@ -94,7 +100,7 @@ describe('planCalls', () => {
 
   it('lets a tool that polls repeat itself', () => {
     const done: EarlierCall = { name: 'poll', arguments: '{}', status: 'completed' };
-    expect(said(plan([ask('poll'), ask('poll')], { earlier: [done] }))).toEqual(['run', 'run']);
+    expect(dispositionsOf(plan([ask('poll'), ask('poll')], { earlier: [done] }))).toEqual(['run', 'run']);
   });
 
   it('keeps the provider id where it is free', () => {

@@ -13,7 +13,7 @@ export const RESULT_BYTES: Readonly<Record<ResultAudience, number>> = {
 /**
  * A result at the size of its audience: unchanged when it fits, else cut at a character and ending
  * `\n[truncated, <N> bytes in total]`, all within the limit. N is the whole text's size, also when the text was cut for a larger
- * audience before; `totalBytes` says it where the text itself does not. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
+ * audience before; `totalBytes` gives it where the text itself does not. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
  */
 export function projectResult(text: string, audience: ResultAudience, totalBytes?: number): string {
   const limit = RESULT_BYTES[audience];

@@ -66,7 +66,7 @@ export class ToolOutcomeUnknown extends AppError {
   }
 }
 
-/** Thrown by a handler that was aborted before it had any effect: the call counts as not started, whatever its declared effect. */
+/** Thrown by a handler that was aborted before it had any effect: the call counts as not started, independent of its declared effect. */
 export class ToolDidNothing extends Error {
   constructor() {
     super('the tool was stopped before it did anything');

@@ -44,7 +44,7 @@ export class HandedCalls {
   async settle(job: HeldJob, handed: readonly HandedCall[], { texts, submission, by }: HandedResults): Promise<void> {
     for (const { call, interrupt } of handed) {
       const text = texts.get(call.callId);
-      if (text === undefined) throw new Error(`there is no result of call ${call.callId}`);
+      if (text === undefined) throw new Error(`call ${call.callId} has no result`);
       await this.ends.take({ job, call, interrupt }, { kind: 'result', text }, { submission, by });
     }
   }

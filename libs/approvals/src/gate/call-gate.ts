@@ -95,7 +95,7 @@ export class CallGate {
 
   private async answer(job: GateJob, asked: Asked): Promise<GateAnswer> {
     const requester = await this.requesterOf(job);
-    if (requester === null) return lost('the requester is no member any more');
+    if (requester === null) return lost('the requester is not a member any more');
     const verdict = await this.verdictOf({ ...asked, job, requester });
     if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
     if (asked.allowed?.approval === 'person') return this.byPerson(job, asked.allowed, verdict);

@@ -49,14 +49,14 @@ const form: JsonSchema = {
 };
 
 /** A member's job whose call asks a question. */
-async function ask(inputSchema: JsonSchema = form, wishes: { readonly timeoutMs?: number } = {}) {
+async function ask(inputSchema: JsonSchema = form, options: { readonly timeoutMs?: number } = {}) {
   const job = await layOutWaitingJob(app, here.member);
   const { toolCallId, threadId, createdBy } = job;
   const id = newId();
   const call = { toolCallId, callId: 'call_1', name: 'ask_person' };
   const asked = humanInputInterrupt({
     ...{ id, job: { threadId, createdBy }, call, question: 'Which colour?', inputSchema },
-    ...wishes,
+    ...options,
   });
   await openInterrupt(app, job, asked);
   const answer = (body: object, principal = here.member) => app.get(InterruptsService).decide(principal, id, body);
@@ -85,12 +85,12 @@ async function stateOf(jobId: string): Promise<unknown> {
        FROM tool_call c JOIN job j ON j.id = c.job_id WHERE c.job_id = $1`,
     [jobId],
   );
-  const told = await sql(
+  const events = await sql(
     `SELECT type, coalesce(body->>'outcome', body->>'internalStatus', body->>'reason', body->>'kind') AS what
        FROM job_event WHERE job_id = $1 AND type <> 'warning' AND seq > 2 ORDER BY seq`,
     [jobId],
   );
-  return { ...call, told: told.map(({ type, what }) => `${String(type)} ${String(what)}`) };
+  return { ...call, events: events.map(({ type, what }) => `${String(type)} ${String(what)}`) };
 }
 
 describe('a question to a person', () => {
@@ -108,7 +108,7 @@ describe('a question to a person', () => {
       error: null,
       by: here.member.id,
       job: 'queued',
-      told: [
+      events: [
         'interrupt-opened human_input',
         'tool-call-updated completed',
         'interrupt-resolved submit',
@@ -134,7 +134,7 @@ describe('a question to a person', () => {
         'Invalid action',
         { issues: ['action must be one of submit, skip, reject'] },
       ]);
-    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', told: ['interrupt-opened human_input'] });
+    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', events: ['interrupt-opened human_input'] });
   });
 
   it('takes text as it is', async () => {
@@ -227,7 +227,7 @@ describe('a question to a person', () => {
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     await app.get(InterruptTimers).look();
     expect(await app.get(InterruptsService).find(here.member, id)).toMatchObject({ status: 'open' });
-    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', told: ['interrupt-opened human_input'] });
+    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', events: ['interrupt-opened human_input'] });
   });
 
   it('lets the job continue only when nothing else is open', async () => {

@@ -27,8 +27,8 @@ interface HumanAnswer {
 }
 
 /**
- * Questions to people: what they fill in becomes the result of the call that asked, or what a workflow goes on with. What a
- * workflow waits for without asking anybody, an event, is delivered in the same words.
+ * Questions to people: the answer becomes the result of the call, or the input of the next workflow nodes. An event that a
+ * workflow waits for is delivered in the same way.
  */
 @Injectable()
 export class HumanInputs implements InterruptDecider, OnModuleInit {

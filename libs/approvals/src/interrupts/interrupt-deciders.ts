@@ -7,7 +7,7 @@ import type { Interrupt, InterruptKind } from '#jobs';
 export type DecidedKind = Exclude<InterruptKind, 'client_tool'>;
 
 /**
- * What somebody answers. Which members a kind looks at is its own business; each that is there has its right type and size.
+ * The body of a decision. Each kind reads its own members; every present member has its right type and size.
  * A member that is absent was not sent: `arguments: {}` is an edit, no `arguments` is none.
  */
 export interface InterruptAnswer {
@@ -51,7 +51,7 @@ export class InterruptDeciders {
 
   of(kind: DecidedKind): InterruptDecider {
     const decider = this.deciders.get(kind);
-    if (decider === undefined) throw new Error(`nobody decides ${kind}`);
+    if (decider === undefined) throw new Error(`no decider is registered for ${kind}`);
     return decider;
   }
 }

@@ -24,9 +24,9 @@ export class JobCloser {
 
   /**
    * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds`: then requests about no
-   * call stay, but those of `requests`. Everything it has written must be on disk. Goes by the rows under the lock of the job,
-   * not by what the worker remembers: an answer that came in the meantime stands and is not told again, and one that comes
-   * later finds the request cancelled. Does nothing for a lease that is gone; may be called again.
+   * call stay, but those of `requests`. Everything it has written must be on disk. Reads the rows under the lock of the job,
+   * not the worker's memory: an answer that arrived meanwhile stands and is not published again, and a
+   * later one finds the request cancelled. Does nothing for a lease that is gone; may be called again.
    */
   async close(
     { workspaceId, jobId, epoch }: EndingJob,

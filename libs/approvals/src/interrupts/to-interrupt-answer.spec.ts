@@ -31,12 +31,12 @@ describe('an answer from outside', () => {
   });
 
   it.each<[string, unknown, unknown]>([
-    ['a body that is no object', [], ['bad_request', 'Invalid request body', undefined]],
-    ['a decision that is no word', { decision: 1 }, ['bad_request', 'Invalid decision', 'decision']],
-    ['an action that is no word', { action: {} }, ['bad_request', 'Invalid action', 'action']],
-    ['a hash that is no text', { argumentsHash: 5 }, ['bad_request', 'Invalid request body', 'argumentsHash']],
-    ['arguments that are no object', { arguments: [1] }, ['bad_request', 'Invalid request body', 'arguments']],
-    ['a reason that is no text', { reason: 1 }, ['bad_request', 'Invalid request body', 'reason']],
+    ['a list as body', [], ['bad_request', 'Invalid request body', undefined]],
+    ['a numeric decision', { decision: 1 }, ['bad_request', 'Invalid decision', 'decision']],
+    ['an object as action', { action: {} }, ['bad_request', 'Invalid action', 'action']],
+    ['a numeric hash', { argumentsHash: 5 }, ['bad_request', 'Invalid request body', 'argumentsHash']],
+    ['a list as arguments', { arguments: [1] }, ['bad_request', 'Invalid request body', 'arguments']],
+    ['a numeric reason', { reason: 1 }, ['bad_request', 'Invalid request body', 'reason']],
     ['a long reason', { reason: 'x'.repeat(501) }, ['bad_request', 'reason exceeds 500 characters', 'reason']],
     ['half a minute', { grantMinutes: 0.5 }, ['bad_request', 'Invalid request body', 'grantMinutes']],
     ['large data', { data: 'ü'.repeat(131_073) }, ['too_large', 'data exceeds 262144 bytes', 'data']],

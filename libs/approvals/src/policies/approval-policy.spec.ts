@@ -54,7 +54,7 @@ describe('an approval policy', () => {
     ['an unknown field', { rules: [], mode: 'x' }, 'mode'],
     ['a default that blocks everything', { default: 'block' }, 'default'],
     ['a negative time', { timeoutDays: -1 }, 'timeoutDays'],
-    ['a time that is no number', { timeoutDays: Number.POSITIVE_INFINITY }, 'timeoutDays'],
+    ['an infinite time', { timeoutDays: Number.POSITIVE_INFINITY }, 'timeoutDays'],
     ['an unknown expiry', { expireAction: 'approve' }, 'expireAction'],
     ['an unknown circle', { decidableBy: 'everybody' }, 'decidableBy'],
     ['a rule without action', { rules: [{ match: '*' }] }, 'rules.0.action'],

@@ -75,7 +75,7 @@ describe('within one list', () => {
   });
 
   it.each(['auto_approve', 'require_approval', 'block'])(
-    'a condition without an answer asks, whatever its rule wanted: %s',
+    'a condition that fails asks for approval instead of: %s',
     (action) => {
       const verdict = ask([
         { rules: [{ match: '*', when: 'arguments.absent == 1', action, decidableBy: 'approvers' }] },

@@ -105,7 +105,7 @@ function answerOf(when: string, question: CallQuestion): Answer {
   return compiled.ok ? compiled.condition({ tool, arguments: args, agent, principal }) : FAILED;
 }
 
-const SAYS: Record<ApprovalAction, string> = {
+const EFFECTS: Record<ApprovalAction, string> = {
   auto_approve: 'lets it run',
   require_approval: 'asks for approval',
   block: 'blocks it',
@@ -122,7 +122,7 @@ function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdi
   const match = rule.match ?? '*';
   const which = `Rule ${index} of the ${name} (${match})`;
   const reason =
-    problem === undefined ? `${which} ${SAYS[action]}.` : `${which} asks, because its condition ${problem}.`;
+    problem === undefined ? `${which} ${EFFECTS[action]}.` : `${which} asks, because its condition ${problem}.`;
   return {
     action,
     rule: { layer: name, index, match, reason },
@@ -133,7 +133,7 @@ function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdi
 
 function ofDefault({ name, policy }: Layer): Verdict {
   const action = policy.default;
-  const reason = `No rule of the ${name} meets it, and its default ${SAYS[action]}.`;
+  const reason = `No rule of the ${name} matches, and its default ${EFFECTS[action]}.`;
   return { action, rule: { layer: name, index: null, match: '*', reason }, ...settingsOf(policy, {}), locked: false };
 }
 
@@ -142,7 +142,7 @@ function ownVerdict({ tool, layers, ownApproval: action }: CallQuestion): Verdic
   if (action === null) return null;
   const named = (name: PolicyLayer): ApprovalPolicy | undefined => layers.find((layer) => layer.name === name)?.policy;
   const policy = named('workspace') ?? named('instance') ?? DEFAULT_POLICY;
-  const rule: MetRule = { layer: 'tool', index: null, match: tool, reason: `The tool itself ${SAYS[action]}.` };
+  const rule: MetRule = { layer: 'tool', index: null, match: tool, reason: `The tool itself ${EFFECTS[action]}.` };
   return { action, rule, ...settingsOf(policy, {}), locked: false };
 }
 

@@ -7,9 +7,9 @@ import { type DecidableRequest, mayDecide } from './may-decide.js';
 
 const here = newId();
 const requester = newId();
-const somebody = newId();
+const otherUser = newId();
 
-function user(role: Role, userId = somebody, workspaceId = here): Principal {
+function user(role: Role, userId = otherUser, workspaceId = here): Principal {
   const scopes: readonly KeyScope[] = ['read', 'write', 'admin', 'approve'];
   return { kind: 'user', id: `user:${userId}`, workspaceId, userId, role, scopes, expiresAt: 1 };
 }
@@ -45,8 +45,12 @@ describe('who may decide a request', () => {
   it.each<[string, Partial<DecidableRequest>, { requester: Role[]; others: Role[] }]>([
     ['requester: only the requester', {}, { requester: members, others: [] }],
     ['approvers: owners and admins', { decidableBy: 'approvers' }, { requester: admins, others: admins }],
-    ['members: whoever may change the job', { decidableBy: 'members' }, { requester: members, others: admins }],
-    ['four eyes, requester: nobody', { fourEyes: true }, { requester: [], others: [] }],
+    [
+      'members: every member who may change the job',
+      { decidableBy: 'members' },
+      { requester: members, others: admins },
+    ],
+    ['four eyes, requester: no member', { fourEyes: true }, { requester: [], others: [] }],
     [
       'four eyes, approvers: not the requester',
       { decidableBy: 'approvers', fourEyes: true },
@@ -63,14 +67,14 @@ describe('who may decide a request', () => {
       { decidableBy: 'members', adminRequired: true },
       { requester: admins, others: admins },
     ],
-    ['nobody asked: approvers', { requester: null, jobCreatedBy: null }, { requester: admins, others: admins }],
+    ['no requester: approvers', { requester: null, jobCreatedBy: null }, { requester: admins, others: admins }],
     [
-      'nobody asked, four eyes',
+      'no requester, four eyes',
       { requester: null, jobCreatedBy: null, fourEyes: true },
       { requester: admins, others: admins },
     ],
     [
-      'nobody asked, members',
+      'no requester, members',
       { decidableBy: 'members', requester: null, jobCreatedBy: null },
       { requester: admins, others: admins },
     ],
@@ -91,8 +95,8 @@ describe('who may decide a request', () => {
   it('is a key of its person only with the scope approve', () => {
     expect(mayDecide(key('member', ['approve']), request())).toBe(true);
     expect(mayDecide(key('member', ['read', 'write', 'admin']), request())).toBe(false);
-    expect(mayDecide(key('member', ['approve'], somebody), request())).toBe(false);
-    expect(mayDecide(key('admin', ['approve'], somebody), request({ decidableBy: 'approvers' }))).toBe(true);
+    expect(mayDecide(key('member', ['approve'], otherUser), request())).toBe(false);
+    expect(mayDecide(key('admin', ['approve'], otherUser), request({ decidableBy: 'approvers' }))).toBe(true);
     expect(mayDecide(key('owner', ['approve']), request({ decidableBy: 'approvers', fourEyes: true }))).toBe(false);
     expect(mayDecide(key('viewer', ['approve']), request())).toBe(false);
   });

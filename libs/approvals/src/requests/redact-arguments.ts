@@ -26,8 +26,8 @@ export interface HiddenArguments {
 }
 
 /**
- * Hides the value of every member with one of these names, at any depth; so it does for members whose name says that they are a
- * secret (`password`, `api_key`, `Authorization` …), and what looks like a credential inside a text. Case, `-` and `_` of names
+ * Hides the value of every member with one of these names, at any depth, of members with the name of a
+ * secret (`password`, `api_key`, `Authorization` …), and text that looks like a credential. Case, `-` and `_` of names
  * do not count. For arguments that `parseArguments` has read; they are not changed.
  */
 export function hideArguments(args: JsonObject, sensitiveFields: readonly string[]): HiddenArguments {

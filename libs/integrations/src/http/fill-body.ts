@@ -28,8 +28,8 @@ export function bodyNames(body: HttpBody): readonly string[] {
 }
 
 /**
- * The body of one call. Without a template JSON and forms hold `rest`, the arguments that stand nowhere else. In the template
- * of a JSON body a text that is just `{name}` becomes the argument itself, of whatever type; within a longer text it becomes
+ * The body of one call. Without a template JSON and forms hold `rest`, the arguments that are not used elsewhere. In the template
+ * of a JSON body, a text that is just `{name}` becomes the argument with its type; within a longer text it becomes
  * text. A member whose argument is absent is left out. Null: none.
  */
 export function fillBody(body: HttpBody, args: Arguments, rest: Arguments): FilledBody | null {

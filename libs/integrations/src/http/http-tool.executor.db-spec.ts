@@ -90,8 +90,8 @@ describe('HttpToolExecutor', () => {
     expect(outcome.status).toBe('completed');
     const run = { tool, arguments: '{"id":"fail"}', context, defaultTimeoutMs: 10_000, clock: systemClock };
     const trial = await parts.trials.run(here.admin, { definition: definition({ headers }) }, { id: 'ok' });
-    for (const said of [outcome, await executeToolCall(run), trial]) {
-      const text = JSON.stringify(said);
+    for (const answer of [outcome, await executeToolCall(run), trial]) {
+      const text = JSON.stringify(answer);
       expect(text).toContain('[redacted]');
       for (const form of [canary, encodeURIComponent(canary), Buffer.from(canary).toString('base64').slice(0, 20)]) {
         expect(text).not.toContain(form);

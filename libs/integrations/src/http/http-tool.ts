@@ -103,7 +103,8 @@ function* problemsOf(tool: HttpTool): Generator<Problem> {
   yield* headerProblems('headers', tool.headers, known);
   yield ['body', problemOfBody(tool, known)];
   yield ['result', problemOfPath(tool.result)];
-  if (tool.onUnknown === 'verify' && tool.verify === undefined) yield ['onUnknown', 'there is no verify request'];
+  if (tool.onUnknown === 'verify' && tool.verify === undefined)
+    yield ['onUnknown', 'the definition has no verify request'];
   if (tool.verify === undefined) return;
   const key = new Set([KEY_ARGUMENT]);
   yield ['verify.url', problemOfUrl(tool.verify.url, key)];

@@ -25,9 +25,9 @@ export function excerptOf(answer: OutboundAnswer, redaction: Redaction, longest 
 }
 
 /**
- * What the model reads of an answer: what `result`, a JSONPath, selects of it as text or JSON, or its whole text. Throws
- * `tool_answer_refused` with the reason for any status but 2xx, for what is no text, and for what is no JSON though a part of it
- * was to be selected.
+ * What the model reads of a response: the part that the JSONPath `result` selects, as text or JSON, or the whole text. Throws
+ * `tool_answer_refused` with the reason for a status other than 2xx, for a body that is not text, and, if a part is selected,
+ * for a body that is not JSON.
  */
 export function readHttpAnswer(answer: OutboundAnswer, redaction: Redaction, result?: string): string {
   const { status, body, isCut } = answer;

@@ -4,8 +4,8 @@ import type { Selection } from './select-json.js';
 const LONGEST = 8_388_608;
 
 /**
- * What the model reads of a selection: a text as it is, any other single value as JSON, and several as a list in JSON. When not
- * all of them fit or were looked for, a last line says so. Throws for what is nested too deep to be written.
+ * What the model reads of a selection: a text as it is, any other single value as JSON, and several as a list in JSON. If the
+ * selection was cut, a last line states it. Throws for values that are nested too deep to be written.
  */
 export function selectedText({ found, isSingular, isCut }: Selection, longest = LONGEST): string {
   if (isSingular) {

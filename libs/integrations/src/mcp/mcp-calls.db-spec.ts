@@ -42,7 +42,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     const { server } = await given.accepted({ era });
     const seen: ToolProgress[] = [];
     const running = call('test.steps', { progress: (progress) => seen.push(progress) });
-    await until('all was told', () => seen.length === 3 && server.stage.held === 1);
+    await until('all steps were reported', () => seen.length === 3 && server.stage.held === 1);
     server.stage.release();
     expect(await running).toMatchObject({ status: 'completed', result: 'done' });
     expect(seen.map(({ progress }) => progress)).toEqual([1, 2, 3]);
@@ -94,9 +94,9 @@ describe('a call', () => {
     const [seen] = server.stage.calls;
     expect(seen?.headers['idempotency-key']).toBe(seen?.meta['nightshift/idempotencyKey']);
     expect(seen?.headers).not.toHaveProperty('authorization');
-    const said = JSON.stringify([server.requests, server.stage.calls]);
+    const sent = JSON.stringify([server.requests, server.stage.calls]);
     for (const own of [given.workspaceId, given.here.admin.id, given.here.owner.userId])
-      expect(said).not.toContain(own);
+      expect(sent).not.toContain(own);
   });
 
   it('answers no question that a server puts to the person', async () => {
@@ -154,7 +154,7 @@ describe('a call', () => {
     server.stage.progressText = (progress) => (progress === 1 ? `with ${secret}` : 'x'.repeat(990) + secret);
     const seen: (string | undefined)[] = [];
     const running = call('keyed.steps', { progress: ({ message }) => seen.push(message) });
-    await until('all was told', () => seen.length === 3 && server.stage.held === 1);
+    await until('all steps were reported', () => seen.length === 3 && server.stage.held === 1);
     server.stage.release();
     await running;
     expect(seen.slice(0, 2)).toEqual(['with [redacted]', `${'x'.repeat(990)}[redacted]`]);

@@ -32,8 +32,8 @@ export interface McpConnectionParts {
   readonly toolsChanged: () => void;
   /** Runs once, when the connection is lost. */
   readonly closed: () => void;
-  /** How long to wait for the server to be there, and for a page of its tools, ms. Default 10 s. */
-  readonly patienceMs?: number;
+  /** How long to wait for the connection, and for a page of its tools, ms. Default 10 s. */
+  readonly timeoutMs?: number;
 }
 
 /** Names of what goes along in `_meta` of a call, so that a server can tell a repetition from a new call. */
@@ -64,7 +64,7 @@ export class McpConnection {
 
   /** Speaks 2026-07-28 with servers that do, else the protocol of 2025. After any error it leaves nothing open. */
   static async open(parts: McpConnectionParts): Promise<McpConnection> {
-    const timeout = parts.patienceMs ?? TIMEOUT_MS;
+    const timeout = parts.timeoutMs ?? TIMEOUT_MS;
     const client = new Client(
       { name: 'nightshift', version: '1' },
       {
@@ -109,7 +109,7 @@ export class McpConnection {
   }
 
   /**
-   * Calls a tool. An abort of the signal tells the server and rejects; what it does then is not waited for. Structured content
+   * Calls a tool. An abort of the signal notifies the server and rejects at once, without waiting for it. Structured content
    * that does not fit the accepted output schema is a failure.
    */
   async call({ definition, arguments: args, context }: McpCall): Promise<CallToolResult> {
@@ -156,7 +156,7 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor };
       return await this.client.request(
         { method: 'tools/list', params },
-        { timeout: this.parts.patienceMs ?? TIMEOUT_MS },
+        { timeout: this.parts.timeoutMs ?? TIMEOUT_MS },
       );
     } catch (error) {
       throw toMcpFailure(error);

@@ -72,6 +72,8 @@ export function problemOf(definition: McpDefinition): string | null {
 
 /** The default description for the model when the server gives none. */
 export function descriptionOf(definition: McpDefinition, server: string): string {
-  const said = [definition.description, definition.title].find((text) => text !== undefined && text.trim() !== '');
-  return said ?? `The tool ${definition.name} of the MCP server ${server}.`;
+  const text = [definition.description, definition.title].find(
+    (candidate) => candidate !== undefined && candidate.trim() !== '',
+  );
+  return text ?? `The tool ${definition.name} of the MCP server ${server}.`;
 }

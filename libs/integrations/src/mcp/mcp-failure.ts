@@ -5,7 +5,7 @@ import { OutboundError } from '#platform';
 import { BROKEN_OFF } from './mcp-http.transport.js';
 
 /**
- * What became of an exchange with a server. `refused`: it answered, and said no. `session_lost`: it does not know us any more
+ * How an exchange with a server failed. `refused`: its response is an error. `session_lost`: it does not know us any more
  * and did nothing. `broken_off`: it heard us, or may have, and its answer did not come. `call_lost`: the same of a call, which
  * may have had its effect. `unusable`: it was not asked, or what it answers cannot be read. After all but the first the
  * connection is not to be used again.
@@ -34,7 +34,7 @@ export const SERVER_OFF = 'The MCP server of this tool was removed or switched o
 
 const BROKEN = 'The connection to the MCP server broke off before it answered.';
 const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
-const LONGEST_SAID = 500;
+const LONGEST_MESSAGE = 500;
 
 /** What the client, the guard or the operating system threw, in our words. */
 export function toMcpFailure(error: unknown): McpFailure {
@@ -64,7 +64,7 @@ function ofGuard(error: OutboundError, chain: readonly unknown[]): McpFailure {
 const SENTENCES: Partial<Record<SdkErrorCode, string>> = {
   [SdkErrorCode.NotConnected]: 'The connection to the MCP server broke off before it was asked.',
   [SdkErrorCode.RequestTimeout]: 'The MCP server did not answer in time.',
-  [SdkErrorCode.InvalidResult]: 'The answer of the MCP server is not what the protocol says.',
+  [SdkErrorCode.InvalidResult]: 'The response of the MCP server does not follow the protocol.',
   [SdkErrorCode.UnsupportedResultType]: 'The tool asks for input from a person, which is not supported.',
 };
 
@@ -86,7 +86,7 @@ function ofStatus(status: number, cause: unknown): McpFailure {
 
 function ofProtocol(error: ProtocolError): McpFailure {
   if (error.code === BROKEN_OFF) return new McpFailure('broken_off', BROKEN, error);
-  return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, LONGEST_SAID)}`, error);
+  return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, LONGEST_MESSAGE)}`, error);
 }
 
 /** The error and what it was caused by; the client sometimes keeps a cause among its data. */

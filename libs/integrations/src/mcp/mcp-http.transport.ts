@@ -53,10 +53,10 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
 
   /** Notifies a server of 2025 that its session is over, but waits at most a second. */
   override async close(): Promise<void> {
-    const told = this.terminateSession().catch(() => undefined);
+    const ended = this.terminateSession().catch(() => undefined);
     await new Promise<void>((resolve) => {
       const timer = systemClock.after(GOODBYE_MS, resolve);
-      void told.then(() => {
+      void ended.then(() => {
         timer.cancel();
         resolve();
       });

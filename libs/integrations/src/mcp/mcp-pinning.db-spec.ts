@@ -142,9 +142,9 @@ describe('secrets', () => {
     const server = await given.start();
     const settings = { transport: 'http', url: server.url, headers: { 'X-Api-Key': '{{secret:TOKEN}}' } } as const;
     await given.mcp.servers.register(given.here.admin, serverAt(server.url, { settings, accept: { all: true } }));
-    const said = await given.mcp.call(given.workspaceId, 'test.echo', { args: { text: 'it is canary-0123456789' } });
+    const outcome = await given.mcp.call(given.workspaceId, 'test.echo', { args: { text: 'it is canary-0123456789' } });
     expect(server.stage.calls[0]?.headers['x-api-key']).toBe('canary-0123456789');
-    expect(said).toMatchObject({ status: 'completed', modelText: 'it is [redacted]' });
+    expect(outcome).toMatchObject({ status: 'completed', modelText: 'it is [redacted]' });
     const rows = await given.sql(
       'SELECT s::text, t::text AS tool FROM mcp_server s JOIN mcp_tool t ON t.server_id = s.id',
     );

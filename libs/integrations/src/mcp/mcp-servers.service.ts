@@ -69,7 +69,7 @@ export class McpServersService {
   }
 
   /**
-   * Sets a server up and, when it is enabled, asks it for its tools. A server that cannot be asked is kept all the same, and says why in `problem`.
+   * Sets a server up and, when it is enabled, asks it for its tools. A server that cannot be reached is stored as well; its `problem` is the reason.
    * Throws `bad_request`, `mcp_stdio_disabled`, `conflict` (a name in use, 20 already), and what `accept` throws, after which
    * the server is there and nothing of it accepted.
    */

@@ -14,7 +14,7 @@ export interface McpSessionInit {
   /** Runs after each listing, before anybody else hears of it. */
   readonly listed: (listing: McpListing) => Promise<void>;
   /** See `McpConnectionParts`. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** How long a listing stays valid when the server sets no time, ms. */
@@ -23,8 +23,8 @@ const LISTING_FRESH_MS = 300_000;
 const UNKNOWN_END = ' Whether the tool ran is not known.';
 
 /**
- * A connection together with what its server says of its tools right now: listed when it opens, when the server says that they
- * have changed, when that is long ago, and when asked to. No tool is called whose definition is not the accepted one.
+ * A connection and the current tools of its server. The session lists them when it opens, when the server reports a
+ * change, after a while, and on request. A tool whose definition differs from the accepted one is never called.
  */
 export class McpSession {
   private listing: Promise<McpListing> = Promise.resolve(NOTHING);
@@ -47,8 +47,8 @@ export class McpSession {
     const closed = () => {
       if (opened.session !== undefined) opened.session.closed = true;
     };
-    const patience = init.patienceMs === undefined ? {} : { patienceMs: init.patienceMs };
-    const connection = await McpConnection.open({ transport, calls, toolsChanged, closed, ...patience });
+    const timeout = init.timeoutMs === undefined ? {} : { timeoutMs: init.timeoutMs };
+    const connection = await McpConnection.open({ transport, calls, toolsChanged, closed, ...timeout });
     const session = new McpSession(connection, init);
     opened.session = session;
     try {

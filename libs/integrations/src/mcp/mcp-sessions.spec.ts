@@ -98,7 +98,7 @@ describe('McpSessions', () => {
     clock.advance(1);
     expect(sessions.size).toBe(0);
     await until('it is closed', () => opened[0]?.isClosed === true);
-    await until('the server was told', () => server.requests.some(({ method }) => method === 'DELETE'));
+    await until('the server was notified', () => server.requests.some(({ method }) => method === 'DELETE'));
     expect(clock.pending).toBe(0);
   });
 

@@ -54,7 +54,7 @@ export class McpSessions {
   ) {}
 
   /**
-   * Runs `run` with a session. When the server turns out to have forgotten it, which it says without doing anything, `run` is
+   * Runs `run` with a session. If the server has lost the session (then it has done nothing), `run` is
    * repeated once with a new one. An abort ends the waiting for a session (`ToolDidNothing`). Throws `McpFailure`, and what
    * `run` throws.
    */
@@ -102,7 +102,7 @@ export class McpSessions {
     try {
       return await run(await unlessAborted(entry.session, signal));
     } catch (error) {
-      // An error that the tool itself reports is no reason to distrust the session, and neither is our own cancel.
+      // An error that the tool itself reports leaves the session usable, and so does our own cancel.
       if (error instanceof McpFailure && error.kind !== 'refused' && !signal.aborted) this.retire(entry);
       throw error;
     } finally {

@@ -21,8 +21,8 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
 const MOST_REMEMBERED = 10_000;
 
 /**
- * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is off, or says something else of them
- * by now, are listed but disabled: they are never offered, and a job that had the offer gets the reason why it cannot call them.
+ * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is disabled, or has changed their
+ * definition, are listed but disabled: they are never offered, and a job that had the offer gets the reason why it cannot call them.
  */
 @Injectable()
 export class McpToolSource implements WorkspaceToolSource, OnModuleInit {

@@ -8,7 +8,7 @@ export class McpToolFailed extends Error {
 /**
  * What a model gets of a tool's answer (MCP, tools, 2025-11-25 and 2026-07-28). The structured content where the accepted
  * definition has an output schema; else the content as text, a blank line between its parts, and the structured content only
- * when there is no text. Text of any kind is stored whole; images, sound and other bytes become one line with type and size.
+ * when it has no text. Text of any kind is stored whole; images, sound and other bytes become one line with type and size.
  * Throws `McpToolFailed` for `isError`.
  */
 export function toToolResult(result: CallToolResult, hasOutputSchema: boolean): unknown {

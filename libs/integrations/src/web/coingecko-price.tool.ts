@@ -30,7 +30,7 @@ export function coingeckoPriceTool(fetch: GuardedFetch, base: string): Tool {
       const url = below(base, 'simple/price', { ids: coin, vs_currencies: unit });
       const parsed = prices.safeParse(await askJson(fetch, { url, signal }, 'CoinGecko'));
       const price = parsed.success ? parsed.data[coin]?.[unit] : undefined;
-      if (price === undefined) throw new Error(`there is no price of "${coin}" in "${unit}"`);
+      if (price === undefined) throw new Error(`CoinGecko has no price of "${coin}" in "${unit}"`);
       return { id: coin, vs_currency: unit, price };
     },
   });

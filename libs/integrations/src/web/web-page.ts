@@ -19,6 +19,6 @@ export async function readWebPage(answer: OutboundAnswer, shown: number): Promis
   const isHtml = /html/.test(mediaTypeOf(answer)) || /^\s*<(?:!doctype html|html)/i.test(text.slice(0, 1_000));
   const page = isHtml ? await htmlToText(text, answer.url) : { title: '', text };
   const head = [`URL: ${answer.url}`, ...(page.title === '' ? [] : [`Title: ${page.title.slice(0, 300)}`])];
-  const end = answer.isCut ? '\n[the page goes on, and was read up to here]' : '';
+  const end = answer.isCut ? '\n[the rest of the page was not read]' : '';
   return `${head.join('\n')}\n\n${cutText(page.text, shown)}${end}`;
 }

@@ -68,7 +68,7 @@ describe('fetch_url', () => {
   it('takes the beginning of a page without end', async () => {
     given.answering(200, { 'content-type': 'text/html' }, `<p>${'word '.repeat(500_000)}`);
     const text = await page({ url: given.target.url, maxLength: 100 });
-    expect(text).toMatch(/^URL: .*\n\n(word ){20}\n\[cut: 100 of \d+ characters\]\n\[the page goes on/);
+    expect(text).toMatch(/^URL: .*\n\n(word ){20}\n\[cut: 100 of \d+ characters\]\n\[the rest of the page/);
   });
 
   it('follows redirects, and leaves neither the list of hosts nor the public net', async () => {
@@ -187,7 +187,7 @@ describe('coingecko_price', () => {
 
   it('reports a coin without a price', async () => {
     json({});
-    expect(await price({ id: 'nocoin' })).toContain('there is no price of "nocoin" in "usd"');
+    expect(await price({ id: 'nocoin' })).toContain('CoinGecko has no price of "nocoin" in "usd"');
     expect(await price({ id: 'a,b' })).toContain('are ids such as');
     expect(given.target.requests).toHaveLength(1);
   });

@@ -36,7 +36,7 @@ export const askPerson = defineTool({
   asks: 'person',
   execute: (args) => {
     toAskedPerson(args); // only what cannot be asked gets here
-    throw new Error('nobody can be asked here');
+    throw new Error('this call must be answered by a person');
   },
 });
 
@@ -52,7 +52,7 @@ export function toAskedPerson(args: unknown): AskedPerson {
   try {
     compileSchema(fields);
   } catch (error) {
-    throw new ToolArgumentsError(`fields: ${error instanceof Error ? error.message : 'it is no JSON Schema'}`);
+    throw new ToolArgumentsError(`fields: ${error instanceof Error ? error.message : 'not a JSON Schema'}`);
   }
   return { question, inputSchema: fields };
 }

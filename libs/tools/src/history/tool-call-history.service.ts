@@ -24,7 +24,7 @@ export type StillThere = () => Promise<MemberPrincipal | null>;
 const EXPORT_PAGE = 50;
 const newestFirst: ToolCallOrder = { by: 'time', direction: 'desc' };
 /** No user has this id. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+const UNKNOWN_USER = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The calls of a workspace across its jobs. Administrators look through everybody's, which is audited; everybody else through
@@ -59,7 +59,7 @@ export class ToolCallHistory {
     return this.statistics.read(principal.workspaceId, within(principal, filter), query);
   }
 
-  /** A whole call: null if it does not exist, or belongs to another user's job and the caller is no administrator. */
+  /** A whole call: null if it does not exist, or belongs to another user's job and the caller is not an administrator. */
   async open(
     principal: MemberPrincipal,
     id: string,
@@ -80,8 +80,7 @@ export class ToolCallHistory {
 
   /**
    * All calls that fit, newest first, a page at a time; a page is read when it is asked for. Calls that are made meanwhile are
-   * not in it. Whoever may see less than at the beginning, or nothing any more, gets no further page: it throws what `onLost`
-   * gives.
+   * not in it. If the caller's rights shrink meanwhile, it ends with the error that `onLost` returns.
    */
   async *export(
     principal: MemberPrincipal,
@@ -132,5 +131,5 @@ function within(principal: MemberPrincipal, filter: ToolCallFilter): ToolCallFil
   if (maySurvey(principal)) return filter;
   const { userId } = principal;
   const isOwn = maySurvey(principal, userId) && (filter.createdBy ?? userId) === userId;
-  return { ...filter, createdBy: isOwn ? userId : NOBODY };
+  return { ...filter, createdBy: isOwn ? userId : UNKNOWN_USER };
 }

@@ -23,7 +23,7 @@ export interface RecordedFailure {
 /**
  * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
  * it; `arguments`: what it was run with, or is going to be; `proposedArguments`: the model's, where a person made something else
- * of them; `executedArguments`: null also where those were run that were approved, or else proposed; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`: the principal who decided;
+ * of them; `executedArguments`: null also where those were run that were approved, or else proposed; `approval`: how it came to run or not, null when no person decided; `decidedBy`: the principal who decided;
  * `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which `result` may be a part.
  */
 export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {

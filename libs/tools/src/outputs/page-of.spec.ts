@@ -14,7 +14,7 @@ const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 50 });
 describe('pageOf', () => {
   it('returns its position and the next offset', () => {
     const digits = whole('0123456789');
-    expect(pageOf(digits, 2, 3)).toBe('234\n[characters 2 to 5 of 10, go on at offset 5]');
+    expect(pageOf(digits, 2, 3)).toBe('234\n[characters 2 to 5 of 10, continue at offset 5]');
     expect(pageOf(digits, 8, 3)).toBe('89\n[characters 8 to 10 of 10, the end]');
     expect(pageOf(digits, 10, 3)).toBe('[nothing after 10 characters]');
   });

@@ -19,7 +19,7 @@ export function pageOf(part: TextPart, offset: number, length: number): string {
   const end = isWithin(part, wanted) ? wanted + 1 : wanted;
   const place = `characters ${start} to ${end} of ${total}`;
   const page = text.slice(start - from, end - from);
-  return `${page}\n[${end < total ? `${place}, go on at offset ${end}` : `${place}, the end`}]`;
+  return `${page}\n[${end < total ? `${place}, continue at offset ${end}` : `${place}, the end`}]`;
 }
 
 /** Between the halves of a surrogate pair. */
