@@ -1,5 +1,5 @@
-// The floors of ARCHITECTURE.md as a failing build: imports go down only, a circle is an error.
-const floors = [
+// The layers of ARCHITECTURE.md as a failing build: imports go down only, a circle is an error.
+const layers = [
   ['platform'],
   ['jobs', 'models', 'auth'],
   ['tools'],
@@ -9,14 +9,18 @@ const floors = [
   ['workflows'],
   ['triggers'],
 ];
-const below = (level) => floors.slice(0, level).flat();
-const floorRules = floors.flatMap((libs, level) =>
-  libs.map((lib) => ({
-    name: `floor-${lib}`,
-    severity: 'error',
-    from: { path: `^libs/${lib}/` },
-    to: { path: '^(libs|apps|packages)/', pathNot: `^libs/(${[lib, ...below(level)].join('|')})/` },
-  })),
+const below = (level) => layers.slice(0, level).flat();
+const mayImport = (path, libs) => ({
+  severity: 'error',
+  from: { path },
+  to: { path: '^(libs|apps|packages)/', pathNot: `^libs/(${libs.join('|')})/` },
+});
+const layerRules = layers.flatMap((libs, level) =>
+  libs.flatMap((lib) => [
+    { name: `layer-${lib}`, ...mayImport(`^libs/${lib}/src/(?!api/)`, [lib, ...below(level)]) },
+    // The API of a feature authenticates its callers.
+    { name: `layer-${lib}-api`, ...mayImport(`^libs/${lib}/src/api/`, [lib, 'auth', ...below(level)]) },
+  ]),
 );
 const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 // Clients of the public API: they may use the graphql-ws client like any user of Nightshift.
@@ -25,14 +29,20 @@ const clients = ['^test/', '^bench/', '^packages/client/', '^apps/launcher/src/s
 const entries = '^apps/(api|worker)/src/(?:main|start-[a-z]+-role)\\.ts$';
 module.exports = {
   forbidden: [
-    ...floorRules,
+    ...layerRules,
     rule('no-circle', {}, { circular: true }),
     rule(
-      'front-door-only',
+      'public-api-only',
       { path: '^(libs|apps|packages)/([^/]+)/' },
-      { path: '^libs/', pathNot: ['^$1/$2/', '^libs/[^/]+/src/index\\.ts$'] },
+      { path: '^libs/', pathNot: ['^$1/$2/', '^libs/[^/]+/src/(api/)?index\\.ts$'] },
     ),
-    rule('own-door-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/index\\.ts$' }),
+    rule('own-index-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/(api/)?index\\.ts$' }),
+    // So a worker loads no transport: what it imports of a lib imports no API folder.
+    rule(
+      'api-folders-in-api',
+      { pathNot: ['^apps/api/', '^libs/[^/]+/src/api/', '^(test|bench)/'] },
+      { path: '^libs/[^/]+/src/api/' },
+    ),
     rule('apps-apart', { path: '^apps/([^/]+)/', pathNot: entries }, { path: '^apps/', pathNot: '^apps/$1/' }),
     rule('entries-on-launcher', { path: entries }, { path: '^apps/', pathNot: ['^apps/$1/', '^apps/launcher/'] }),
     rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
@@ -44,8 +54,8 @@ module.exports = {
       { pathNot: ['^packages/client/', 'node_modules/graphql-ws/'] },
     ),
     rule(
-      'doors-in-api',
-      { pathNot: ['^apps/api/', ...clients] },
+      'transports-in-api',
+      { pathNot: ['^apps/api/', '^libs/[^/]+/src/api/', ...clients] },
       { path: 'node_modules/(@nestjs/(graphql|apollo|platform-express)|@apollo|express|graphql-(ws|sse))/' },
     ),
     rule(

@@ -3,9 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 import { jobEventMeanings, jobMoves, jobStatuses } from '#jobs';
+import { errorTable } from '#platform/api';
 import { toolCallMoves, toolCallStatuses, toToolCallItem } from '#tools';
-
-import { errorTable } from '../../apps/api/src/errors/error-table.js';
 
 const file = new URL('../../PROTOCOL.md', import.meta.url);
 

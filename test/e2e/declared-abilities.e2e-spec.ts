@@ -3,7 +3,8 @@ import { GUARDS_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/
 import { ModulesContainer } from '@nestjs/core';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 
-import { publicKey, requiredAbilityKey, requiredAuthenticationKey } from '../../apps/api/src/auth/require-ability.js';
+import { publicKey, requiredAbilityKey, requiredAuthenticationKey } from '#auth/api';
+
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 

@@ -5,8 +5,8 @@ import { type GraphQLSchema } from 'graphql';
 import type { Role } from '#auth';
 import { insertInterrupt } from '#jobs';
 import { newId } from '#platform';
+import { toNodeId } from '#platform/api';
 
-import { toNodeId } from '../../apps/api/src/graphql/node/node-id.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { serverAudits } from 'graphql-http';
 
+import type { GraphqlContext } from '#auth/api';
+
 import { ContextFactory } from '../../apps/api/src/graphql/context-factory.js';
 import type { DocumentCache } from '../../apps/api/src/graphql/documents/document-cache.js';
 import { GraphqlExecutor } from '../../apps/api/src/graphql/documents/graphql-executor.js';
-import type { GraphqlContext } from '../../apps/api/src/graphql/graphql-context.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
+import { OpenStreams } from '#platform/api';
+
 import { eventually } from '../harness/eventually.js';
 import { echo, errorOf, executedJob, type ExecuteStage, openExecuteStage } from '../harness/execute-stage.js';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import { AgentsService } from '#chat';
+import { OpenStreams } from '#platform/api';
 import { WorkflowsService } from '#workflows';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import type { Reply } from '../harness/api.js';
 import { eventually } from '../harness/eventually.js';
 import { errorOf, executedJob, type ExecuteStage, openExecuteStage } from '../harness/execute-stage.js';

@@ -3,9 +3,9 @@ import OpenAI from 'openai';
 import pg from 'pg';
 
 import { AgentsService } from '#chat';
+import { OpenStreams } from '#platform/api';
 import { defineTool, ToolRegistry } from '#tools';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { eventually } from '../harness/eventually.js';
 import type { CompletionReply } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, result, user, withTools } from '../harness/openai-stage.js';

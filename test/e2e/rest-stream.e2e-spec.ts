@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { EventSource } from 'eventsource';
 
 import { EventFeed } from '#jobs';
+import { OpenStreams } from '#platform/api';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import type { StreamFrame } from '../harness/event-stream.js';

@@ -3,7 +3,8 @@ import { get, type IncomingMessage } from 'node:http';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
+import { OpenStreams } from '#platform/api';
+
 import type { TestApi, TestMember } from '../harness/api.js';
 import type { TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { EventFeed } from '#jobs';
 import { newId } from '#platform';
+import { OpenStreams } from '#platform/api';
 import { WorkflowsService, type WorkflowState } from '#workflows';
 
 import { JobFeeds } from '../../apps/api/src/streams/job-feeds.js';
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import type { EventStream, StreamFrame } from '../harness/event-stream.js';

@@ -1,7 +1,7 @@
 import { AgentsService } from '#chat';
 import { EventFeed } from '#jobs';
+import { OpenStreams } from '#platform/api';
 
-import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { startTestApi, type TestApi, type TestMember } from './api.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { eventually } from './eventually.js';

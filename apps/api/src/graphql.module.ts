@@ -6,6 +6,7 @@ import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
+import { LimitsModule } from '#jobs/api';
 import { ModelsModule } from '#models';
 import { LOGGER } from '#platform';
 import { ToolQueueModule, ToolsModule } from '#tools';
@@ -30,7 +31,6 @@ import { SocketAccess } from './graphql/sockets/socket-access.js';
 import { SocketProtocol } from './graphql/sockets/socket-protocol.js';
 import { UserSockets } from './graphql/sockets/user-sockets.js';
 import { UserSocketsRepository } from './graphql/sockets/user-sockets.repository.js';
-import { Viewers } from './graphql/sockets/viewers.js';
 import { InterruptActivity } from './interrupts/interrupt-activity.js';
 import { InterruptActivityResolver } from './interrupts/interrupt-activity.resolver.js';
 import {
@@ -51,7 +51,6 @@ import { StartChatResolver } from './jobs/start-chat.resolver.js';
 import { SubJobsResolver } from './jobs/sub-jobs.resolver.js';
 import { WorkspaceActivity } from './jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from './jobs/workspace-activity.resolver.js';
-import { LimitsModule } from './limits/limits.module.js';
 import { McpServersResolver } from './mcp-servers/mcp-servers.resolver.js';
 import { NodeResolver } from './node/node.resolver.js';
 import { NotificationActivity } from './notifications/notification-activity.js';
@@ -190,7 +189,6 @@ export const graphqlResolvers = [
     UserSockets,
     UserSocketsRepository,
     ThreadPages,
-    Viewers,
     WorkspaceActivity,
     ...graphqlResolvers,
   ],

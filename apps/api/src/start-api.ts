@@ -7,23 +7,20 @@ import helmet from 'helmet';
 
 import type { Auth } from '#auth';
 import type { Platform } from '#platform';
+import { bodyMiddleware, drainRestMiddleware, OpenStreams, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
 import { crossOriginMiddleware } from './auth/cross-origin.js';
 import { hostMiddleware, hostNamesOf } from './auth/hosts.js';
 import { corsMiddleware } from './auth/origins.js';
-import { drainRestMiddleware } from './body/drain-rest.js';
-import { bodyMiddleware } from './body/read-body.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { refusalsMiddleware } from './errors/refusals.js';
 import { requestIdMiddleware } from './errors/request-id.js';
 import { Readiness } from './health/readiness.js';
-import { noStoreMiddleware } from './limits/no-store.js';
 import { NestLogger } from './nest-logger.js';
+import { noStoreMiddleware } from './no-store.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
-import { RequestSchemaPipe } from './requests/request-schema.pipe.js';
 import { serverExtensions } from './server-extensions.js';
-import { OpenStreams } from './streams/open-streams.js';
 
 export interface ApiOptions {
   readonly host: string;

@@ -12,7 +12,6 @@ export type { MembershipRecord, ReceivedInvitation } from './identity.repository
 export { type FetchKeys, TOKEN_CLAIMS } from './jwt/jwt-verifier.js';
 export { OperatorDirectory } from './operator/operator-directory.repository.js';
 export type { OperatorService } from './operator/operator.service.js';
-export type { Page, PageRequest } from './page.js';
 export {
   KEY_SCOPES,
   type KeyPrincipal,

@@ -1,18 +1,6 @@
-import { isId } from '#platform';
+import { isId, type Page, type PageRequest } from '#platform';
 
 import { invalidInput } from './auth.errors.js';
-
-/** A keyset page: at most `first` (1 to 100, clamped) entries after the one whose id is `after`. */
-export interface PageRequest {
-  readonly first: number;
-  readonly after?: string | undefined;
-}
-
-/** One page; `hasMore` is whether another follows. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly hasMore: boolean;
-}
 
 /** How many rows to read for a page: one more than wanted, to learn whether another follows. */
 export function rowsFor(page: PageRequest): { readonly take: number; readonly after: string | undefined } {

@@ -25,6 +25,7 @@ export {
 export { firstIdAt, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
 export { awakeTimeout } from './awake-timeout.js';
+export type { Page, PageRequest } from './page.js';
 export { hasEnded, processName } from './process-name.js';
 export type { Scope, ScopedSubject } from './scope.js';
 export { Redactor } from './secrets/redactor.js';

@@ -1,10 +1,9 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AgentsService } from '#chat';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { AgentRefInput, CreateAgentInput, RestoreAgentVersionInput, UpdateAgentInput } from './agent.input.js';
 import { AgentPayload } from './agent.model.js';
 import { toAgentChanges, toNewAgent } from './to-agent-input.js';

@@ -1,8 +1,8 @@
 import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import type { ToolEventFormat } from '#chat';
+import { Json } from '#platform/api';
 
-import { Json } from '../graphql/scalars/json.scalar.js';
 import { ProviderDownActionEnum } from '../jobs/job.enums.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 

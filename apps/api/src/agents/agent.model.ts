@@ -1,11 +1,8 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import type { ToolEventFormat } from '#chat';
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { ProviderDownActionEnum } from '../jobs/job.enums.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 

@@ -1,15 +1,18 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type Agent, AgentsService, type AgentVersion } from '#chat';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  orNull,
+  pageCost,
+  positionOfCursor,
+  toForwardConnection,
+  toForwardPage,
+  toWantedPage,
+} from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { positionOfCursor } from '../graphql/connections/cursor.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
 import { AgentConnection, AgentModel, AgentVersionConnection } from './agent.model.js';
 
 const kind = 'agents';

@@ -1,9 +1,9 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { ChosenAgent } from '#chat';
 import type { Job } from '#jobs';
 
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
 import { RoundLoaders } from '../rounds/round-loaders.js';
 import { JobAgent } from './agent.model.js';

@@ -1,9 +1,6 @@
 import { ArgsType, Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { connectionOf, DateTime, ForwardPageArgs, UserError } from '#platform/api';
 
 @ObjectType('ApprovalGrant', {
   description: 'A time-limited approval of one operation, in one thread, for one requester.',

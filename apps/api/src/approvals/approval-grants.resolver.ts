@@ -1,13 +1,9 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type ApprovalGrant, ApprovalGrantsService } from '#approvals';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { type ConnectionOf, pageCost, toForwardConnection, toForwardPage, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   ApprovalGrantConnection,
   ApprovalGrantModel,

@@ -1,10 +1,8 @@
 import { ArgsType, Field, Float, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
 import type { Role } from '#auth';
+import { DateTime, Json, UserError } from '#platform/api';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { DecidableByEnum } from '../jobs/interrupt.enums.js';
 import { MemberRoleEnum } from '../workspaces/workspace.model.js';
 import { ApprovalActionEnum, ExpireActionEnum, PolicyLayerEnum } from './approval.enums.js';

@@ -8,12 +8,9 @@ import {
   PolicyReplayService,
   type StoredPolicy,
 } from '#approvals';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { Json, orNull, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   ApprovalPolicyModel,
   ApprovalPolicyPayload,

@@ -1,6 +1,7 @@
 import { ArgsType, Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { Json } from '../graphql/scalars/json.scalar.js';
+import { Json } from '#platform/api';
+
 import { ApprovalActionEnum } from './approval.enums.js';
 
 @ObjectType({ description: 'How many calls a policy treats in each way.' })

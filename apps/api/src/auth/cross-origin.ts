@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { NextFunction, Request, Response } from 'express';
 
-import { crossOriginRefused } from '../errors/http.errors.js';
+import { crossOriginRefused } from '#platform/api';
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 const toolIntents = new Set(['claim', 'validate', 'result']);

@@ -2,9 +2,8 @@ import { z } from 'zod';
 
 import type { Claim } from '#approvals';
 import { toStorableText } from '#platform';
+import { named, refusedWith } from '#platform/api';
 
-import { named } from '../openapi/schema-names.js';
-import { refusedWith } from '../requests/request-schema.pipe.js';
 import { invalidToolClaim, invalidToolResult } from './client-tools.errors.js';
 
 const word = z.string().min(1).max(256).overwrite(toStorableText);

@@ -3,11 +3,10 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import { type Claim, type ClaimRef, ClientToolsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { RequireAbility } from '../auth/require-ability.js';
 import { JobPrincipalGuard } from '../jobs/job-principal.guard.js';
-import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import {
   type ClaimBody,
   claimBody,

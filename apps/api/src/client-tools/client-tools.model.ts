@@ -1,8 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { DateTime, Json, UserError } from '#platform/api';
+
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 
 /** A call that this client, and no other, may now serve. */

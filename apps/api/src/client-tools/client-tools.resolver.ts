@@ -1,12 +1,10 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { ClientToolsService } from '#approvals';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
+import { accept, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
-import { accept } from '../requests/request-schema.pipe.js';
 import { claimBody, claimReference, resultBody } from './client-tool-schemas.js';
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClaimClientToolInput, SubmitClientToolResultInput, ValidateClientToolInput } from './client-tools.input.js';

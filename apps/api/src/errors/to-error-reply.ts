@@ -1,9 +1,7 @@
 import { HttpException } from '@nestjs/common';
 
 import { AppError, asAnswerable, type Storable, toStorable } from '#platform';
-
-import { errorRowOf, isExpected } from './error-table.js';
-import { tooLarge } from './http.errors.js';
+import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
 /** An error as REST callers read it. */
 export interface ErrorReply {

@@ -1,8 +1,8 @@
 import { HttpException } from '@nestjs/common';
 
 import { type AppError, asAnswerable } from '#platform';
+import { errorRowOf, isExpected } from '#platform/api';
 
-import { errorRowOf, isExpected } from './error-table.js';
 import { OpenAiError, type OpenAiErrorBody } from './openai-error.js';
 
 /** An error as callers of `/v1` read it. */

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import { Authenticator, type Credentials, type Identity, type MemberPrincipal } from '#auth';
+import { GraphqlContext } from '#auth/api';
 import { AppError, systemClock } from '#platform';
-
-import { GraphqlContext } from './graphql-context.js';
 
 /** Who is behind credentials, and whether they enter a workspace. */
 export interface Entrance {

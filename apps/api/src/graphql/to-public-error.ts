@@ -1,8 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
 import { AppError, asAnswerable, type Logger } from '#platform';
-
-import { errorRowOf, isExpected } from '../errors/error-table.js';
+import { errorRowOf, isExpected } from '#platform/api';
 
 /** The destination of an error, and the log that receives unexpected errors. */
 export interface ErrorContext {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { named } from '../openapi/schema-names.js';
+import { named } from '#platform/api';
+
 import type { ReadinessReport } from './readiness.js';
 
 const ready: z.ZodType<ReadinessReport> = z.object({

@@ -2,11 +2,10 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
+import { Public } from '#auth/api';
 import { AppError, Config, Metrics } from '#platform';
+import { ApiMediaReply, ApiPublic, ApiReply, errorBody } from '#platform/api';
 
-import { Public } from '../auth/require-ability.js';
-import { errorBody } from '../openapi/error-body.js';
-import { ApiMediaReply, ApiPublic, ApiReply } from '../openapi/route-docs.js';
 import { healthReplies } from './health-schemas.js';
 import { isBearer } from './is-bearer.js';
 import { Readiness, type ReadinessReport } from './readiness.js';

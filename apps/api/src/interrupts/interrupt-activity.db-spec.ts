@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 
 import { InterruptsService } from '#approvals';
 import { type MemberPrincipal, type Role, scopeOf } from '#auth';
+import type { GraphqlContext, Viewers } from '#auth/api';
 import { type Interrupt, InterruptsRepository, JobStopper } from '#jobs';
 import { createLogger } from '#platform';
 
@@ -10,8 +11,6 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
 import { HintBus, openTestIdentities } from '../../../../test/harness/identities.js';
 import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../../../../test/harness/interrupts.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import type { Viewers } from '../graphql/sockets/viewers.js';
 import { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityResolver } from './interrupt-activity.resolver.js';
 

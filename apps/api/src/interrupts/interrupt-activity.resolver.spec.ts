@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { InterruptsService } from '#approvals';
+import type { GraphqlContext, Viewers } from '#auth/api';
 import type { Interrupt } from '#jobs';
 
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import type { Viewers } from '../graphql/sockets/viewers.js';
 import type { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityResolver } from './interrupt-activity.resolver.js';
 import type { InterruptFilterInput } from './interrupts.args.js';

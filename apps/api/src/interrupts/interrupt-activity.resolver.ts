@@ -1,12 +1,10 @@
 import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
 import { type InterruptQuery, InterruptsService } from '#approvals';
+import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import type { Interrupt } from '#jobs';
+import { DeliveredIds } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { Viewers } from '../graphql/sockets/viewers.js';
-import { DeliveredIds } from '../streams/delivered-ids.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityArgs } from './interrupts.args.js';

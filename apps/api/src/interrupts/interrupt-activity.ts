@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger } from '#platform';
+import { type Look, RowActivity } from '#platform/api';
 
-import { type Look, RowActivity } from '../streams/row-activity.js';
 import { changesOfOpen, isKnown, type OpenRows, toOpenRows } from './changes-of-open.js';
 
 /** The most open requests that one snapshot compares; in a workspace with more, the newest. */

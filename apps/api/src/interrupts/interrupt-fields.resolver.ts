@@ -1,11 +1,10 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
 import { mayDecide } from '#approvals';
+import type { GraphqlContext } from '#auth/api';
 import type { Interrupt, Job, Notification } from '#jobs';
+import { listCost, toNodeId } from '#platform/api';
 
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { NotificationModel } from '../notifications/notification.model.js';

@@ -4,10 +4,8 @@ import { type InterruptQuery, InterruptsService } from '#approvals';
 import { type Principal, scopeOf } from '#auth';
 import { ThreadsRepository } from '#chat';
 import type { Interrupt, KeysetPage } from '#jobs';
+import { idOfCursor, missing, toCursor, toIdOrNone } from '#platform/api';
 
-import { missing } from '../errors/http.errors.js';
-import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { toIdOrNone } from '../graphql/filters/narrow.js';
 import type { InterruptListQuery } from './interrupt-list-query.js';
 import { type InterruptReply, toInterruptReply } from './to-interrupt-reply.js';
 

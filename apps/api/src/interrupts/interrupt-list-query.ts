@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 import { interruptKinds, interruptStatuses, listedKinds } from '#jobs';
-
-import { optional, pageQuery } from '../requests/page-query.js';
+import { optional, pageQuery } from '#platform/api';
 
 /** The query of the inbox. */
 export const interruptQuery = z.object({

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type DataLoader from 'dataloader';
 
+import { byId, byOwner, FeatureLoaders } from '#auth/api';
 import { type Interrupt, InterruptsRepository } from '#jobs';
 import type { Scope } from '#platform';
-
-import { byId, byOwner, FeatureLoaders } from '../graphql/feature-loaders.js';
 
 interface Loaders {
   readonly interrupts: DataLoader<string, Interrupt | null>;

@@ -1,12 +1,11 @@
 import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { InterruptsService } from '#approvals';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
+import { toPayload, type UserError } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
 import { ResolveInterruptInput, ResolveInterruptPayload } from './resolve-interrupt.input.js';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 import { humanInputActions } from '#approvals';
 import { decidableBy, interruptKinds, interruptStatuses } from '#jobs';
+import { named } from '#platform/api';
 
-import { named } from '../openapi/schema-names.js';
 import type { InterruptPage } from './interrupt-inbox.js';
 import type { InterruptReply } from './to-interrupt-reply.js';
 

@@ -1,9 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { Node } from '../graphql/node/node.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
+import { connectionOf, DateTime, Json, Node } from '#platform/api';
+
 import { DecidableByEnum, InterruptKindEnum, InterruptStatusEnum } from '../jobs/interrupt.enums.js';
 
 /** One request to a person or a client. `InterruptFieldsResolver` adds the computed fields. */

@@ -1,9 +1,8 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
 
 import type { InterruptKind, InterruptStatus } from '#jobs';
+import { DateTimeFilter, IdFilter, PageArgs } from '#platform/api';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
-import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
 import { InterruptKindEnum, InterruptStatusEnum } from '../jobs/interrupt.enums.js';
 
 @InputType({ description: 'Compares the status of a request.' })

@@ -2,11 +2,9 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiJsonBody, ApiRefusals, ApiReply, missing } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { missing } from '../errors/http.errors.js';
-import { ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { InterruptInbox, type InterruptPage } from './interrupt-inbox.js';
 import { type InterruptListQuery, interruptQuery } from './interrupt-list-query.js';
 import { InterruptPrincipalGuard } from './interrupt-principal.guard.js';

@@ -1,14 +1,11 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
 import { InterruptsService } from '#approvals';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
+import { type ConnectionOf, idOfCursor, pageCost, toConnection, toCursor, toWantedPage } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { InterruptConnection, InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
 import { InterruptsArgs } from './interrupts.args.js';

@@ -1,7 +1,7 @@
 import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { Json, UserError } from '#platform/api';
+
 import { InterruptActionEnum, InterruptDecisionEnum } from '../jobs/interrupt.enums.js';
 
 /** An answer. Which members it takes depends on the kind of the request. */

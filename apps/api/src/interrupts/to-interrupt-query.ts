@@ -1,8 +1,8 @@
 import type { InterruptQuery } from '#approvals';
 import type { InterruptKind, InterruptStatus } from '#jobs';
 import { toStorableText } from '#platform';
+import { both, toIdOrNone } from '#platform/api';
 
-import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { InterruptFilterInput } from './interrupts.args.js';
 
 /** The query of the inbox. Of two comparisons of one member both must hold. */

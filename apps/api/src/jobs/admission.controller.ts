@@ -3,11 +3,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { PrincipalGuard } from '../auth/principal.guard.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
 import { type AdmittedJob, JobRead } from './job-read.js';
 import { type AdmissionAbortBody, admissionAbortBody, jobReplies } from './job-schemas.js';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { type StartChat, toChatMessage } from '#chat';
 import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
+import { missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 
-import { missing } from '../errors/http.errors.js';
 import { toAgentSelection } from './agent-selection.input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';

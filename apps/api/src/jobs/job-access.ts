@@ -3,8 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { abilityOf, type Action, assertCan, type Principal, scopeOf } from '#auth';
 import { type Job, jobNotFound, JobsRepository } from '#jobs';
 import { isId } from '#platform';
-
-import { missing } from '../errors/http.errors.js';
+import { missing } from '#platform/api';
 
 /** Finds jobs for those who may read them; absent and forbidden look the same. */
 @Injectable()

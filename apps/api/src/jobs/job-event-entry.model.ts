@@ -1,6 +1,6 @@
 import { Field, ID, Int, InterfaceType, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { DateTime } from '#platform/api';
 
 /** A value that carries the name of its GraphQL type. */
 export interface Typed {

@@ -1,13 +1,10 @@
 import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
 import { abilityOf, asSubject } from '#auth';
+import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import { EventFeed, type FeedItem, jobNotFound, JobOwnersRepository } from '#jobs';
+import { invalidCursor, PlainData } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { invalidCursor } from '../graphql/connections/connection.errors.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { PlainData } from '../graphql/sockets/plain-data.js';
-import { Viewers } from '../graphql/sockets/viewers.js';
 import { JobEventUnion } from './job-event.model.js';
 import { JobEventsArgs } from './jobs.args.js';
 import { type JobEventModel, toJobEventModels } from './to-job-event-model.js';

@@ -1,8 +1,8 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
 import type { Job } from '#jobs';
+import { toNodeId } from '#platform/api';
 
-import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from './job.model.js';
 import { Usage } from './usage.model.js';
 

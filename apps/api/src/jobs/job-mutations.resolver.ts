@@ -1,12 +1,11 @@
 import { Args, Context, Field, ID, InputType, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, assertCan } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type Job, jobNotFound, JobsRepository, JobStopper } from '#jobs';
 import { isId } from '#platform';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
 import { CancelJobPayload, StartJobPayload, type StartPayload } from './job-payloads.model.js';

@@ -1,8 +1,8 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
 import type { StartedJob, StopState } from '#jobs';
+import { UserError } from '#platform/api';
 
-import { UserError } from '../graphql/user-error.model.js';
 import { JobStatusEnum } from './job.enums.js';
 import { JobModel } from './job.model.js';
 

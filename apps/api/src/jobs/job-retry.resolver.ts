@@ -1,17 +1,14 @@
 import { Args, Context, Field, ID, InputType, Mutation, Resolver } from '@nestjs/graphql';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { ChatService } from '#chat';
 import { jobNotFound, JobsRepository, type StartedJob } from '#jobs';
+import { limitedStart, StartLimiter, WorkflowStartLimiter } from '#jobs/api';
 import { isId } from '#platform';
+import { toPayload } from '#platform/api';
 import { RerunWorkflowService } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
-import { limitedStart } from '../limits/limited-start.js';
-import { StartLimiter } from '../limits/start-limiter.js';
-import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { toIdempotency } from './from-start-chat-input.js';
 import { StartJobPayload, type StartPayload } from './job-payloads.model.js';
 

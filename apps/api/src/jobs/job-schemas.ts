@@ -1,10 +1,8 @@
 import { z } from 'zod';
 
 import { jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
+import { invalidBody, invalidField, missing, named, refusedWith } from '#platform/api';
 
-import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
-import { named } from '../openapi/schema-names.js';
-import { refusedWith } from '../requests/request-schema.pipe.js';
 import type { StatusReply } from '../streams/to-status.js';
 import { idempotencyKeyPattern } from './idempotency-key.js';
 import type { AbortReply, AdmissionAbortReply } from './job-abort.js';

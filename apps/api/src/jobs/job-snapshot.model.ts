@@ -1,7 +1,7 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
+import { DateTime, Json } from '#platform/api';
+
 import { InterruptKindEnum } from './interrupt.enums.js';
 import { ToolCallStatusEnum } from './job.enums.js';
 

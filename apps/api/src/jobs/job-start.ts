@@ -5,11 +5,9 @@ import { Injectable } from '@nestjs/common';
 import type { MemberPrincipal } from '#auth';
 import { ChatService } from '#chat';
 import { JobsRepository, type StartedJob } from '#jobs';
+import { type Allowance, chargedStart, StartLimiter } from '#jobs/api';
 
 import { mayCreateThread } from '../auth/may-create-thread.js';
-import { chargedStart } from '../limits/limited-start.js';
-import type { Allowance } from '../limits/shared-rate.js';
-import { StartLimiter } from '../limits/start-limiter.js';
 import { toStartChat } from './to-start-chat.js';
 
 /** A start as it comes in over HTTP. */

@@ -2,8 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiParam, ApiQuery } from '@nestjs/swagger';
 
 import { jobEventMeanings } from '#jobs';
-
-import { ApiMediaReply, ApiRefusals } from '../openapi/route-docs.js';
+import { ApiMediaReply, ApiRefusals } from '#platform/api';
 
 const events = Object.entries(jobEventMeanings)
   .map(([kind, { body, meaning }]) => `- \`${kind}\` (${body}): ${meaning}`)

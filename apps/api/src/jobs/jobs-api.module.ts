@@ -2,9 +2,9 @@ import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
+import { LimitsModule } from '#jobs/api';
 import { WorkflowsModule } from '#workflows';
 
-import { LimitsModule } from '../limits/limits.module.js';
 import { StreamsModule } from '../streams/streams.module.js';
 import { AdmissionController } from './admission.controller.js';
 import { JobAbort } from './job-abort.js';

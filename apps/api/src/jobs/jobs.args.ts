@@ -1,7 +1,7 @@
 import { ArgsType, Field, ID, InputType, Int } from '@nestjs/graphql';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
-import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
+import { DateTimeFilter, IdFilter, PageArgs } from '#platform/api';
+
 import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 @InputType({ description: 'Compares a status.' })

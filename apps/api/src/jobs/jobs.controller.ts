@@ -3,10 +3,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { type AbortReply, JobAbort } from './job-abort.js';
 import { JobPrincipalGuard } from './job-principal.guard.js';

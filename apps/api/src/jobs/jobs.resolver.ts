@@ -1,13 +1,10 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type Job, JobsRepository } from '#jobs';
 import { isId } from '#platform';
+import { type ConnectionOf, idOfCursor, pageCost, toConnection, toCursor, toWantedPage } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobConnection, JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
 import { JobsArgs } from './jobs.args.js';

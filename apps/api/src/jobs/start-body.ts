@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { whenBusyChoices } from '#jobs';
+import { named } from '#platform/api';
 
-import { named } from '../openapi/schema-names.js';
 import { maxModelRetryForMs } from './to-provider-down.js';
 
 /** Control fields of a start, by their plain name; each is accepted with a leading underscore too. */

@@ -1,9 +1,9 @@
 import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 
 import type { StartChat } from '#chat';
+import { Json } from '#platform/api';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 
-import { Json } from '../graphql/scalars/json.scalar.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
 import { AgentSelectionInput } from './agent-selection.input.js';
 import { ProviderDownActionEnum, WhenBusyEnum } from './job.enums.js';

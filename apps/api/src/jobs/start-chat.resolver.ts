@@ -1,12 +1,10 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { ChatService } from '#chat';
+import { limitedStart, StartLimiter } from '#jobs/api';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
-import { limitedStart } from '../limits/limited-start.js';
-import { StartLimiter } from '../limits/start-limiter.js';
 import { fromStartChatInput } from './from-start-chat-input.js';
 import { StartJobPayload, type StartPayload } from './job-payloads.model.js';
 import { StartChatInput } from './start-chat.input.js';

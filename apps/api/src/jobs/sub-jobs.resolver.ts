@@ -1,9 +1,9 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
+import { listCost } from '#platform/api';
 
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
 

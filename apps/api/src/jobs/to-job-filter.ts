@@ -1,6 +1,6 @@
 import type { JobFilter, JobStatus } from '#jobs';
+import { both, toIdOrNone } from '#platform/api';
 
-import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { JobFilterInput } from './jobs.args.js';
 
 /** The filter of the engine. Of two comparisons of one member both must hold. */

@@ -5,9 +5,9 @@ import { clientToolProblem } from '#approvals';
 import { type StartChat, toChatMessage } from '#chat';
 import type { ToolDefinition } from '#models';
 import { AppError, readInput, Secret, type Storable, toStorable } from '#platform';
+import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 
-import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { parseKey } from './idempotency-key.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
 import { toProviderDown } from './to-provider-down.js';

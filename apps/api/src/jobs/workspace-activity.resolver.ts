@@ -1,11 +1,9 @@
 import { Context, Resolver, Subscription } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import { JobsRepository } from '#jobs';
+import { PlainData } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { PlainData } from '../graphql/sockets/plain-data.js';
-import { Viewers } from '../graphql/sockets/viewers.js';
 import { JobActivity } from './job-event.model.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 

@@ -1,8 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 
 import { BUS, type Bus } from '#platform';
-
-import { RecentChanges } from '../streams/recent-changes.js';
+import { RecentChanges } from '#platform/api';
 
 /** The recent status changes of one workspace, kept while it has viewers. */
 interface Activity {

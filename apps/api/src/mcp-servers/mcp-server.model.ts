@@ -1,11 +1,8 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
 import type { McpSettings, McpToolStatus } from '#integrations';
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
 
 /** GraphQL's names of how a server is reached. */

@@ -1,15 +1,17 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type McpServer, McpServersService } from '#integrations';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   AcceptMcpToolsInput,
   McpServerRefInput,

@@ -1,11 +1,8 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
-import { RequireAuthentication } from '../auth/require-ability.js';
-import { invalidPage } from '../graphql/connections/connection.errors.js';
-import { graphqlLimits } from '../graphql/documents/graphql-limits.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { Node } from '../graphql/node/node.model.js';
-import { type NodeRef, type NodeType, parseNodeId } from '../graphql/node/node-id.js';
+import { type GraphqlContext, RequireAuthentication } from '#auth/api';
+import { graphqlLimits, invalidPage, Node, type NodeRef, type NodeType, parseNodeId } from '#platform/api';
+
 import { InterruptLoaders } from '../interrupts/interrupt-loaders.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { ThreadLoaders } from '../threads/thread-loaders.js';

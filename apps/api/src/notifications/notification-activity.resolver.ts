@@ -1,11 +1,9 @@
 import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import type { Notification, NotificationFilter } from '#jobs';
+import { DeliveredIds } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { Viewers } from '../graphql/sockets/viewers.js';
-import { DeliveredIds } from '../streams/delivered-ids.js';
 import { NotificationModel } from './notification.model.js';
 import { NotificationActivity } from './notification-activity.js';
 import { NotificationActivityArgs } from './notifications.args.js';

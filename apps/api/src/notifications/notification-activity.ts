@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { NotificationsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger } from '#platform';
-
-import { type Look, RowActivity } from '../streams/row-activity.js';
+import { type Look, RowActivity } from '#platform/api';
 
 /** The most changes that one read returns; if there are more, the latest. */
 const mostAtOnce = 5_000;

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
 import type { KeysetPage, Notification, NotificationFilter } from '#jobs';
+import { idOfCursor, toCursor } from '#platform/api';
 
-import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import type { NotificationListQuery } from './notification-list-query.js';
 import { OwnNotifications } from './own-notifications.js';
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 import { notificationTypes } from '#jobs';
-
-import { optional, pageQuery } from '../requests/page-query.js';
+import { optional, pageQuery } from '#platform/api';
 
 /** The query of the list. */
 export const notificationQuery = z.object({

@@ -1,8 +1,8 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { toPayload } from '#platform/api';
+
 import {
   MarkAllNotificationsReadInput,
   MarkAllNotificationsReadPayload,

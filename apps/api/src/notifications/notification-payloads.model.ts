@@ -1,6 +1,7 @@
 import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { UserError } from '../graphql/user-error.model.js';
+import { UserError } from '#platform/api';
+
 import { NotificationModel } from './notification.model.js';
 
 /** Which one. */

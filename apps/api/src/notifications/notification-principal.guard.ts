@@ -3,8 +3,7 @@ import { Reflector } from '@nestjs/core';
 
 import { Authenticator } from '#auth';
 import { notificationNotFound, RowWorkspacesRepository } from '#jobs';
-
-import { RowPrincipalGuard } from '../auth/row-principal.guard.js';
+import { RowPrincipalGuard } from '#jobs/api';
 
 /** For routes of one notification. */
 @Injectable()

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { notificationTypes } from '#jobs';
+import { named } from '#platform/api';
 
-import { named } from '../openapi/schema-names.js';
 import type { NotificationPage, NotificationReply } from './notification-inbox.js';
 
 const notification: z.ZodType<NotificationReply> = named(

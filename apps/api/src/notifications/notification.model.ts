@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { connectionOf, DateTime } from '#platform/api';
+
 import { NotificationTypeEnum } from './notification.enums.js';
 
 /** One user notification. `NotificationFieldsResolver` adds the computed fields. */

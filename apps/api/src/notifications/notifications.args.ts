@@ -1,8 +1,8 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
 
 import type { NotificationType } from '#jobs';
+import { PageArgs } from '#platform/api';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
 import { NotificationTypeEnum } from './notification.enums.js';
 
 @InputType({ description: 'Compares the type of a notification.' })

@@ -2,10 +2,9 @@ import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestj
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
 import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
 import { NotificationPrincipalGuard } from './notification-principal.guard.js';

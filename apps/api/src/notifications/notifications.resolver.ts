@@ -1,13 +1,9 @@
 import { Args, Context, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Job, Notification } from '#jobs';
+import { type ConnectionOf, DateTime, idOfCursor, pageCost, toConnection, toCursor, toWantedPage } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { JobModel } from '../jobs/job.model.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { NotificationConnection, NotificationModel } from './notification.model.js';

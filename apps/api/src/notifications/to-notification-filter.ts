@@ -1,6 +1,6 @@
 import type { NotificationFilter, NotificationType } from '#jobs';
+import { both } from '#platform/api';
 
-import { both } from '../graphql/filters/narrow.js';
 import type { NotificationFilterInput } from './notifications.args.js';
 
 /** The filter of a list. Of two comparisons of one member both must hold. */

@@ -1,8 +1,8 @@
 import type { MemberPrincipal } from '#auth';
 import { newId } from '#platform';
+import type { CloseReason, OpenStreams, StreamSlot } from '#platform/api';
 
 import { serverBusy } from '../errors/to-openai-reply.js';
-import type { CloseReason, OpenStreams, StreamSlot } from '../streams/open-streams.js';
 import { invalidKey } from './openai-principal.guard.js';
 
 /**

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { PrincipalGuard } from '#auth/api';
 import { AppError } from '#platform';
 
-import { PrincipalGuard } from '../auth/principal.guard.js';
 import { OpenAiError } from '../errors/openai-error.js';
 
 const unauthorized = (message: string) => new OpenAiError({ status: 401, message, code: 'invalid_api_key' });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
+import { named } from '#platform/api';
+
 import type { OpenAiErrorBody } from '../errors/openai-error.js';
-import { named } from '../openapi/schema-names.js';
 import type { Completion } from './answer/completion.js';
 import type { ExecutedCall } from './execute/execution-result.js';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
+import { named } from '#platform/api';
+
 import { docsPath } from './docs-page.js';
-import { named } from './schema-names.js';
 
 /** The endpoints of this server. */
 export interface Endpoints {

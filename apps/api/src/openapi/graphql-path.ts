@@ -1,8 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { z } from 'zod';
 
-import { referenceTo } from './route-docs.js';
-import { named } from './schema-names.js';
+import { named, referenceTo } from '#platform/api';
 
 const request = named(
   'GraphqlRequest',

@@ -2,10 +2,9 @@ import { type INestApplication, Injectable } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { z } from 'zod';
 
-import { errorBody } from './error-body.js';
+import { errorBody, named, referenceTo, schemaNames } from '#platform/api';
+
 import { graphqlPath } from './graphql-path.js';
-import { referenceTo } from './route-docs.js';
-import { named, schemaNames } from './schema-names.js';
 
 /** The tags in the order of the page. Controllers name theirs by `@ApiTags`. */
 const tags: Readonly<Record<string, string>> = {

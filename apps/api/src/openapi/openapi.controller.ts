@@ -2,13 +2,13 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags, type OpenAPIObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 
+import { Public } from '#auth/api';
 import { AppError } from '#platform';
+import { ApiMediaReply, ApiPublic, ApiReply } from '#platform/api';
 
-import { Public } from '../auth/require-ability.js';
 import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
 import { type Endpoints, endpoints, endpointsReply } from './endpoints.js';
 import { OpenApiDocument } from './openapi-document.js';
-import { ApiMediaReply, ApiPublic, ApiReply } from './route-docs.js';
 
 /** The description of the API, for programs and for people. It needs no credential: it contains no data of users. */
 @ApiTags('Operations')

@@ -1,7 +1,6 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { DateTime, UserError } from '#platform/api';
 
 /** A place to ask for models that a workspace has set up. */
 @ObjectType('ModelProvider', {

@@ -1,13 +1,11 @@
 import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type ModelProvider, ModelProvidersService } from '#models';
 import { Secret } from '#platform';
+import { listCost, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { WorkspaceModel } from '../workspaces/workspace.model.js';
 import {
   CreateModelProviderInput,

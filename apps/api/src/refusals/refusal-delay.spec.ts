@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { describe, expect, it } from '@jest/globals';
 
+import { markAuthenticated } from '#auth/api';
 import { ManualClock } from '#platform';
 
-import { markAuthenticated } from './authenticated-requests.js';
 import { RefusalDelay } from './refusal-delay.js';
 
 const perSecond = 20;

@@ -1,10 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { isMarkedAuthenticated } from '#auth/api';
 import type { Clock } from '#platform';
 
 import { addressKeyOf } from './address-key.js';
-import { isMarkedAuthenticated } from './authenticated-requests.js';
 import { TokenBucket } from './token-bucket.js';
 
 /** Holds a client with 50 connections to 50 refused requests a second. */

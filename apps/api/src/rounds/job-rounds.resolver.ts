@@ -1,10 +1,10 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import { contentOf, type RoundRecord } from '#chat';
 import type { Job } from '#jobs';
+import { listCost } from '#platform/api';
 
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
 import { Usage } from '../jobs/usage.model.js';
 import { Round } from './round.model.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type DataLoader from 'dataloader';
 
+import { byOwner, FeatureLoaders, valueOf } from '#auth/api';
 import { type ChosenAgent, type RoundRecord, RoundsRepository } from '#chat';
 import type { Scope } from '#platform';
-
-import { byOwner, FeatureLoaders, valueOf } from '../graphql/feature-loaders.js';
 
 /** All by job id. */
 interface Loaders {

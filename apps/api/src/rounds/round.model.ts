@@ -1,6 +1,7 @@
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { DateTime } from '#platform/api';
+
 import { Usage } from '../jobs/usage.model.js';
 
 /** One model call within a job. */

@@ -1,4 +1,4 @@
-import { invalidCursor } from '../errors/http.errors.js';
+import { AppError } from '#platform';
 
 /** Event numbers are Postgres integers; a larger one is simply ahead of every log. */
 const largestSeq = 2_147_483_647;
@@ -16,3 +16,7 @@ function parse(value: unknown, field: string): number {
   if (typeof value !== 'string' || !/^\d{1,15}$/.test(value)) throw invalidCursor(field);
   return Math.min(Number(value), largestSeq);
 }
+
+/** A cursor that was never ours: negative, fractional, or no number. */
+const invalidCursor = (field: string) =>
+  new AppError({ code: 'invalid_cursor', message: 'Invalid cursor: expected the number of an event', field });

@@ -3,15 +3,15 @@ import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
+import { ViewerAccess } from '#auth/api';
 import { LOGGER, type Logger, systemClock } from '#platform';
+import { OpenStreams } from '#platform/api';
 
 import { type FeedRequest, JobFeeds } from './job-feeds.js';
 import { JobViewer } from './job-viewer.js';
-import { OpenStreams } from './open-streams.js';
 import { SlowViewers } from './slow-viewers.js';
 import { SseWriter } from './sse-writer.js';
 import type { StreamEncoder } from './stream-encoder.js';
-import { ViewerAccess } from './viewer-access.js';
 
 /** Who watches what, from where on and in which words. The right to read the job has been checked. */
 export interface StreamRequest extends FeedRequest {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 
+import type { LostReason } from '#auth/api';
 import type { FeedItem, FollowOptions } from '#jobs';
 import { createLogger } from '#platform';
+import type { CloseReason } from '#platform/api';
 
 import { JobViewer } from './job-viewer.js';
-import type { CloseReason } from './open-streams.js';
 import type { SseWriter } from './sse-writer.js';
 import type { ViewedItem } from './viewed-item.js';
-import type { LostReason } from './viewer-access.js';
 
 /** A feed of numbered events: what it gives after each cursor is the test's to say. */
 function scene(options: {

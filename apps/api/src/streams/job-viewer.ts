@@ -1,11 +1,11 @@
+import type { AccessWatch } from '#auth/api';
 import type { Logger } from '#platform';
+import type { CloseReason } from '#platform/api';
 
-import type { CloseReason } from './open-streams.js';
 import { sseFrame } from './sse-frame.js';
 import type { SseWriter } from './sse-writer.js';
 import type { StreamEncoder } from './stream-encoder.js';
 import type { JobFeed } from './viewed-item.js';
-import type { AccessWatch } from './viewer-access.js';
 
 export interface JobViewerParts {
   readonly workspaceId: string;

@@ -1,13 +1,10 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import { contentOf, type Message, type Thread } from '#chat';
 import type { Job } from '#jobs';
+import { type ConnectionOf, PageArgs, pageCost, toNodeId } from '#platform/api';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { RoundLoaders } from '../rounds/round-loaders.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 
+import { byId, FeatureLoaders, maxBatchSize, valueOf } from '#auth/api';
 import { type Message, MessagesRepository, type PositionPage, type Thread, ThreadsRepository } from '#chat';
 import type { Scope } from '#platform';
-
-import { byId, FeatureLoaders, maxBatchSize, valueOf } from '../graphql/feature-loaders.js';
 
 /** A page of the messages of one thread. */
 interface MessagesOfThread {

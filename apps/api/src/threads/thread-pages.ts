@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
 
+import type { GraphqlContext } from '#auth/api';
 import { type Message, type Thread, ThreadsRepository } from '#chat';
 import { isId, type Scope } from '#platform';
+import {
+  type ConnectionOf,
+  idOfCursor,
+  type PageArgs,
+  positionOfCursor,
+  toConnection,
+  toCursor,
+  toWantedPage,
+} from '#platform/api';
 
-import { idOfCursor, positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import type { PageArgs } from '../graphql/connections/page.args.js';
-import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
-import { toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { ThreadLoaders } from './thread-loaders.js';
 
 /** Pages of threads and of their messages. */

@@ -1,6 +1,7 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { UserError } from '../graphql/user-error.model.js';
+import { UserError } from '#platform/api';
+
 import { ThreadModel } from './thread.model.js';
 
 @InputType({ description: 'A thread to create without a message.' })

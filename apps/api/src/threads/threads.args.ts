@@ -1,6 +1,6 @@
 import { ArgsType, Field, ID, InputType } from '@nestjs/graphql';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
+import { PageArgs } from '#platform/api';
 
 /** Which threads. */
 @InputType({ description: 'Filters for threads. All given fields must match.' })

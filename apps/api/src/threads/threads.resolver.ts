@@ -1,12 +1,9 @@
 import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type Message, type Thread, ThreadsRepository, ThreadsService } from '#chat';
+import { type ConnectionOf, pageCost, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { CreateThreadInput, RenameThreadInput, ThreadPayload } from './thread.input.js';
 import { MessageConnection, ThreadConnection, ThreadModel } from './thread.model.js';
 import { ThreadPages } from './thread-pages.js';

@@ -1,10 +1,10 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
+import { listCost } from '#platform/api';
 import type { ToolCallRecord } from '#tools';
 
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { ToolCall } from './tool-call.model.js';

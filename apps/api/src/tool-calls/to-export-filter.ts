@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
+import { toIdOrNone } from '#platform/api';
 import { parseArgumentCondition, type ToolCallFilter, toolCallStatuses, type ToolSort } from '#tools';
 
-import { toIdOrNone } from '../graphql/filters/narrow.js';
 import { toPrincipalId, withoutGaps } from './to-tool-call-filter.js';
 
 const sorts: readonly ToolSort[] = ['server', 'client', 'http', 'mcp'];

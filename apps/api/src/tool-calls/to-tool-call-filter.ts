@@ -1,7 +1,7 @@
 import { toStorableText } from '#platform';
+import { both, toIdOrNone } from '#platform/api';
 import { parseArgumentCondition, type ToolCallFilter, type ToolCallStatus, type ToolSort } from '#tools';
 
-import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { ToolCallFilterInput } from './tool-calls.args.js';
 
 /** The filter of the history. Of two comparisons of one member both must hold. Throws `bad_request`. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { newId } from '#platform';
+import { toWantedPage } from '#platform/api';
 import type { HistoryPage, ToolCallOrder, ToolCallRecord } from '#tools';
 
-import { toWantedPage } from '../graphql/connections/to-page.js';
 import { toToolCallPage } from './to-tool-call-page.js';
 import { placeOfCursor, toPlaceCursor } from './tool-call-places.js';
 

@@ -1,7 +1,6 @@
+import type { ConnectionOf, WantedPage } from '#platform/api';
 import type { HistoryCount, HistoryPage, ToolCallOrder, ToolCallRecord } from '#tools';
 
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import type { WantedPage } from '../graphql/connections/to-page.js';
 import { toPlaceCursor } from './tool-call-places.js';
 
 /** A page of calls before its type is known to GraphQL. */

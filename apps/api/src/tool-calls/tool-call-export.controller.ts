@@ -3,11 +3,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { ApiMediaReply, ApiRefusals } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { PrincipalGuard } from '../auth/principal.guard.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { ApiMediaReply, ApiRefusals } from '../openapi/route-docs.js';
 import { type ExportQuery, exportQuery, toExportFilter } from './to-export-filter.js';
 import { ToolCallExport } from './tool-call-export.js';
 

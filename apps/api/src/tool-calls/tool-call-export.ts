@@ -6,10 +6,9 @@ import type { Response } from 'express';
 
 import { Authenticator, type MemberPrincipal } from '#auth';
 import { AppError, systemClock, type Timer } from '#platform';
+import { accessLost, OpenStreams } from '#platform/api';
 import { type ToolCallFilter, ToolCallHistory, type ToolCallRecord } from '#tools';
 
-import { accessLost } from '../errors/http.errors.js';
-import { OpenStreams } from '../streams/open-streams.js';
 import { mayReadPolicy } from './may-read-policy.js';
 import { toExportLine, toLastLine } from './to-export-line.js';
 

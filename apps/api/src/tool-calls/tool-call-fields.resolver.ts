@@ -1,6 +1,8 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
+import { toNodeId } from '#platform/api';
 import {
   projectResult,
   type RecordedFailure,
@@ -9,8 +11,6 @@ import {
   type ToolCallRecord,
 } from '#tools';
 
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
 import { JobLoaders } from '../jobs/job-loaders.js';
 import { mayReadPolicy } from './may-read-policy.js';

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type DataLoader from 'dataloader';
 
+import { byId, byOwner, FeatureLoaders } from '#auth/api';
 import type { Scope } from '#platform';
 import { CallsOfJobsRepository, type ToolCallRecord } from '#tools';
-
-import { byId, byOwner, FeatureLoaders } from '../graphql/feature-loaders.js';
 
 interface Loaders {
   readonly toolCalls: DataLoader<string, ToolCallRecord | null>;

@@ -1,8 +1,6 @@
 import { isId } from '#platform';
+import { idOfCursor, invalidCursor, textOfCursor, toCursor } from '#platform/api';
 import type { ToolCallOrder, ToolCallPlace } from '#tools';
-
-import { invalidCursor } from '../graphql/connections/connection.errors.js';
-import { idOfCursor, textOfCursor, toCursor } from '../graphql/connections/cursor.js';
 
 const kinds = { time: 'toolCalls', duration: 'toolCallsByDuration' } as const;
 

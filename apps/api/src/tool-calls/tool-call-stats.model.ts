@@ -1,6 +1,7 @@
 import { Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { DateTime } from '#platform/api';
+
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 
 /** Calls that have something in common. */

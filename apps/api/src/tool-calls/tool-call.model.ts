@@ -1,8 +1,7 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { Node } from '../graphql/node/node.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { connectionOf, DateTime, Node } from '#platform/api';
+
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 import { ToolSortEnum } from '../tools/tool.model.js';
 

@@ -1,9 +1,8 @@
 import { ArgsType, Field, ID, InputType, Int } from '@nestjs/graphql';
 
+import { DateTimeFilter, IdFilter, PageArgs } from '#platform/api';
 import type { StatsBucket, StatsDimension, ToolCallOrder, ToolCallStatus, ToolSort } from '#tools';
 
-import { PageArgs } from '../graphql/connections/page.args.js';
-import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 import { ToolSortEnum } from '../tools/tool.model.js';
 import {

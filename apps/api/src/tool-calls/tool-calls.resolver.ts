@@ -1,11 +1,10 @@
 import { Args, Context, ID, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { isId, systemClock } from '#platform';
+import { pageCost, toWantedPage } from '#platform/api';
 import { ToolCallHistory, type ToolCallOrder, type ToolCallRecord, type ToolCallStats as Stats } from '#tools';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toToolCallFilter } from './to-tool-call-filter.js';
 import { type ToolCallPage, toToolCallPage } from './to-tool-call-page.js';
 import { ToolCall, ToolCallConnection } from './tool-call.model.js';

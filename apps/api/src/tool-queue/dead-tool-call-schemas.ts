@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { named } from '../openapi/schema-names.js';
-import { pageQuery } from '../requests/page-query.js';
+import { named, pageQuery } from '#platform/api';
+
 import type { DeadToolCallReply } from './to-dead-tool-call.js';
 
 const letter: z.ZodType<Omit<DeadToolCallReply, 'reason'>> = named(

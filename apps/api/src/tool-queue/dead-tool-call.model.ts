@@ -1,10 +1,8 @@
 import { Field, ID, InputType, ObjectType, registerEnumType } from '@nestjs/graphql';
 
+import { connectionOf, DateTime, UserError } from '#platform/api';
 import type { DeadToolCall } from '#tools';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 
 /** GraphQL's names of why something lies among the dead letters. */

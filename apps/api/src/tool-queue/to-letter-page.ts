@@ -1,6 +1,6 @@
-import type { PageRequest } from '#auth';
+import type { PageRequest } from '#platform';
+import { idOfCursor } from '#platform/api';
 
-import { idOfCursor } from '../graphql/connections/cursor.js';
 import type { DeadToolCallQuery } from './dead-tool-call-schemas.js';
 
 /** The list's name in its cursors, the same in both APIs. */

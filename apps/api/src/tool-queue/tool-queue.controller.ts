@@ -2,13 +2,10 @@ import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestj
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply, toCursor } from '#platform/api';
 import { type CancelState, DeadToolCallsService, QueuedCallsService } from '#tools';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { PrincipalGuard } from '../auth/principal.guard.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { toCursor } from '../graphql/connections/cursor.js';
-import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters, toLetterPage } from './to-letter-page.js';

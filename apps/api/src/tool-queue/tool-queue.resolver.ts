@@ -1,15 +1,17 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 import { DeadToolCallsService, QueuedCallsService } from '#tools';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   CancelToolCallInput,
   CancelToolCallPayload,

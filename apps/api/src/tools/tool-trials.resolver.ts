@@ -1,10 +1,9 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { HttpToolTrials } from '#integrations';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { toTriedTool } from './to-tried-tool.js';
 import { TestToolInput, TestToolPayload } from './workspace-tool.model.js';
 

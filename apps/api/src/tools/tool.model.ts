@@ -1,8 +1,7 @@
 import { Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
+import { Json } from '#platform/api';
 import type { ToolEffect, ToolRuntime, ToolSort } from '#tools';
-
-import { Json } from '../graphql/scalars/json.scalar.js';
 
 /** GraphQL's names of who runs a tool. */
 export const ToolRuntimeEnum = {

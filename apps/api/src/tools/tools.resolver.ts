@@ -1,11 +1,10 @@
 import { Context, Query, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { listCost } from '#platform/api';
 import { type Tool, ToolCatalog } from '#tools';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { ToolModel } from './tool.model.js';
 
 /** Shows what tools there are. */

@@ -1,7 +1,6 @@
 import { Field, InputType, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { DateTime, UserError } from '#platform/api';
 
 @ObjectType('WorkspaceSecret', {
   description: 'A secret that tools of the workspace can use. Its value is never returned.',

@@ -1,12 +1,10 @@
 import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type WorkspaceSecret, WorkspaceSecrets } from '#integrations';
 import { Secret } from '#platform';
+import { listCost, toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { listCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   RemoveWorkspaceSecretInput,
   SetWorkspaceSecretInput,

@@ -1,9 +1,6 @@
 import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
 const definitionText = 'Its definition in the format of `registerTool`, with all defaults filled in (docs/tools.md).';
 

@@ -1,16 +1,19 @@
 import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { type WorkspaceTool, WorkspaceToolsService, type WorkspaceToolVersion } from '#integrations';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  Json,
+  listCost,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { listCost, pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   RegisterToolInput,
   RemoveToolInput,

@@ -1,7 +1,7 @@
 import { AppError, toStorable } from '#platform';
+import { missing } from '#platform/api';
 import type { StartWorkflow } from '#workflows';
 
-import { missing } from '../errors/http.errors.js';
 import { toIdempotency, toName, toProviderKey } from '../jobs/from-start-chat-input.js';
 import { toProviderDown } from '../jobs/to-provider-down.js';
 import { toAttachments } from './to-attachments.js';

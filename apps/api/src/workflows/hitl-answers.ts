@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { InterruptsService } from '#approvals';
 import { type MemberPrincipal, scopeOf } from '#auth';
+import { HitlLimiter } from '#jobs/api';
 import { AppError } from '#platform';
 import { HitlRequestsRepository } from '#workflows';
 
-import { HitlLimiter } from '../limits/workflow-limiters.js';
 import type { WorkflowAnswer } from './workflow-schemas.js';
 
 /** What clients of this route read for the failures of requests. */

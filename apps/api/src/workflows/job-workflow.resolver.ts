@@ -1,16 +1,20 @@
 import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import type { Job } from '#jobs';
 import { isId } from '#platform';
+import {
+  type ConnectionOf,
+  Json,
+  PageArgs,
+  pageCost,
+  positionOfCursor,
+  toConnection,
+  toCursor,
+  toWantedPage,
+} from '#platform/api';
 import { type NodeRun, ShownNodeRunsRepository, type WorkflowState, WorkflowStateReader } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { PageArgs } from '../graphql/connections/page.args.js';
-import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
 import { JobModel } from '../jobs/job.model.js';
 import { NodeRunConnection, NodeRunModel } from './node-run.model.js';
 

@@ -1,8 +1,7 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
+import { connectionOf, DateTime, Json } from '#platform/api';
+
 import { NodeRunStatusEnum } from '../jobs/job.enums.js';
 
 @ObjectType({ description: 'Why a node failed.' })

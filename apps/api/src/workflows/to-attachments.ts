@@ -1,6 +1,5 @@
+import { invalidField } from '#platform/api';
 import type { Attachment } from '#workflows';
-
-import { invalidField } from '../errors/http.errors.js';
 
 const types = ['image', 'audio', 'video', 'file'] as const;
 

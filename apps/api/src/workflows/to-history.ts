@@ -1,7 +1,6 @@
 import { toChatMessage } from '#chat';
 import type { ChatMessage } from '#models';
-
-import { invalidField } from '../errors/http.errors.js';
+import { invalidField } from '#platform/api';
 
 /** Messages as clients send them, `{role, content}`. Throws `bad_request` naming `field`. Pure. */
 export function toHistory(given: readonly unknown[], field: string): readonly ChatMessage[] {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { AppError, type Storable, toStorable } from '#platform';
+import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 import type { KnownRun, StartWorkflow } from '#workflows';
 
-import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { toProviderDown } from '../jobs/to-provider-down.js';
 import { toIdempotencyKey, toProviderKey } from '../jobs/to-start-chat.js';
 import { toAttachments } from './to-attachments.js';

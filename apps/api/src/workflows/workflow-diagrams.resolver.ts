@@ -1,9 +1,9 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
 import { type DiagramFormat, type Workflow, WorkflowDiagrams } from '#workflows';
 
-import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { JobModel } from '../jobs/job.model.js';
 import { DiagramFormatEnum } from './workflow.enums.js';
 import { WorkflowModel } from './workflow.model.js';

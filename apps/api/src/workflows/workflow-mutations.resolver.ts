@@ -1,11 +1,10 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
+import { toPayload, type UserError } from '#platform/api';
 import { WorkflowsService } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import {
   DeleteWorkflowInput,
   ImportWorkflowInput,

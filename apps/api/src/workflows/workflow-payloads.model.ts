@@ -1,6 +1,7 @@
 import { Field, ObjectType } from '@nestjs/graphql';
 
-import { UserError } from '../graphql/user-error.model.js';
+import { UserError } from '#platform/api';
+
 import { WorkflowIssueModel, WorkflowModel, WorkflowVersionModel } from './workflow.model.js';
 
 @ObjectType({

@@ -1,10 +1,8 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
+import { connectionOf, DateTime, UserError } from '#platform/api';
 import type { MissedPolicy, SlotStatus, StopReason } from '#workflows';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { MissedSlotsEnum, ScheduleStopEnum, SlotStatusEnum } from './workflow-schedule.enums.js';
 
 @ObjectType({ description: 'Why a slot started no job.' })

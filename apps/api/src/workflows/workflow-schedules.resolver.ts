@@ -1,17 +1,20 @@
 import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
+import {
+  type ConnectionOf,
+  DateTime,
+  ForwardPageArgs,
+  listCost,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 import { type ScheduledSlot, SchedulesService, type WorkflowSchedule } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { listCost, pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   RemoveWorkflowScheduleInput,
   SaveWorkflowScheduleInput,

@@ -2,10 +2,7 @@ import { z } from 'zod';
 
 import { humanInputActions } from '#approvals';
 import { AppError } from '#platform';
-
-import { invalidBody, missing } from '../errors/http.errors.js';
-import { named } from '../openapi/schema-names.js';
-import { refusedWith } from '../requests/request-schema.pipe.js';
+import { invalidBody, missing, named, refusedWith } from '#platform/api';
 
 const id = z.string().min(1).max(256);
 

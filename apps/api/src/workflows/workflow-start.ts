@@ -4,12 +4,10 @@ import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
 import { JobsRepository, type StartedJob } from '#jobs';
+import { type Allowance, chargedStart, WorkflowStartLimiter } from '#jobs/api';
 import { StartWorkflowService } from '#workflows';
 
 import { mayCreateThread } from '../auth/may-create-thread.js';
-import { chargedStart } from '../limits/limited-start.js';
-import type { Allowance } from '../limits/shared-rate.js';
-import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { toStartWorkflow } from './to-start-workflow.js';
 
 /** Starts workflow jobs for the REST endpoint: parses the request, applies the rate limit, and calls the workflow service. */

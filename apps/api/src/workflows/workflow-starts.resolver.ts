@@ -1,14 +1,12 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { limitedStart, WorkflowStartLimiter } from '#jobs/api';
+import { toPayload } from '#platform/api';
 import { RerunWorkflowService, StartWorkflowService } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { toIdempotency } from '../jobs/from-start-chat-input.js';
 import { StartJobPayload } from '../jobs/job-payloads.model.js';
-import { limitedStart } from '../limits/limited-start.js';
-import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { fromStartWorkflowInput } from './from-start-workflow-input.js';
 import { RerunFromNodeInput, StartWorkflowInput } from './workflow.input.js';
 

@@ -1,8 +1,8 @@
 import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import type { WhenBusy } from '#jobs';
+import { Json } from '#platform/api';
 
-import { Json } from '../graphql/scalars/json.scalar.js';
 import { ProviderDownActionEnum, WhenBusyEnum } from '../jobs/job.enums.js';
 
 const definitionText =

@@ -1,7 +1,6 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { connectionOf, DateTime } from '#platform/api';
 
 @ObjectType('WorkflowIssue', { description: 'An error or a warning about a definition.' })
 export class WorkflowIssueModel {

@@ -2,9 +2,9 @@ import { Module } from '@nestjs/common';
 
 import { ApprovalsModule } from '#approvals';
 import { JobsModule } from '#jobs';
+import { LimitsModule } from '#jobs/api';
 import { WorkflowsModule } from '#workflows';
 
-import { LimitsModule } from '../limits/limits.module.js';
 import { HitlAnswers } from './hitl-answers.js';
 import { WorkflowStart } from './workflow-start.js';
 import { WorkflowsController } from './workflows.controller.js';

@@ -3,11 +3,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../auth/current-principal.js';
-import { PrincipalGuard } from '../auth/principal.guard.js';
-import { RequireAbility } from '../auth/require-ability.js';
-import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { toWireStatus, type WireStatus } from '../streams/to-status.js';
 import { HitlAnswers } from './hitl-answers.js';
 import { type WorkflowAnswer, workflowBodies } from './workflow-schemas.js';

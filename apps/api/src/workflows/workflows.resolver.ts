@@ -1,17 +1,20 @@
 import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { Page } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import type { Page } from '#platform';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  Json,
+  orNull,
+  pageCost,
+  positionOfCursor,
+  toForwardConnection,
+  toForwardPage,
+  toWantedPage,
+} from '#platform/api';
 import { type Validation, type Workflow, type WorkflowIssue, WorkflowsService, type WorkflowVersion } from '#workflows';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import { positionOfCursor } from '../graphql/connections/cursor.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { Json } from '../graphql/scalars/json.scalar.js';
 import {
   WorkflowConnection,
   WorkflowIssueModel,

@@ -1,8 +1,7 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
+import { connectionOf, DateTime, UserError } from '#platform/api';
+
 import { Member, MemberRoleEnum } from './workspace.model.js';
 
 @ObjectType('Invitation', {

@@ -1,14 +1,16 @@
 import { Args, Context, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { type Invitation, InvitationsService, type ReceivedInvitation, type Workspace } from '#auth';
+import { type GraphqlContext, RequireAbility, RequireAuthentication } from '#auth/api';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 
-import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   AcceptInvitationPayload,
   DeclineInvitationPayload,

@@ -1,10 +1,9 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { ApiKeysService, MembersService } from '#auth';
+import { type GraphqlContext, RequireAbility, RequireAuthentication } from '#auth/api';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import {
   ApiKeyPayload,
   ChangeMemberRoleInput,

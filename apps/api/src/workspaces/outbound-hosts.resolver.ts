@@ -1,10 +1,9 @@
 import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
 
+import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { OutboundHosts } from '#integrations';
+import { toPayload } from '#platform/api';
 
-import { RequireAbility } from '../auth/require-ability.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { OutboundHostsPayload, SetOutboundHostsInput } from '../tools/workspace-tool.model.js';
 import { WorkspaceModel } from './workspace.model.js';
 

@@ -1,9 +1,8 @@
 import { Field, Float, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
 import type { KeyScope, Role, WorkspaceChanges } from '#auth';
+import { DateTime, UserError } from '#platform/api';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { UserError } from '../graphql/user-error.model.js';
 import { WhenBusyEnum, WhenFullEnum } from '../jobs/job.enums.js';
 import { ApiKeyModel, KeyScopeEnum, Member, MemberRoleEnum, WorkspaceModel } from './workspace.model.js';
 

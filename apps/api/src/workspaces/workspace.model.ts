@@ -1,9 +1,8 @@
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
 import type { KeyScope, Role } from '#auth';
+import { connectionOf, DateTime } from '#platform/api';
 
-import { connectionOf } from '../graphql/connections/connection.model.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { WhenBusyEnum, WhenFullEnum } from '../jobs/job.enums.js';
 
 /** GraphQL's names of member roles. */

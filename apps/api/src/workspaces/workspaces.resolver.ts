@@ -8,15 +8,17 @@ import {
   type Workspace,
   WorkspacesService,
 } from '#auth';
+import { type GraphqlContext, RequireAbility, RequireAuthentication } from '#auth/api';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
 
-import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
-import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
-import { ForwardPageArgs } from '../graphql/connections/page.args.js';
-import type { ConnectionOf } from '../graphql/connections/to-connection.js';
-import { pageCost } from '../graphql/connections/to-page.js';
-import type { GraphqlContext } from '../graphql/graphql-context.js';
-import { orNull } from '../graphql/or-null.js';
-import { toPayload } from '../graphql/user-error.model.js';
 import { toWorkspaceChanges } from './to-workspace-changes.js';
 import {
   CreateWorkspaceInput,

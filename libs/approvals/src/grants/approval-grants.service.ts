@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, asSubject, type Page, type PageRequest, type Principal } from '#auth';
-import { isId, type SqlClient } from '#platform';
+import { abilityOf, asSubject, type Principal } from '#auth';
+import { isId, type Page, type PageRequest, type SqlClient } from '#platform';
 import { grantForbidden, grantNotFound } from '#tools';
 
 import {

@@ -1,13 +1,23 @@
 import { z } from 'zod';
 
-import { type Bus, type Clock, type Config, isId, newId, type PrismaService, type PrismaTransaction } from '#platform';
+import {
+  type Bus,
+  type Clock,
+  type Config,
+  isId,
+  newId,
+  type Page,
+  type PageRequest,
+  type PrismaService,
+  type PrismaTransaction,
+} from '#platform';
 
 import { SCOPES_OF } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { AuditRepository } from '../audit/audit.repository.js';
 import { invalidInput, limitReached, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
-import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js';
 import type { ApiKeyCodec } from './api-key-codec.js';

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 
-import { isId, newId, type PrismaTransaction, systemClock } from '#platform';
+import { isId, newId, type Page, type PrismaTransaction, systemClock } from '#platform';
 
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
 import type { ApiKeysService, NewApiKeyInput } from '../api-keys/api-keys.service.js';
 import { alreadyMember, invalidInput, notFound } from '../auth.errors.js';
 import type { IdentityRepository } from '../identity.repository.js';
-import type { Page } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { type Role, ROLES, userPrincipal } from '../principal.js';
 import type { MembersService } from '../workspaces/members.service.js';

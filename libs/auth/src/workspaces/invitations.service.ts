@@ -1,13 +1,21 @@
 import { z } from 'zod';
 
-import { type Clock, isId, newId, type PrismaService, type PrismaTransaction } from '#platform';
+import {
+  type Clock,
+  isId,
+  newId,
+  type Page,
+  type PageRequest,
+  type PrismaService,
+  type PrismaTransaction,
+} from '#platform';
 
 import { defineAbility } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import { alreadyMember, notFound, personRequired, tooManyInvitations, unverifiedAddress } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, ReceivedInvitation } from '../identity.repository.js';
-import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { type MemberPrincipal, type Role, ROLES, userPrincipal } from '../principal.js';
 import type { Invitation, InvitationsRepository } from './invitations.repository.js';

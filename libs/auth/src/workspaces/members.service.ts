@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { isId, type PrismaService, type PrismaTransaction } from '#platform';
+import { isId, type Page, type PageRequest, type PrismaService, type PrismaTransaction } from '#platform';
 
 import type { Action, AppAbility } from '../abilities.js';
 import { assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
 import { lastOwner, notFound, personRequired } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
-import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { type MemberPrincipal, type Role, ROLES } from '../principal.js';
 import type { MembershipChanges } from './membership-changes.js';

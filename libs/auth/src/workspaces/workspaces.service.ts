@@ -1,4 +1,4 @@
-import { type Bus, type Config, newId, type PrismaService } from '#platform';
+import { type Bus, type Config, newId, type Page, type PageRequest, type PrismaService } from '#platform';
 
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
@@ -7,7 +7,7 @@ import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
 import { aboveCeiling, forbidden, limitReached, notFound, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
-import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { type MemberPrincipal, userPrincipal } from '../principal.js';
 import type { MembershipsRepository } from './memberships.repository.js';

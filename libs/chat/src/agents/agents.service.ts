@@ -1,19 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
-import {
-  abilityOf,
-  assertCan,
-  asSubject,
-  type MemberPrincipal,
-  type Page,
-  type PageRequest,
-  type Principal,
-  scopeOf,
-} from '#auth';
+import { abilityOf, assertCan, asSubject, type MemberPrincipal, type Principal, scopeOf } from '#auth';
 import {
   AppError,
   isId,
   newId,
+  type Page,
+  type PageRequest,
   PrismaService,
   type PrismaTransaction,
   systemClock,

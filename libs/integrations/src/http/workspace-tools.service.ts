@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
-import { isId, newId, PrismaService, type PrismaTransaction } from '#platform';
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { isId, newId, type Page, type PageRequest, PrismaService, type PrismaTransaction } from '#platform';
 import { canonicalJson, lockWorkspace, recordChange, ToolCatalog, ToolRegistry } from '#tools';
 
 import { toolNameTaken, toolNotFound, tooManyTools } from './http.errors.js';

@@ -1,7 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
-import { isId, newId, type Prisma, PrismaService, type PrismaTransaction, readInput, toStorableText } from '#platform';
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import {
+  isId,
+  newId,
+  type Page,
+  type PageRequest,
+  type Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  readInput,
+  toStorableText,
+} from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog, ToolRegistry } from '#tools';
 
 import { chooseTools, type McpAcceptance } from './choose-tools.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { PageRequest } from '#auth';
-import { Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
+import { type PageRequest, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
 
 import type { DeadLetter } from './dead-letter.js';
 

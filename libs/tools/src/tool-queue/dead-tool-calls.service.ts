@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type Page, type PageRequest, type Principal } from '#auth';
+import { abilityOf, assertCan, type Principal } from '#auth';
 import { type HeldJob, JobAmender } from '#jobs';
-import { isId } from '#platform';
+import { isId, type Page, type PageRequest } from '#platform';
 
 import type { DeadReason } from './dead-letter.js';
 import { DeadToolCallsRepository, type LetterCall, type StoredLetter } from './dead-tool-calls.repository.js';

@@ -1,16 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import {
-  abilityOf,
-  type Action,
-  assertCan,
-  type MemberPrincipal,
-  type Page,
-  type PageRequest,
-  type Principal,
-  scopeOf,
-} from '#auth';
-import { newId, PrismaService, type PrismaTransaction } from '#platform';
+import { abilityOf, type Action, assertCan, type MemberPrincipal, type Principal, scopeOf } from '#auth';
+import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction } from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
 import type { Validation } from '../definition/validate.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
-import { newId, PrismaService, type PrismaTransaction, toStorableText } from '#platform';
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction, toStorableText } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
 import { workflowNotFound } from '../definitions/workflows.errors.js';

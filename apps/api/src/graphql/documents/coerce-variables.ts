@@ -11,7 +11,7 @@ import {
   typeFromAST,
 } from 'graphql';
 
-import { graphqlLimits } from './graphql-limits.js';
+import { graphqlLimits } from '#platform/api';
 
 export type Variables = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { buildSchema, getIntrospectionQuery, GraphQLObjectType } from 'graphql';
 
-import { pageCost } from '../connections/to-page.js';
+import { pageCost } from '#platform/api';
+
 import { DocumentCache, type ValidDocument } from './document-cache.js';
 import { prepareOperation } from './prepare-operation.js';
 

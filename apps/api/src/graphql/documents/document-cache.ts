@@ -13,10 +13,10 @@ import {
 } from 'graphql';
 
 import { AppError } from '#platform';
+import { graphqlLimits } from '#platform/api';
 
 import type { AllowedOperations } from './allowed-operations.js';
 import { sizeProblem } from './document-size.js';
-import { graphqlLimits } from './graphql-limits.js';
 
 /** A document that parsed and is valid for the schema. */
 export interface ValidDocument {

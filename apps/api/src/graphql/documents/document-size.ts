@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-import { graphqlLimits } from './graphql-limits.js';
+import { graphqlLimits } from '#platform/api';
 
 /**
  * Why a parsed document is too large to process, or null. Takes time linear in the document and the limits. It runs before GraphQL's

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import { Config, systemClock } from '#platform';
 
-import type { GraphqlContext } from '../graphql-context.js';
 import { AllowedOperations } from './allowed-operations.js';
 import { DocumentCache } from './document-cache.js';
 import { IntrospectionResults } from './introspection-results.js';

@@ -14,9 +14,10 @@ import {
   simpleEstimator,
 } from 'graphql-query-complexity';
 
+import { graphqlLimits } from '#platform/api';
+
 import type { Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
-import { graphqlLimits } from './graphql-limits.js';
 
 /** About how many entries a list of introspection has below one entry of its parent; `types` has all types of the schema. */
 const introspectionLists: Readonly<Record<string, number>> = {

@@ -7,7 +7,8 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 
-import type { GraphqlContext } from '../graphql-context.js';
+import type { GraphqlContext } from '#auth/api';
+
 import { coerceVariables, type Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
 import { costProblem } from './operation-cost.js';

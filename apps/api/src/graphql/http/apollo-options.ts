@@ -8,9 +8,9 @@ import {
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { type DocumentNode, GraphQLError, parse } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
 import type { Logger } from '#platform';
 
-import type { GraphqlContext } from '../graphql-context.js';
 import { currentOperation, documentOf } from './http-operation.js';
 import { PersistedQueries } from './persisted-queries.js';
 

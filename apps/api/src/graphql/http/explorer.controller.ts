@@ -2,10 +2,10 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
+import { Public } from '#auth/api';
 import { AppError, Config } from '#platform';
+import { ApiMediaReply, ApiPublic } from '#platform/api';
 
-import { Public } from '../../auth/require-ability.js';
-import { ApiMediaReply, ApiPublic } from '../../openapi/route-docs.js';
 import { explorerFiles, explorerTexts } from './explorer-page.js';
 
 /** The files of the GraphQL explorer. They contain no data, so no credential is required. */

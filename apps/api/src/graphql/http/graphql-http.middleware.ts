@@ -2,12 +2,11 @@ import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { GraphQLError } from 'graphql';
 
+import { credentialsOf, markAuthenticated } from '#auth/api';
 import { AppError, Config, LOGGER, type Logger } from '#platform';
+import { readBody } from '#platform/api';
 
-import { credentialsOf } from '../../auth/credentials-of.js';
-import { readBody } from '../../body/read-body.js';
 import { requestIdOf } from '../../errors/request-id.js';
-import { markAuthenticated } from '../../refusals/authenticated-requests.js';
 import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';

@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import type { DocumentNode, GraphQLError, GraphQLFormattedError } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
+
 import type { PreparedOperation } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 
 /** The GraphQL request that an HTTP request carries, from its authentication until its response is written. */
 export interface HttpOperation {

@@ -8,9 +8,10 @@ import type {
 import { Plugin } from '@nestjs/apollo';
 import { GraphQLError, OperationTypeNode } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
+
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import type { PreparedOperation } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 import { statusOf, toRequestError } from '../to-public-error.js';
 import { currentOperation } from './http-operation.js';
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 import type { Credentials } from '#auth';
-
-import { credentialsOf } from '../../auth/credentials-of.js';
+import { credentialsOf } from '#auth/api';
 
 /**
  * The caller's credentials in `connection_init`: `authorization` ("Bearer …") or `apiKey`, and `workspaceId`. Browsers cannot set

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { execute, getIntrospectionQuery, getOperationAST, isObjectType, isUnionType, parse } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
+
 import { eventModels as models } from '../../../../../test/harness/event-models.js';
 import { buildTestSchema, type TestSchema } from '../../../../../test/harness/graphql-schema.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 import { encoderOf } from './event-encoder.js';
 
 let test: TestSchema;

@@ -8,9 +8,10 @@ import {
   visit,
 } from 'graphql';
 
+import { isPlainData } from '#platform/api';
+
 import type { PreparedOperation } from '../documents/prepare-operation.js';
 import { CannotWrite, compileSelection, type Writer } from './compile-selection.js';
-import { isPlainData } from './plain-data.js';
 
 /** Turns one event of a subscription into the JSON text of its execution result. */
 export interface EventEncoder {

@@ -11,10 +11,11 @@ import {
   isObjectType,
 } from 'graphql';
 
+import type { GraphqlContext } from '#auth/api';
+
 import { eventModels } from '../../../../../test/harness/event-models.js';
 import { buildTestSchema, type TestSchema } from '../../../../../test/harness/graphql-schema.js';
 import { argsOf } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 import { encoderOf } from './event-encoder.js';
 
 let test: TestSchema;

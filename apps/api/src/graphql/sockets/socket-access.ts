@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, systemClock, type Timer } from '#platform';
+import type { CloseReason } from '#platform/api';
 
 import { RefusalDelay } from '../../refusals/refusal-delay.js';
-import type { CloseReason } from '../../streams/open-streams.js';
 import { ContextFactory, type Entrance } from '../context-factory.js';
 import type { SocketSession } from './socket-session.js';
 

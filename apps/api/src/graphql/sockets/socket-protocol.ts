@@ -8,12 +8,12 @@ import {
 } from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
+import type { GraphqlContext } from '#auth/api';
 import { AppError, LOGGER, type Logger, newId, type RateLimit, rateLimited } from '#platform';
 
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 import { toPublicError, toRequestError } from '../to-public-error.js';
 import { connectionCredentials } from './connection-credentials.js';
 import { encoderOf, type EventEncoder } from './event-encoder.js';

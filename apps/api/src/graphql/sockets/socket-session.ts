@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 import type { WebSocket } from 'ws';
 
-import type { CloseReason } from '../../streams/open-streams.js';
+import type { CloseReason } from '#platform/api';
+
 import type { Entrance } from '../context-factory.js';
 import type { ResultSlots } from './result-slots.js';
 import type { SocketOutlet } from './socket-outlet.js';

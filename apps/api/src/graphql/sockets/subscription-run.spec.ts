@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { GraphqlContext } from '#auth/api';
+
 import type { PreparedOperation } from '../documents/prepare-operation.js';
-import { GraphqlContext } from '../graphql-context.js';
 import { SubscriptionRun } from './subscription-run.js';
 
 const unauthorized = () => {

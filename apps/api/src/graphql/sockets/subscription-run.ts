@@ -1,8 +1,9 @@
 import { execute, type ExecutionResult } from 'graphql';
 
-import type { CloseReason } from '../../streams/open-streams.js';
+import type { GraphqlContext } from '#auth/api';
+import type { CloseReason } from '#platform/api';
+
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
-import type { GraphqlContext } from '../graphql-context.js';
 import type { EventEncoder } from './event-encoder.js';
 
 /** Where the messages of one subscription go. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { StartLimiter } from '../../limits/start-limiter.js';
-import { WorkflowStartLimiter } from '../../limits/workflow-limiters.js';
+import { StartLimiter, WorkflowStartLimiter } from '#jobs/api';
+
 import type { ModelTarget } from '../models/model-directory.js';
 
 /** The limits that a request counts against: the same as on the other APIs. */

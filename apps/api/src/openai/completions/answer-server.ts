@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import { scopeOf } from '#auth';
+import { ViewerAccess } from '#auth/api';
 import { EventFeed, type FeedItem, JobStopper } from '#jobs';
 import { systemClock } from '#platform';
 
 import { serverBusy } from '../../errors/to-openai-reply.js';
-import { ViewerAccess } from '../../streams/viewer-access.js';
 import type { AnswerPart } from '../answer/answer-part.js';
 import { AnswerReader } from '../answer/answer-reader.js';
 import { invalidKey } from '../openai-principal.guard.js';

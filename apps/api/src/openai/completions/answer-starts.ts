@@ -13,11 +13,11 @@ import {
   type StartChat,
 } from '#chat';
 import type { PartRow, StartedJob } from '#jobs';
+import type { Allowance } from '#jobs/api';
 import { AppError, Config, newId } from '#platform';
 import { StartWorkflowService } from '#workflows';
 
 import { OpenAiError } from '../../errors/openai-error.js';
-import type { Allowance } from '../../limits/shared-rate.js';
 import type { ModelTarget } from '../models/model-directory.js';
 import type { Mode } from '../request/choose-mode.js';
 import type { CompletionRequest } from '../request/completion-request.js';

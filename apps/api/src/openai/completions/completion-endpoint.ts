@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import type { Allowance } from '#jobs/api';
+import { OpenStreams } from '#platform/api';
 
-import type { Allowance } from '../../limits/shared-rate.js';
-import { OpenStreams } from '../../streams/open-streams.js';
 import { acquireStreamSlot } from '../acquire-stream-slot.js';
 import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { toIgnoredHeader } from '../request/choose-mode.js';

@@ -3,16 +3,9 @@ import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiIdempotencyKey, ApiJsonBody, ApiMediaReply, ApiOnDisconnect, ApiOpenAiRefusals } from '#platform/api';
 
-import { CurrentPrincipal } from '../../auth/current-principal.js';
-import { RequireAbility } from '../../auth/require-ability.js';
-import {
-  ApiIdempotencyKey,
-  ApiJsonBody,
-  ApiMediaReply,
-  ApiOnDisconnect,
-  ApiOpenAiRefusals,
-} from '../../openapi/route-docs.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
 import { openAiReplies } from '../openai-schemas.js';
 import { completionBody } from '../request/completion-body.js';

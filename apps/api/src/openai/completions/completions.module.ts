@@ -2,10 +2,10 @@ import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
+import { LimitsModule } from '#jobs/api';
 import { ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
-import { LimitsModule } from '../../limits/limits.module.js';
 import { StreamsModule } from '../../streams/streams.module.js';
 import { OpenAiModelsModule } from '../models/openai-models.module.js';
 import { AgentToolNames } from './agent-tool-names.js';

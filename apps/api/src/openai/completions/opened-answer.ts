@@ -1,6 +1,5 @@
 import type { Answer } from '#chat';
-
-import type { Allowance } from '../../limits/shared-rate.js';
+import type { Allowance } from '#jobs/api';
 
 /** An answer that a request gets: one that begins now, or one that an earlier request has begun. */
 export interface OpenedAnswer {

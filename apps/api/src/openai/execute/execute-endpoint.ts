@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
+import { ViewerAccess } from '#auth/api';
 import { Config } from '#platform';
+import { OpenStreams } from '#platform/api';
 
-import { OpenStreams } from '../../streams/open-streams.js';
-import { ViewerAccess } from '../../streams/viewer-access.js';
 import { acquireStreamSlot } from '../acquire-stream-slot.js';
 import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { invalidKey } from '../openai-principal.guard.js';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import { problemInWords, toStorable } from '#platform';
+import { named } from '#platform/api';
 import { canonicalJson, mayBeRounded, ROUNDED_PROBLEM } from '#tools';
 
-import { named } from '../../openapi/schema-names.js';
 import { fieldProblem } from '../request/invalid-body.js';
 import { invalidArguments, invalidExecuteBody } from './execute.errors.js';
 

@@ -3,9 +3,9 @@ import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
+import { LimitsModule } from '#jobs/api';
 import { ToolsModule } from '#tools';
 
-import { LimitsModule } from '../../limits/limits.module.js';
 import { StreamsModule } from '../../streams/streams.module.js';
 import { RequestsBelow } from '../completions/requests-below.js';
 import { AgentTools } from './agent-tools.js';

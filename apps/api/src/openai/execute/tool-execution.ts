@@ -3,11 +3,10 @@ import { Injectable } from '@nestjs/common';
 import type { MemberPrincipal } from '#auth';
 import { AgentsService, AnswersRepository, DirectCalls, type StartDirectCall } from '#chat';
 import type { StartedJob } from '#jobs';
+import { limitedStart, StartLimiter } from '#jobs/api';
 import { AppError } from '#platform';
 import { canonicalJson, parseArguments, validateArguments } from '#tools';
 
-import { limitedStart } from '../../limits/limited-start.js';
-import { StartLimiter } from '../../limits/start-limiter.js';
 import { AgentTools, type AllowedTool } from './agent-tools.js';
 import {
   agentNotFound,

@@ -2,10 +2,9 @@ import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { ApiOpenAiRefusals, ApiReply } from '#platform/api';
 
-import { CurrentPrincipal } from '../../auth/current-principal.js';
-import { RequireAbility } from '../../auth/require-ability.js';
-import { ApiOpenAiRefusals, ApiReply } from '../../openapi/route-docs.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
 import { openAiReplies } from '../openai-schemas.js';
 import { type ListedModel, ModelDirectory } from './model-directory.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { named } from '../../openapi/schema-names.js';
+import { named } from '#platform/api';
 
 /** Sampling fields that go to the provider as they are. */
 const parameters = {

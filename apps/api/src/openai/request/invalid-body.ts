@@ -1,7 +1,8 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
 
-import { hasEmptyBody } from '../../body/read-body.js';
+import { hasEmptyBody } from '#platform/api';
+
 import { OpenAiError } from '../../errors/openai-error.js';
 
 type Issue = z.core.$ZodIssue;

@@ -1,0 +1,108 @@
+import type { Request, Response } from 'express';
+import type { NextFunction } from 'express';
+
+import type { Config } from '../../config/config.js';
+import { AppError } from '../../errors/app-error.js';
+import { invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
+import { BodyBudget } from './body-budget.js';
+import { bodyLimitOf } from './body-limit.js';
+import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
+import { readBytes } from './read-bytes.js';
+
+/** Reads the body of one request for the caller named. */
+type BodyReader = (caller: string) => Promise<void>;
+
+const readers = new WeakMap<Request, BodyReader>();
+const empty = new WeakSet<Request>();
+const withoutBody = new Set(['GET', 'HEAD']);
+
+/** Settings of reading. */
+type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' | 'BODY_TIMEOUT_MS'>;
+
+/**
+ * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
+ * credential costs only its headers: its body is not stored, decompressed or parsed.
+ */
+export function bodyMiddleware(settings: BodySettings) {
+  const budget = new BodyBudget();
+  return (request: Request, _: Response, next: NextFunction): void => {
+    readers.set(request, (caller) => readJson(request, { settings, budget, caller }));
+    next();
+  };
+}
+
+/**
+ * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. `caller` shares one
+ * budget of memory. Throws `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of
+ * tokens or of levels, `bad_request` for what is not JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
+ */
+export async function readBody(request: Request, caller: string): Promise<void> {
+  const read = readers.get(request);
+  readers.delete(request);
+  await read?.(caller);
+}
+
+/** Whether a JSON body was sent without a byte in it, by `Content-Length: 0` or in no chunks. */
+export function hasEmptyBody(request: Request): boolean {
+  return empty.has(request);
+}
+
+interface Reading {
+  readonly settings: BodySettings;
+  readonly budget: BodyBudget;
+  readonly caller: string;
+}
+
+async function readJson(request: Request, { settings, budget, caller }: Reading): Promise<void> {
+  if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
+  assertPlain(request);
+  const limit = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const scan = new JsonScan({ depth: MAX_JSON_DEPTH, tokens: settings.MAX_BODY_TOKENS });
+  const body = budget.open(caller);
+  try {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const onBytes = (bytes: Buffer) => {
+      length += bytes.length;
+      if (length > limit) throw tooLarge(limit);
+      const exceeded = scan.push(bytes);
+      if (exceeded === 'depth') throw tooComplex(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
+      if (exceeded === 'tokens') throw tooComplex(`has more than ${settings.MAX_BODY_TOKENS} JSON tokens`);
+      body.take(bytes.length);
+      pieces.push(bytes);
+    };
+    await readBytes(request, onBytes, settings.BODY_TIMEOUT_MS);
+    if (length === 0) empty.add(request);
+    request.body = parse(Buffer.concat(pieces, length));
+  } finally {
+    body.release();
+  }
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+}
+
+/** A small compressed body can expand to a huge one, so compressed bodies are rejected (RFC 9110, section 15.5.16). */
+function assertPlain({ headers }: Request): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
+  if (encoding !== 'identity' || !/^utf-?8$/.test(charset)) throw unsupportedEncoding();
+}
+
+/** An empty body is read as an empty object, so that the route names the missing field. Only objects and arrays are accepted. */
+function parse(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Rejected below, because the parser's message would quote parts of the body.
+  }
+  throw invalidBody('it is not JSON, or neither an object nor a list');
+}
+
+function tooComplex(problem: string): AppError {
+  return new AppError({ code: 'too_large', message: `Request body ${problem}` });
+}
