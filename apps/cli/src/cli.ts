@@ -39,7 +39,7 @@ const epilogue = `
 Where the server is and who asks: --url and --token, else NIGHTSHIFT_URL and NIGHTSHIFT_KEY (an API key; NIGHTSHIFT_TOKEN, if it is set,
 comes first), else what \`npm start\` has left in .nightshift of this folder or of one above, else http://127.0.0.1:4000.
 
-Exit codes: 0 done · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for somebody · 130 left by Ctrl-C`;
+Exit codes: 0 done · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for a person · 130 left by Ctrl-C`;
 
 /** Runs the command line to its end and gives the exit code. */
 export async function runCli(init: CliInit): Promise<ExitCode> {
@@ -142,8 +142,8 @@ function globalOptions(): Option[] {
     ),
     new Option('--data-dir <folder>', 'the data directory of the server on this machine, in place of DATA_DIR'),
     new Option('--workspace <id>', 'the workspace, for the token of a user of several'),
-    new Option('--json', 'results as JSON, a value on each line; asks nobody'),
-    new Option('--no-input', 'ask nobody, even on a terminal'),
+    new Option('--json', 'results as JSON, a value on each line; never prompts'),
+    new Option('--no-input', 'never prompt, even on a terminal'),
     new Option('--no-color', 'no colours (as NO_COLOR)'),
   ];
 }

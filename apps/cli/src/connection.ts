@@ -28,8 +28,8 @@ const DEFAULT_URL = 'http://127.0.0.1:4000';
 
 /**
  * Flags come before the environment, and that before what a server started by `npm start` has left in its data directory: the
- * address it serves at, and the key of the demo workspace. Such a folder is believed only where nobody else could have left it,
- * and only what it says of this machine: it must not lead anybody's token elsewhere. Its key stays on this machine too.
+ * address it serves at, and the key of the demo workspace. Such a folder is used only if no other user could have written it,
+ * and only for addresses of this machine: it must not send a token elsewhere. Its key stays on this machine too.
  */
 export async function findConnection(
   flags: ConnectionFlags,
@@ -56,13 +56,13 @@ export async function findConnection(
   return { url: base, urlFrom, token, tokenFrom, workspace: flags.workspace ?? environment.workspace };
 }
 
-/** Throws when there is no credential. */
+/** Throws without a credential. */
 export function tokenOf({ token }: Connection): string {
   if (token !== undefined) return token;
   throw new CliError({
     exitCode: exitCodes.auth,
     code: 'unauthenticated',
-    message: 'There is no API key to ask with.',
+    message: 'The API key is missing.',
     remedy:
       'Set NIGHTSHIFT_KEY to an API key (nsk_…), or NIGHTSHIFT_TOKEN to a token, or run this in the folder where `npm start` runs: its demo key is found there.',
   });

@@ -20,7 +20,7 @@ export interface Context {
   readonly emit: (value: object) => void;
   /** Where the server is; nothing is asked yet. */
   readonly connection: () => Promise<Connection>;
-  /** Returns the same one each time. Throws when there is no credential. */
+  /** Returns the same one each time. Throws without a credential. */
   readonly client: () => Promise<Nightshift>;
 }
 

@@ -12,7 +12,7 @@ export const exitCodes = {
   notFound: 4,
   /** The server cannot be reached, went away, or reports that it cannot serve now. */
   network: 5,
-  /** A job waits for a person, and there is no terminal to ask on. */
+  /** A job waits for a person, and the command has no terminal to prompt on. */
   waiting: 6,
   /** Ctrl-C. A job that was followed keeps running, unless --cancel-on-exit was given. */
   interrupted: 130,

@@ -21,8 +21,8 @@ describe('what to do about a refusal', () => {
       undefined,
       'http://there does not take the credential (from --token): it is not known there, was revoked or has ended',
     ],
-  ])('%s of %s', (code, field, said) => {
-    expect(remedyFor(code, field)).toContain(said);
+  ])('%s of %s', (code, field, remedy) => {
+    expect(remedyFor(code, field)).toContain(remedy);
   });
 
   it('adds no hint for an unknown error', () => {

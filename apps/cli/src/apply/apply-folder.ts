@@ -87,7 +87,7 @@ async function confirm(screen: Screen, { yes = false }: ApplyFlags): Promise<boo
   if (yes) return true;
   if (!screen.isInteractive)
     throw usageError(
-      'Nothing was applied: there is no terminal on which to confirm.',
+      'Nothing was applied: without a terminal the changes cannot be confirmed.',
       'Add --yes to apply, or --dry-run to see the differences only.',
     );
   const prompts = new Prompts(screen, new AbortController().signal);

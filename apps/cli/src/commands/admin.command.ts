@@ -230,21 +230,21 @@ async function administer(context: Context, { request, show }: Asked): Promise<E
 
 async function ask(words: readonly string[]): Promise<Row | readonly Row[]> {
   const child = spawn(process.execPath, [entry, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
-    child[stream].setEncoding('utf8').on('data', (chunk: string) => (said[stream] += chunk));
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => (output[stream] += chunk));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code === 0) return JSON.parse(said.stdout) as Row;
-  const failure = /^\{"error":.*\}$/m.exec(said.stderr)?.[0];
+  if (code === 0) return JSON.parse(output.stdout) as Row;
+  const failure = /^\{"error":.*\}$/m.exec(output.stderr)?.[0];
   const { error } = JSON.parse(failure ?? '{}') as { error?: { code: string; message: string } };
   throw new CliError({
     exitCode:
       code === exitCodes.usage ? exitCodes.usage : error?.code === 'not_found' ? exitCodes.notFound : exitCodes.failed,
     code: error?.code ?? 'internal',
-    message: error?.message ?? said.stderr.trim(),
+    message: error?.message ?? output.stderr.trim(),
     remedy:
       error?.code === 'secret_not_rotated'
         ? (command) => `Run this first: ${command('admin secret rotate')}`

@@ -29,7 +29,7 @@ export function addApprove(program: Command, perform: Perform): void {
     .command('approve')
     .summary('answer what jobs wait for')
     .description(
-      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; where nobody can be asked, a list, and exit code 6 if there is anything in it.',
+      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; without a terminal, a list, and exit code 6 if there is anything in it.',
     )
     .argument('[request]', 'the id of the request')
     .option('-y, --yes', 'approve the call as it is; of a question: as --action approve')
@@ -38,13 +38,13 @@ export function addApprove(program: Command, perform: Perform): void {
     .option('--hash <text>', 'approve only if the arguments still are those with this hash (argumentsHash)')
     .option('--grant <minutes>', 'approve the same operation for 5, 10 or 30 minutes')
     .option('--action <word>', 'of a question: submit, approve, modify, custom, skip, reject')
-    .option('--data <text>', 'the answer to a question: text, or JSON where its form is no text')
+    .option('--data <text>', 'the answer to a question: text, or JSON if its form has fields')
     .option(
       '--decision <word>',
       'of an unknown outcome: happened, did_not_happen, repeat, report; of a model provider: retry, give_up',
     )
     .option('--result <text>', 'what the call that happened gave')
-    .option('--reason <text>', 'told to the model')
+    .option('--reason <text>', 'shown to the model')
     .option('--job <id>', 'the inbox of this job and its sub-jobs only')
     .option('--all', 'the inbox with what others have to decide')
     .action((id: string | undefined, flags: ApproveFlags) =>

@@ -19,7 +19,7 @@ export function addAttach(program: Command, perform: Perform): void {
     .description('Shows a job as `run` does: what it has written so far, and then what happens. Asks for approvals.')
     .argument('<job>', 'the id of the job')
     .option('--after <number>', 'begin after this event; without, with the whole text')
-    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
     .option('--cancel-on-exit', 'Ctrl-C stops the job')
     .action((id: string, flags: AttachFlags) => perform((context) => attach(context, id, flags)));
 }

@@ -6,7 +6,7 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
 
-const said: Readonly<Record<StopState, string>> = {
+const states: Readonly<Record<StopState, string>> = {
   ABORTED: 'The job is cancelled.',
   CANCEL_REQUESTED: 'The job is being cancelled: its worker stops it within a few seconds.',
   ALREADY_TERMINAL: 'The job has already ended and stays as it is.',
@@ -18,7 +18,7 @@ export function addCancel(program: Command, perform: Perform): void {
     .command('cancel')
     .summary('stop a job')
     .description(
-      'Stops a job: at once if nobody runs it, else within a few seconds. One that has ended stays as it is.',
+      'Stops a job: at once if no worker runs it, else within a few seconds. One that has ended stays as it is.',
     )
     .argument('<job>', 'the id of the job')
     .action((id: string) => perform((context) => cancel(context, id)));
@@ -28,6 +28,6 @@ async function cancel({ client, json, emit, screen }: Context, id: string): Prom
   const job = (await client()).job(id);
   const state = await job.cancel().catch(noSuchJob(id));
   if (json) emit({ jobId: id, state });
-  else if (state !== null) screen.line(said[state]);
+  else if (state !== null) screen.line(states[state]);
   return exitCodes.ok;
 }

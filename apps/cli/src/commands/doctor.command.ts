@@ -38,13 +38,13 @@ async function doctor(context: Context, { job = false }: DoctorFlags): Promise<E
   for await (const check of runChecks(context, { withJob: job })) {
     if (check.state === 'failed' && exitCode === exitCodes.ok) exitCode = check.exitCode ?? exitCodes.failed;
     if (json) {
-      const { name, state, says, remedy } = check;
-      emit({ check: name, state, says, remedy: remedy ?? null });
+      const { name, state, detail, remedy } = check;
+      emit({ check: name, state, detail, remedy: remedy ?? null });
       continue;
     }
     const [sign, style] = signs[check.state];
     screen.line(
-      `${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${oneLine(check.says)}`,
+      `${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${oneLine(check.detail)}`,
     );
     if (check.remedy !== undefined)
       screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${oneLine(check.remedy)}`)}`);

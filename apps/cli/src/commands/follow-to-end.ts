@@ -70,7 +70,7 @@ async function finish(context: Context, { client, job, cancelOnExit }: Stay, fol
 }
 
 async function sayWaiting({ screen, command }: Context, client: Nightshift, { requests }: Followed): Promise<void> {
-  screen.note(screen.paint('yellow', 'The job waits for somebody.'));
+  screen.note(screen.paint('yellow', 'The job waits for a person or a client.'));
   for (const id of requests) {
     const request = await client.interrupts.get(id);
     if (request?.status !== 'OPEN') continue;

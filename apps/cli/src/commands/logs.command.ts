@@ -22,10 +22,10 @@ export function addLogs(program: Command, perform: Perform): void {
     .command('logs')
     .summary('show the events of a job')
     .description(
-      "Shows a job's log: every event with its number. With --follow it goes on until the job has ended, across lost connections, without a gap.",
+      "Shows a job's log: every event with its number. With --follow it continues until the job has ended, across lost connections, without a gap.",
     )
     .argument('<job>', 'the id of the job')
-    .option('-f, --follow', 'go on until the job has ended; exit code 1 when it did not complete')
+    .option('-f, --follow', 'continue until the job has ended; exit code 1 when it did not complete')
     .option('--after <number>', 'begin after this event', '0')
     .action((id: string, flags: LogsFlags) => perform((context) => logs(context, id, flags)));
 }

@@ -28,8 +28,8 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
   const client = await context.client();
   const { importWorkflow } = await client.mutate(ImportWorkflowDocument, { input: { definition } });
   if (importWorkflow.userErrors.length > 0 && !json) {
-    const { validateWorkflow: said } = await client.query(ValidateWorkflowDocument, { definition });
-    for (const issue of said.errors) screen.note(showIssue(screen, file, issue));
+    const { validateWorkflow: validation } = await client.query(ValidateWorkflowDocument, { definition });
+    for (const issue of validation.errors) screen.note(showIssue(screen, file, issue));
   }
   refuse(importWorkflow.userErrors);
   const { workflow, issues } = importWorkflow;
@@ -70,12 +70,15 @@ interface Publishing {
 }
 
 async function publish({ screen, json }: Context, { client, id, place, remedy }: Publishing): Promise<Version> {
-  const { publishWorkflow: said } = await client.mutate(PublishWorkflowDocument, { input: { id } });
-  const shown = json ? [] : (said.issues ?? []);
+  const { publishWorkflow: published } = await client.mutate(PublishWorkflowDocument, { input: { id } });
+  const shown = json ? [] : (published.issues ?? []);
   for (const issue of shown) screen.note(showIssue(screen, place, issue));
   // An issue that was printed with its position is not printed again.
-  refuse(shown.length === 0 ? said.userErrors : said.userErrors.map((error) => ({ ...error, issues: [] })), remedy);
-  return said.version;
+  refuse(
+    shown.length === 0 ? published.userErrors : published.userErrors.map((error) => ({ ...error, issues: [] })),
+    remedy,
+  );
+  return published.version;
 }
 
 function publishedLine({ command }: Context, name: string, version: Version): string {

@@ -25,17 +25,17 @@ export function addRun(program: Command, perform: Perform): void {
     .command('run')
     .summary('start a job and follow it')
     .description(
-      'Starts a job and shows it: the answer as it is written, a line for each tool call, at the end what it cost. Approvals are asked for at the prompt. Ctrl-C leaves; the job goes on.',
+      'Starts a job and shows it: the answer as it is written, a line for each tool call, at the end what it cost. Approvals are asked for at the prompt. Ctrl-C leaves; the job keeps running.',
     )
     .argument('[prompt...]', 'what to ask; without it, what comes on standard input')
     .option('-t, --tools <names>', 'tools that it may call, as in calculate,web_search (`tools list` shows them)')
     .option('-a, --agent <name>', 'the agent that answers: its id, slug or name; auto: whichever fits best')
     .option('-m, --model <name>', "the model; without, the workspace's")
-    .option('--thread <id>', 'go on in this thread; without, begin a new one')
+    .option('--thread <id>', 'continue this thread; without, begin a new one')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
-    .option('--ask', 'ask before every tool call, whatever the policy allows')
+    .option('--ask', 'ask before every tool call, also where the policy allows it')
     .option('-d, --detach', 'start it, print its id and leave')
-    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
     .option('--cancel-on-exit', 'Ctrl-C stops the job')
     .action((words: string[], flags: RunFlags) => perform((context) => run(context, words, flags)));
 }

@@ -12,18 +12,18 @@ export async function validateWorkflow(context: Context, file: string): Promise<
   const { screen, json, emit } = context;
   const definition = await readDocument(file, screen.input);
   const client = await context.client();
-  const { validateWorkflow: said } = await client.query(ValidateWorkflowDocument, { definition });
-  if (json) emit({ file, ...said });
+  const { validateWorkflow: validation } = await client.query(ValidateWorkflowDocument, { definition });
+  if (json) emit({ file, ...validation });
   else {
-    for (const issue of [...said.errors, ...said.warnings]) screen.line(showIssue(screen, file, issue));
-    const [errors, warnings] = [count(said.errors.length, 'error'), count(said.warnings.length, 'warning')];
+    for (const issue of [...validation.errors, ...validation.warnings]) screen.line(showIssue(screen, file, issue));
+    const [errors, warnings] = [count(validation.errors.length, 'error'), count(validation.warnings.length, 'warning')];
     screen.note(
-      said.isValid
+      validation.isValid
         ? `${screen.paint('green', '✓')} ${file} can be saved and run: ${warnings}.`
         : `${screen.paint('red', '✗')} ${file} has ${errors}, ${warnings}.`,
     );
   }
-  return said.isValid ? exitCodes.ok : exitCodes.failed;
+  return validation.isValid ? exitCodes.ok : exitCodes.failed;
 }
 
 /** `flow.json:/nodes/2/data/model: error MISSING_MODEL: …  (node writer)`. */

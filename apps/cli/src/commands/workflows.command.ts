@@ -34,7 +34,9 @@ export function addWorkflows(program: Command, perform: Perform): void {
     .action(() => perform(listWorkflows));
   workflows
     .command('validate')
-    .description('Checks a document and says where it is wrong. Nothing is saved. Exit code 1 when it has errors.')
+    .description(
+      'Checks a document and prints each error with its position. Nothing is saved. Exit code 1 when it has errors.',
+    )
     .argument('<file>', 'the JSON document; - is standard input')
     .action((file: string) => perform((context) => validateWorkflow(context, file)));
   workflows
@@ -68,7 +70,7 @@ function addRun(workflows: Command, perform: Perform): void {
     .option('--thread <id>', 'the thread that shows it')
     .option('--at <version>', 'another version than the one that is published now')
     .option('-d, --detach', 'start it, print its id and leave')
-    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
     .option('--cancel-on-exit', 'Ctrl-C stops the job')
     .action((id: string, words: string[], flags: RunFlags) =>
       perform((context) => run(context, [id, ...words], flags)),

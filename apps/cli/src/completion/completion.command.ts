@@ -11,13 +11,13 @@ export function addCompletion(program: Command, perform: Perform): void {
   program
     .command('completion')
     .summary('completion for a shell')
-    .description('Prints what a shell needs to complete commands and flags; its first line says where that goes.')
+    .description('Prints what a shell needs to complete commands and flags; its first line names its location.')
     .argument('<shell>', Object.keys(shells).join(', '))
     .action((shell: string) =>
       perform(({ screen, json, emit }) => {
         const script = shells[shell];
         if (script === undefined)
-          throw usageError(`There is no completion for ${shell}.`, `There is for ${Object.keys(shells).join(', ')}.`);
+          throw usageError(`${shell} is not supported.`, `Use one of ${Object.keys(shells).join(', ')}.`);
         if (json) emit({ shell, script });
         else screen.text(script);
         return Promise.resolve(exitCodes.ok);

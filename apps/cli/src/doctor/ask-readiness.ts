@@ -16,12 +16,12 @@ export async function askReadiness(url: string): Promise<Readiness> {
   const startedAt = performance.now();
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const said: unknown = await response.json();
-    if (typeof said !== 'object' || said === null || !('status' in said)) {
+    const body: unknown = await response.json();
+    if (typeof body !== 'object' || body === null || !('status' in body)) {
       return { type: 'silent', why: `it responds with status ${response.status}, but not as Nightshift does` };
     }
     const flag = (name: string) => {
-      const value = (said as Readonly<Record<string, unknown>>)[name]; // an object, as checked above
+      const value = (body as Readonly<Record<string, unknown>>)[name]; // an object, as checked above
       return typeof value === 'boolean' ? value : undefined;
     };
     const tookMs = Math.round(performance.now() - startedAt);

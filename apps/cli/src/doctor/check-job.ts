@@ -23,13 +23,13 @@ export async function checkJob(context: Context): Promise<Check> {
     return {
       name: 'job',
       state: 'ok',
-      says: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), LONGEST_ANSWER)}`,
+      detail: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), LONGEST_ANSWER)}`,
     };
   }
   return {
     name: 'job',
     state: 'failed',
-    says: oneLine(`${result.status.toLowerCase()} after ${took}: ${result.error?.message ?? result.reason ?? ''}`),
+    detail: oneLine(`${result.status.toLowerCase()} after ${took}: ${result.error?.message ?? result.reason ?? ''}`),
     remedy: `The log shows where: ${context.command(`logs ${job.id}`)}. For errors of the model, check the key, the URL and the model name of the provider.`,
   };
 }
@@ -38,7 +38,7 @@ function stopSlow(logs: string, state: string | null): Check {
   return {
     name: 'job',
     state: 'failed',
-    says: `did not end within ${formatDuration(TIMEOUT_MS)} and was cancelled (${String(state).toLowerCase()})`,
+    detail: `did not end within ${formatDuration(TIMEOUT_MS)} and was cancelled (${String(state).toLowerCase()})`,
     remedy: `Check that a worker runs and that the model responds. The log shows how far the job came: ${logs}`,
   };
 }

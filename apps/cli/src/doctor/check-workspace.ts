@@ -13,19 +13,19 @@ export async function checkAccess(context: Context): Promise<Check> {
   const { me } = await (await context.client()).query(MeDocument, {});
   const role = me.role === null ? 'no workspace' : me.role.toLowerCase();
   const scopes = me.scopes.map((scope) => scope.toLowerCase()).join(', ');
-  const says = `${role}${scopes === '' ? '' : `, may ${scopes}`}`;
+  const detail = `${role}${scopes === '' ? '' : `, may ${scopes}`}`;
   if (me.workspaceId === null) {
     return {
       name: 'access',
       state: 'warning',
-      says,
+      detail,
       remedy: 'Name a workspace with --workspace or NIGHTSHIFT_WORKSPACE.',
     };
   }
   const missing = wanted.filter((scope) => !me.scopes.includes(scope));
-  if (missing.length === 0) return { name: 'access', state: 'ok', says };
+  if (missing.length === 0) return { name: 'access', state: 'ok', detail };
   const remedy = `The scopes ${missing.map((scope) => scope.toLowerCase()).join(', ')} are missing. Create a key that has them: ${context.command('keys create NAME --scopes read,write,approve')}`;
-  return { name: 'access', state: 'warning', says, remedy };
+  return { name: 'access', state: 'warning', detail, remedy };
 }
 
 /** A job that has been queued for longer than this should have been taken. */
@@ -44,13 +44,13 @@ export async function checkQueue(context: Context): Promise<Check> {
   };
   const [queued, running] = await Promise.all([listed('QUEUED'), listed('RUNNING')]);
   const oldest = queued.map(({ createdAt }) => Date.parse(createdAt)).sort((a, b) => a - b)[0];
-  const says = `${queued.length} queued, ${running.length} running, of the jobs that you may see`;
+  const detail = `${queued.length} queued, ${running.length} running, of the jobs that you may see`;
   if (oldest === undefined || Date.now() - oldest < TIMEOUT_MS || running.length > 0)
-    return { name: 'queue', state: 'ok', says };
+    return { name: 'queue', state: 'ok', detail };
   return {
     name: 'queue',
     state: 'failed',
-    says: `${says}; the oldest was queued ${formatAge(new Date(oldest), Date.now())}`,
+    detail: `${detail}; the oldest was queued ${formatAge(new Date(oldest), Date.now())}`,
     remedy: 'Check that a worker runs: `npm start` includes one, `npm start -- --role worker` starts another.',
   };
 }
@@ -65,11 +65,11 @@ export async function checkModel(context: Context, { isAsked }: { readonly isAsk
       ? "the server's own, since the workspace has set no provider"
       : `${chosen.defaultModel} of ${chosen.name} (${new URL(chosen.baseUrl).host})`;
   return isAsked
-    ? { name: 'model', state: 'ok', says: model }
+    ? { name: 'model', state: 'ok', detail: model }
     : {
         name: 'model',
         state: 'unknown',
-        says: model,
+        detail: model,
         remedy: `The model was not asked. Run a job with it: ${context.command('doctor --job')}`,
       };
 }

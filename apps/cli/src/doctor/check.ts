@@ -5,7 +5,7 @@ export interface Check {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'failed' | 'unknown';
   /** One line. */
-  readonly says: string;
+  readonly detail: string;
   /** What to do about it. */
   readonly remedy?: string | undefined;
   /** Where it is not the usual one of a failed check. */

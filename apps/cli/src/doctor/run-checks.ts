@@ -15,7 +15,7 @@ export async function* runChecks(context: Context, { withJob }: { withJob: boole
   yield {
     name: 'config',
     state: 'ok',
-    says: `server ${place.url} (from ${place.urlFrom}), ${place.token === undefined ? 'no credential' : `credential from ${place.tokenFrom}`}`,
+    detail: `server ${place.url} (from ${place.urlFrom}), ${place.token === undefined ? 'no credential' : `credential from ${place.tokenFrom}`}`,
   };
   const readiness = await askReadiness(place.url);
   yield* toServerChecks(readiness, place.url);
@@ -33,7 +33,7 @@ function checkNode(version: string): Check {
   return {
     name: 'node',
     state: isEnough ? 'ok' : 'failed',
-    says: `Node ${version}`,
+    detail: `Node ${version}`,
     ...(!isEnough && { remedy: `Use Node ${LEAST_NODE} or newer; \`npx nightshift\` brings its own.` }),
   };
 }
@@ -43,7 +43,7 @@ function* toServerChecks(readiness: Readiness, url: string): Generator<Check> {
     yield {
       name: 'server',
       state: 'failed',
-      says: `${url} does not respond: ${readiness.why}`,
+      detail: `${url} does not respond: ${readiness.why}`,
       remedy: 'Start it with `npm start`, or name another server with NIGHTSHIFT_URL or --url.',
       exitCode: exitCodes.network,
     };
@@ -54,10 +54,10 @@ function* toServerChecks(readiness: Readiness, url: string): Generator<Check> {
     ? {
         name: 'server',
         state: 'warning',
-        says: 'is stopping',
+        detail: 'is stopping',
         remedy: 'Wait until it has started again, or use another API process.',
       }
-    : { name: 'server', state: 'ok', says: `responds in ${tookMs} ms` };
+    : { name: 'server', state: 'ok', detail: `responds in ${tookMs} ms` };
   yield part('database', database, {
     good: 'the server can use it, with the tables of this version',
     bad: 'the server cannot use it',
@@ -78,8 +78,8 @@ interface PartWords {
 }
 
 function part(name: string, works: boolean | undefined, { good, bad, remedy }: PartWords): Check {
-  if (works === undefined) return { name, state: 'unknown', says: 'not reported by the server' };
-  return works ? { name, state: 'ok', says: good } : { name, state: 'failed', says: bad, remedy };
+  if (works === undefined) return { name, state: 'unknown', detail: 'not reported by the server' };
+  return works ? { name, state: 'ok', detail: good } : { name, state: 'failed', detail: bad, remedy };
 }
 
 /** A refused request is a failed check. */
@@ -92,7 +92,7 @@ async function guarded(context: Context, name: string, look: () => Promise<Check
     return {
       name,
       state: 'failed',
-      says: error.message,
+      detail: error.message,
       remedy: error.remedyWith(context.command),
       exitCode: error.exitCode,
     };

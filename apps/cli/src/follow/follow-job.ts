@@ -55,9 +55,9 @@ export function exitCodeOf(status: string): ExitCode {
 class JobFollower {
   private readonly stop = new AbortController();
   private readonly requests = new OpenRequests();
-  private readonly desk: InterruptPrompter;
+  private readonly prompter: InterruptPrompter;
   private readonly below: JobsBelow;
-  private readonly telling: Promise<void>[] = [];
+  private readonly reports: Promise<void>[] = [];
   private readonly putOff = new Set<string>();
   /** The number up to which its requests are known. */
   private known = -1;
@@ -67,7 +67,7 @@ class JobFollower {
 
   constructor(private readonly init: FollowInit) {
     const { client, screen, editor } = init;
-    this.desk = new InterruptPrompter({ client, screen, editor });
+    this.prompter = new InterruptPrompter({ client, screen, editor });
     this.below = new JobsBelow({
       client,
       signal: this.stop.signal,
@@ -76,7 +76,7 @@ class JobFollower {
         this.takeRequests(event, fresh);
       },
       onEnd: () => {
-        this.leaveIfNobodyIsHere();
+        this.leaveUnlessAnswerable();
       },
       onError: (error) => {
         this.fail(error);
@@ -101,18 +101,18 @@ class JobFollower {
     } catch (error) {
       if (!signal.aborted) this.failure = { error };
     } finally {
-      this.desk.withdrawAll();
+      this.prompter.withdrawAll();
       view.close();
     }
     const seen = { after: this.last?.seq ?? after, last: this.last, requests: this.open };
     this.stop.abort();
-    await Promise.all([this.below.end(), ...this.telling]);
+    await Promise.all([this.below.end(), ...this.reports]);
     const { how, failure } = this;
     if (failure !== undefined) return { how: 'lost', ...seen, error: failure.error };
     return { how: keys.pressed ? 'left' : how, ...seen };
   }
 
-  /** What it waits for since before the first number that is shown is told by no event after that. */
+  /** Requests opened before the first shown event have no later event, so they are read from the job. */
   private async catchUp(): Promise<void> {
     const { job } = this.init;
     for await (const event of job.events({ snapshot: true, signal: this.stop.signal })) {
@@ -135,17 +135,17 @@ class JobFollower {
   }
 
   private takeRequests(event: JobEvent, fresh: readonly string[]): void {
-    if (event.__typename === 'InterruptResolvedEvent') this.desk.withdraw(event.interruptId);
+    if (event.__typename === 'InterruptResolvedEvent') this.prompter.withdraw(event.interruptId);
     if (this.init.whenWaiting === 'ask') for (const id of fresh) this.ask(id);
-    this.leaveIfNobodyIsHere();
+    this.leaveUnlessAnswerable();
   }
 
   private ask(id: string): void {
-    this.desk.ask(id).then(
+    this.prompter.ask(id).then(
       (answer) => {
         if (answer === 'later') this.putOff.add(id);
         if (answer === LEFT) process.emit('SIGINT');
-        this.leaveIfNobodyIsHere();
+        this.leaveUnlessAnswerable();
       },
       (error: unknown) => {
         this.fail(error);
@@ -156,11 +156,11 @@ class JobFollower {
   private tell(id: string): void {
     const { client, onRequestBelow } = this.init;
     if (onRequestBelow === undefined) return;
-    const told = client.interrupts.get(id).then(async (request) => {
+    const report = client.interrupts.get(id).then(async (request) => {
       if (request !== null) onRequestBelow(request, await askerOf(client, request));
     });
-    this.telling.push(
-      told.catch((error: unknown) => {
+    this.reports.push(
+      report.catch((error: unknown) => {
         this.fail(error);
       }),
     );
@@ -171,8 +171,8 @@ class JobFollower {
     this.stop.abort();
   }
 
-  /** Whom nobody here can answer, or who was put off, is waited for elsewhere. */
-  private leaveIfNobodyIsHere(): void {
+  /** Leaves when no open request can be answered here: the others wait for another person, or were put off. */
+  private leaveUnlessAnswerable(): void {
     const { whenWaiting } = this.init;
     const { open } = this;
     if (this.stop.signal.aborted || open.length === 0) return;
@@ -188,7 +188,7 @@ class JobFollower {
       this.stop.abort();
       return;
     }
-    this.desk.withdrawAll();
+    this.prompter.withdrawAll();
     this.init.screen.note(this.init.screen.paint('dim', '  stopping the job … (Ctrl-C again leaves at once)'));
     this.init.job.cancel().catch((error: unknown) => {
       this.failure = { error };

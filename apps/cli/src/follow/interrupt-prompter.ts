@@ -77,8 +77,8 @@ export class InterruptPrompter {
     } catch (error) {
       if (!(error instanceof NightshiftError)) throw error;
       const { client, screen } = this.init;
-      const told = await explained(client, id, error);
-      const message = told instanceof Error ? told.message : error.message;
+      const reason = await explained(client, id, error);
+      const message = reason instanceof Error ? reason.message : error.message;
       for (const line of [message, ...error.issues]) screen.note(screen.paint('red', `  ${oneLine(line)}`));
       return !correctable.has(error.code) && error.code !== 'arguments_changed';
     }

@@ -9,10 +9,10 @@ export class OpenRequests {
   private readonly changes: EventTable<readonly string[]> = {
     JobSnapshotEvent: ({ status, interrupts }) => {
       this.waits = status === 'WAITING';
-      return this.become(interrupts.filter(({ kind }) => needsSomebody(kind)).map(({ id }) => id));
+      return this.become(interrupts.filter(({ kind }) => needsAnswer(kind)).map(({ id }) => id));
     },
     InterruptOpenedEvent: ({ kind, interruptId }) =>
-      needsSomebody(kind) ? this.become([...this.known, interruptId]) : [],
+      needsAnswer(kind) ? this.become([...this.known, interruptId]) : [],
     InterruptResolvedEvent: ({ interruptId }) => {
       this.known.delete(interruptId);
       return [];
@@ -51,7 +51,7 @@ export class OpenRequests {
 
 const kinds: ReadonlySet<string> = new Set(['TOOL_APPROVAL', 'HUMAN_INPUT', 'CLIENT_TOOL', 'UNKNOWN_OUTCOME']);
 
-/** A job may also wait for an instant or an event: that comes without anybody here. */
-function needsSomebody(kind: string): boolean {
+/** A job may also wait for an instant or an event, which need no answer. */
+function needsAnswer(kind: string): boolean {
   return kinds.has(kind);
 }

@@ -20,7 +20,7 @@ export interface AskTools {
   readonly argumentsOf: (request: Interrupt) => Promise<unknown>;
 }
 
-const LATER: Choice<'later'> = { value: 'later', label: 'Later', hint: 'the job goes on waiting' };
+const LATER: Choice<'later'> = { value: 'later', label: 'Later', hint: 'the job keeps waiting' };
 
 /** Asks the person for the answer to a request that was shown. */
 export function askAnswer(request: Interrupt, tools: AskTools): Promise<Asking> {
@@ -45,7 +45,7 @@ async function askApproval(request: Interrupt, tools: AskTools): Promise<Asking>
     { value: 'approve', label: 'Approve', hint: 'run it as shown' },
     ...(allowsEdit ? [{ value: 'edit', label: 'Edit', hint: 'change the arguments, then run it' } as const] : []),
   ];
-  const deny: Choice<'deny'> = { value: 'deny', label: 'Deny', hint: 'the model is told' };
+  const deny: Choice<'deny'> = { value: 'deny', label: 'Deny', hint: 'the model reads that it was denied' };
   const chosen = await tools.prompts.choose(isApprovable ? 'Run it?' : 'It cannot be approved. Deny it?', [
     ...(isApprovable ? approvals : []),
     deny,
@@ -78,9 +78,9 @@ async function askReason(prompts: Prompts, answer: Answer): Promise<Asking> {
 }
 
 const actionWords = {
-  APPROVE: 'Go on',
+  APPROVE: 'Continue',
   SUBMIT: 'Answer',
-  MODIFY: 'Go on with something else',
+  MODIFY: 'Continue with other data',
   CUSTOM: 'Give an answer of its own',
   SKIP: 'Skip',
   REJECT: 'Refuse',
@@ -116,9 +116,9 @@ async function askProvider({ prompts }: AskTools): Promise<Asking> {
 async function askOutcome({ prompts, editor }: AskTools): Promise<Asking> {
   const chosen = await prompts.choose('Did it happen?', [
     { value: 'HAPPENED', label: 'Yes', hint: 'you give its result' },
-    { value: 'DID_NOT_HAPPEN', label: 'No', hint: 'the job goes on without it' },
+    { value: 'DID_NOT_HAPPEN', label: 'No', hint: 'the job continues without it' },
     { value: 'REPEAT', label: 'Repeat it', hint: 'with the same idempotency key' },
-    { value: 'REPORT', label: 'Nobody knows', hint: 'the model is told so' },
+    { value: 'REPORT', label: 'Unknown', hint: 'the model reads that the outcome is unknown' },
     LATER,
   ]);
   if (chosen === LEFT || chosen === 'later') return chosen;

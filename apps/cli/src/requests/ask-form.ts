@@ -86,7 +86,7 @@ async function askText(
   const isNumber = type === 'number' || type === 'integer';
   const check = (typed: string) => {
     if (typed === '') return isNeeded ? 'An answer is needed.' : undefined;
-    if (isNumber && !Number.isFinite(Number(typed))) return 'This is no number.';
+    if (isNumber && !Number.isFinite(Number(typed))) return 'This is not a number.';
     return type === 'integer' && !Number.isInteger(Number(typed)) ? 'A whole number, please.' : undefined;
   };
   const typed = await prompts.line(label, { check });

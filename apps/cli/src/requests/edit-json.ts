@@ -37,7 +37,7 @@ function problemOf(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch {
-    return 'This is no JSON.';
+    return 'This is not JSON.';
   }
 }
 

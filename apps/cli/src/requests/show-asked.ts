@@ -10,6 +10,6 @@ export async function showAsked(screen: Screen, client: Nightshift, request: Int
   const [head = '', ...rest] = showRequest(screen, request, Date.now());
   if (request.jobId === request.rootJobId) return [head, ...rest];
   const asker = await askerOf(client, request);
-  const said = asker === null ? `sub-job ${request.jobId}` : `${oneLine(asker)} (sub-job ${request.jobId})`;
-  return [head, screen.paint('dim', `  asked by ${said}`), ...rest];
+  const from = asker === null ? `sub-job ${request.jobId}` : `${oneLine(asker)} (sub-job ${request.jobId})`;
+  return [head, screen.paint('dim', `  asked by ${from}`), ...rest];
 }

@@ -43,11 +43,11 @@ export function showRequest(screen: Screen, request: Interrupt, now: number): st
 export function whoDecides({ kind, mayDecide, decidableBy, fourEyes }: Interrupt): string | null {
   if (kind === 'CLIENT_TOOL') return 'The client that brought this tool has to run it.';
   if (mayDecide) return null;
-  if (fourEyes) return 'Somebody other than the one who asked has to decide (four eyes).';
-  if (decidableBy === 'APPROVERS') return 'Somebody who may approve in this workspace has to decide.';
+  if (fourEyes) return 'A person other than the requester must decide (four eyes).';
+  if (decidableBy === 'APPROVERS') return 'An approver of this workspace must decide.';
   return decidableBy === 'REQUESTER'
-    ? 'Whoever started the job has to decide, with a key of the scope approve.'
-    : 'Somebody who may change the job has to decide, with a key of the scope approve.';
+    ? 'The requester of the job must decide, with a key of the scope approve.'
+    : 'A member who may change the job must decide, with a key of the scope approve.';
 }
 
 function indented(text: string): string[] {

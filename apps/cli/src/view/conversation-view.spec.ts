@@ -46,7 +46,7 @@ const finished = {
 };
 
 describe('a job as one reads it', () => {
-  it('prints what a job waits for when there is no prompt', () => {
+  it('prints what a job waits for without a prompt', () => {
     const opened = (kind: string) => ({
       __typename: 'InterruptOpenedEvent',
       ...{ interruptId: 'i', kind, callId: null, title: 'w waits for "paid"' },
@@ -103,7 +103,7 @@ describe('a job as one reads it', () => {
   it('prints a call with an unknown outcome again once a person has decided it', () => {
     const { errors } = shown([call('INTERRUPTED'), call('COMPLETED', { result: 'sent' })], false);
     expect(errors.split('\n')).toEqual([
-      '  ? send(to: "ann") nobody knows whether it happened',
+      '  ? send(to: "ann") outcome unknown',
       '  ✓ send(to: "ann") → sent  100 ms',
       '',
     ]);

@@ -55,7 +55,7 @@ export class ConversationView implements JobView {
     },
     InterruptOpenedEvent: ({ interruptId, kind, callId, title }) => {
       if (callId === null) this.questions.set(interruptId, title);
-      // There is no prompt: without this text the job would seem to hang.
+      // No prompt is shown for it: without this text the job would seem to hang.
       if (kind === 'WAIT') this.remark(`… ${oneLine(title)} · request ${interruptId}`);
     },
     InterruptResolvedEvent: ({ interruptId, outcome }) => {
@@ -67,7 +67,7 @@ export class ConversationView implements JobView {
       this.screen.note(this.screen.paint('yellow', `  ! ${oneLine(text)}`));
     },
     JobCancelRequestedEvent: () => {
-      this.remark('told to stop');
+      this.remark('asked to stop');
     },
     JobFinishedEvent: (event) => {
       this.finish(event);
@@ -105,9 +105,9 @@ export class ConversationView implements JobView {
     const time = tookMs < 1 ? '' : `  ${formatDuration(tookMs)}`;
     const pass = event.iteration === null ? '' : ` #${event.iteration}`;
     const inside = '  '.repeat(event.path.length);
-    const said = failed ? `  ${oneLine(event.error?.message ?? '')}` : '';
+    const why = failed ? `  ${oneLine(event.error?.message ?? '')}` : '';
     screen.note(
-      `  ${inside}${sign} ${oneLine(event.label)}${pass}${screen.paint('red', said)}${screen.paint('dim', time)}`,
+      `  ${inside}${sign} ${oneLine(event.label)}${pass}${screen.paint('red', why)}${screen.paint('dim', time)}`,
     );
   }
 

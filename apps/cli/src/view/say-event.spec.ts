@@ -7,8 +7,8 @@ describe('details of a job start event', () => {
   it.each([
     [1, ''],
     [5, 'claim 5'],
-  ])('of claim %i', (epoch, said) => {
+  ])('of claim %i', (epoch, text) => {
     // As far as it is looked at.
-    expect(sayEvent.JobStartedEvent?.({ epoch } as JobEventOf<'JobStartedEvent'>)).toBe(said);
+    expect(sayEvent.JobStartedEvent?.({ epoch } as JobEventOf<'JobStartedEvent'>)).toBe(text);
   });
 });

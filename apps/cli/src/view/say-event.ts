@@ -24,7 +24,7 @@ export function sayCall({ name, arguments: args, status, error, result, ...call 
   return words(`${name}(${showArguments(args)})`, sayEdit(call), status.toLowerCase(), error ?? result);
 }
 
-const sayToldCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) => sayCall(toolCall);
+const sayCallEvent = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) => sayCall(toolCall);
 
 /** The details of an event besides its name, on one line. */
 export const sayEvent: EventTable<string> = {
@@ -44,8 +44,8 @@ export const sayEvent: EventTable<string> = {
     words(reason, `next attempt in ${formatDuration(delayMs)}`, failures === 0 ? '' : `failed ${failures} times`),
   RoundRestartedEvent: ({ round, reason, contentLength }) =>
     words(`round ${round}`, reason, `the text stands up to ${contentLength}`),
-  ToolCallEvent: sayToldCall,
-  ToolCallUpdatedEvent: sayToldCall,
+  ToolCallEvent: sayCallEvent,
+  ToolCallUpdatedEvent: sayCallEvent,
   ToolProgressEvent: ({ progressOf, progress, total, message }) =>
     words(progressOf, progress === null ? '' : `${progress} of ${total ?? '?'}`, message),
   InterruptOpenedEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),

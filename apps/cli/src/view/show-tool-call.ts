@@ -24,7 +24,7 @@ const marks: Partial<Record<ToolCallState['status'], Mark>> = {
   SKIPPED: { sign: '–', style: 'yellow', word: 'skipped' },
   DENIED: { sign: '–', style: 'yellow', word: 'denied' },
   CANCELLED: { sign: '–', style: 'yellow', word: 'cancelled' },
-  INTERRUPTED: { sign: '?', style: 'yellow', word: 'nobody knows whether it happened' },
+  INTERRUPTED: { sign: '?', style: 'yellow', word: 'outcome unknown' },
 };
 
 const LEAST_ARGUMENTS = 24;
@@ -60,7 +60,7 @@ export function showEdit(screen: Screen, call: ToolCallState): string | null {
 }
 
 function outcomeOf(call: ToolCallState, { word }: Mark): string {
-  const said = call.error ?? call.result ?? '';
+  const text = call.error ?? call.result ?? '';
   if (call.status === 'COMPLETED') return `→ ${oneLine(call.result ?? '')}`;
-  return oneLine(word === undefined ? said : [word, said].filter((part) => part !== '').join(': '));
+  return oneLine(word === undefined ? text : [word, text].filter((part) => part !== '').join(': '));
 }
