@@ -67,17 +67,7 @@ export {
   type ToolErrorPhase,
   type ToolFailure,
 } from './tool-call.js';
-export {
-  ToolArgumentsError,
-  ToolDidNothing,
-  ToolOutcomeUnknown,
-  grantForbidden,
-  grantNotFound,
-  policyMoved,
-  invalidPolicy,
-  invalidApprovalInput,
-  replayUnderWay,
-} from './tools.errors.js';
+export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
 export { ToolsModule } from './tools.module.js';
 export {

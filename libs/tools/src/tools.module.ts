@@ -17,7 +17,7 @@ import { ToolRegistryModule } from './tool-registry.module.js';
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter, SubJobSweeper];
 const shared = [AwaitingCallsRepository, ...subJobs, StartChecks, ToolQueue];
 
-/** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
+/** The registry of tools, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({
   imports: [HistoryModule, JobsModule, OutputsModule, ToolRegistryModule],
   providers: shared,

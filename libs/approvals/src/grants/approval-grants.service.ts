@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type Principal } from '#auth';
 import { isId, type Page, type PageRequest, type SqlClient } from '#platform';
-import { grantForbidden, grantNotFound } from '#tools';
 
+import { grantForbidden, grantNotFound } from '../approvals.errors.js';
 import {
   type ApprovalGrant,
   ApprovalGrantsRepository,

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
 import { systemClock, TimedCache, toStorable } from '#platform';
-import { canonicalJson, policyMoved } from '#tools';
+import { canonicalJson } from '#tools';
 
+import { policyMoved } from '../approvals.errors.js';
 import { ApprovalGrantsRepository } from '../grants/approval-grants.repository.js';
 import { ApprovalPoliciesRepository, type StoredPolicy } from './approval-policies.repository.js';
 import { type ApprovalPolicy, DEFAULT_POLICY, parseApprovalPolicy } from './approval-policy.js';

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 import { readInput } from '#platform';
-import { celSize, invalidPolicy } from '#tools';
+import { celSize } from '#tools';
 
+import { invalidPolicy } from '../approvals.errors.js';
 import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
 
 /** The actions of a policy on a call, from the mildest to the strictest. */

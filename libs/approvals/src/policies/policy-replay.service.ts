@@ -4,8 +4,9 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
 import { Config, systemClock, toStorable } from '#platform';
-import { invalidApprovalInput, readArguments, replayUnderWay, ToolCatalog, type WorkspaceTools } from '#tools';
+import { readArguments, ToolCatalog, type WorkspaceTools } from '#tools';
 
+import { invalidApprovalInput, replayUnderWay } from '../approvals.errors.js';
 import { ApprovalPoliciesService, assertMaySee } from './approval-policies.service.js';
 import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.js';
 import { instancePolicy } from './instance-policy.js';
