@@ -27,6 +27,8 @@ const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 const clients = ['^test/', '^bench/', '^packages/client/', '^apps/launcher/src/sample/'];
 // What a process of one application consists of: the launcher brings up the database and the signals, the application its role.
 const entries = '^apps/(api|worker)/src/(?:main|start-[a-z]+-role)\\.ts$';
+// The flags of the server: shared by the command line and the launcher.
+const serveCommand = '^apps/launcher/src/serve-command\\.ts$';
 module.exports = {
   forbidden: [
     ...layerRules,
@@ -43,7 +45,12 @@ module.exports = {
       { pathNot: ['^apps/api/', '^libs/[^/]+/src/api/', '^(test|bench)/'] },
       { path: '^libs/[^/]+/src/api/' },
     ),
-    rule('apps-apart', { path: '^apps/([^/]+)/', pathNot: entries }, { path: '^apps/', pathNot: '^apps/$1/' }),
+    rule(
+      'apps-apart',
+      { path: '^apps/([^/]+)/', pathNot: entries },
+      { path: '^apps/', pathNot: ['^apps/$1/', serveCommand] },
+    ),
+    rule('serve-command-alone', { path: serveCommand }, { path: '^(libs|apps|packages)/' }),
     rule('entries-on-launcher', { path: entries }, { path: '^apps/', pathNot: ['^apps/$1/', '^apps/launcher/'] }),
     rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
     rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),

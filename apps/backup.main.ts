@@ -6,7 +6,7 @@ import { Terminal } from './launcher/src/terminal.js';
 const environment = processEnvironment();
 const noColor = (environment['NO_COLOR'] ?? '') !== '';
 process.exitCode = await runBackup({
-  words: process.argv.slice(2),
+  request: process.argv[2] ?? '',
   environment,
   out: new Terminal(process.stdout, { noColor }),
   errors: new Terminal(process.stderr, { noColor }),

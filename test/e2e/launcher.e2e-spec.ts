@@ -11,7 +11,10 @@ import { MeDocument, RevokeApiKeyDocument } from '@nightshift/client/operations'
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { freePort } from '../harness/free-port.js';
-import { type NightshiftProcess, runToEnd, startProcess } from '../harness/processes.js';
+import { type NightshiftProcess, runToEnd as runEntry, serveEntry, startProcess } from '../harness/processes.js';
+
+/** The whole describes what `npm start` does, so all of it goes through the command line. */
+const runToEnd = (words: readonly string[], env?: Readonly<Record<string, string>>) => runEntry(words, env, serveEntry);
 
 const folders: string[] = [];
 const running: NightshiftProcess[] = [];
@@ -23,7 +26,7 @@ function newDataDir(): string {
 }
 
 async function startAll(dataDir: string, ...flags: string[]): Promise<NightshiftProcess> {
-  const started = await startProcess({ role: 'all', flags: ['--data-dir', dataDir, ...flags] });
+  const started = await startProcess({ role: 'all', flags: ['--data-dir', dataDir, ...flags], entry: serveEntry });
   running.push(started);
   return started;
 }

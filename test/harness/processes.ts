@@ -7,6 +7,8 @@ import { toolsKeyOf } from '#platform';
 /** The repository's root. Jest runs there. */
 const root = process.cwd();
 const main = join('apps', 'main.js');
+/** What `npm start` runs: the command `nightshift serve`. */
+export const serveEntry = join('apps', 'cli', 'main.js');
 /** npm's pinned Node: that of the system may be older. */
 const node = join(root, 'node_modules', '.bin', 'node');
 
@@ -102,9 +104,10 @@ export async function startProcess(init: ProcessInit): Promise<NightshiftProcess
 export async function runToEnd(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  entry = main,
 ): Promise<FinishedRun> {
   await ensureBuilt();
-  const child = spawnMain(words, { ...surroundings(), ...env });
+  const child = spawnMain(words, { ...surroundings(), ...env }, entry);
   const timeout = setTimeout(() => child.kill('SIGKILL'), RUN_WITHIN_MS);
   const watched = watch(child);
   const ending = await watched.exited;
@@ -113,7 +116,12 @@ export async function runToEnd(
 }
 
 function spawnMain(words: readonly string[], env: NodeJS.ProcessEnv, entry = main): ChildProcess {
-  return spawn(node, [join(root, 'dist', entry), ...words], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const command = entry === serveEntry ? ['serve'] : [];
+  return spawn(node, [join(root, 'dist', entry), ...command, ...words], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 }
 
 function environmentOf({ role, databaseUrl, secret, env }: ProcessInit): NodeJS.ProcessEnv {

@@ -16,6 +16,7 @@ import { addInvitations, addMembers } from './commands/members.command.js';
 import { addNotifications } from './commands/notifications.command.js';
 import type { Perform } from './commands/perform.js';
 import { addRun } from './commands/run.command.js';
+import { addServe } from './commands/serve.command.js';
 import { addTools } from './commands/tools.command.js';
 import { addWorkflows } from './commands/workflows.command.js';
 import { addKeys, addWorkspaces } from './commands/workspaces.command.js';
@@ -78,6 +79,7 @@ function toUsageError({ code, message }: CommanderError): CliError {
 }
 
 const commands = [
+  addServe,
   addRun,
   addAttach,
   addJobs,
@@ -116,7 +118,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     }
   };
   program
-    .description('Jobs of language models with tools, in the background, from a terminal.')
+    .description('Runs jobs of language models with tools in the background: the server, and its jobs from a terminal.')
     .version(wantsJson(init) ? JSON.stringify({ version: init.version }) : init.version)
     .exitOverride()
     .configureOutput({

@@ -1,15 +1,14 @@
 import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger, Redactor, Secret } from '#platform';
 
-import { type LaunchArguments, parseArguments, UsageError } from './arguments.js';
 import type { RoleStarters } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
 import { noteSample, sampleHasRun } from './sample/sample-note.js';
 import type { SampleTimings } from './sample/sample-timings.js';
+import { parseServeOptions, type ServeOptions, UsageError } from './serve-command.js';
 import { start, type Started } from './start.js';
 import { StopRequest } from './stop-request.js';
 import { printSummary } from './summary.js';
 import type { Terminal } from './terminal.js';
-import { usage } from './usage.js';
 import { watchProcess } from './watch-process.js';
 
 /** What the entry point hands over. */
@@ -30,7 +29,7 @@ const sampleWaits =
 const SAMPLE_SLACK_MS = 30_000;
 
 interface Plan {
-  readonly words: LaunchArguments;
+  readonly options: ServeOptions;
   readonly config: Config;
 }
 
@@ -41,24 +40,23 @@ interface Plan {
 export async function launch(input: LaunchInput): Promise<number> {
   let plan: Plan;
   try {
-    const words = parseArguments(input.words);
-    if (words.help) {
-      input.out.write(usage);
-      return 0;
-    }
-    plan = { words, config: configOf(words, input) };
+    const options = parseServeOptions(input.words, (text) => {
+      input.out.write(text);
+    });
+    if (options === null) return 0;
+    plan = { options, config: configOf(options, input) };
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
     input.errors.line(input.errors.style('red', error.message));
-    input.errors.line('npm start -- --help lists the flags, docs/configuration.md the settings.');
+    input.errors.line('nightshift serve --help lists the flags, docs/configuration.md the settings.');
     return 2;
   }
   return serve(plan, input);
 }
 
-function configOf(words: LaunchArguments, { environment, logsAreWatched, roles }: LaunchInput): Config {
+function configOf(options: ServeOptions, { environment, logsAreWatched, roles }: LaunchInput): Config {
   const ownRole = roles.all === undefined ? { ROLE: Object.keys(roles)[0] } : {};
-  const flags = { ROLE: words.role, PORT: words.port, DATA_DIR: words.dataDir };
+  const flags = { ROLE: options.role, PORT: options.port, DATA_DIR: options.dataDir };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   const quiet = logsAreWatched && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
   try {
@@ -68,7 +66,8 @@ function configOf(words: LaunchArguments, { environment, logsAreWatched, roles }
       throw new UsageError(`This entry point starts role ${known}. dist/apps/main.js starts ${config.values.ROLE}.`);
     }
     armCrashPoint(config);
-    if (words.once && config.values.ROLE !== 'all') throw new UsageError('--once runs the sample job, in role all.');
+    if (options.once === true && config.values.ROLE !== 'all')
+      throw new UsageError('--once runs the sample job, in role all.');
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -88,6 +87,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
     level: plan.config.values.LOG_LEVEL,
     redact: (text) => redactor.everything.redact(text),
   });
+  const once = plan.options.once === true;
   const stop = new StopRequest();
   const unwatch = watchProcess(stop, logger, (answer) => {
     const text = 'Stopping: rounds may reach their commit. Ctrl-C again skips the waiting.';
@@ -101,23 +101,23 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
     input.out.line(input.out.style('dim', `Nightshift starts, role ${config.values.ROLE} ...`));
     const started = await start({ config, logger, redactor, roles: input.roles, stop }, cleanUp);
     announce(started, { logger, out: input.out, startedInMs: performance.now() - startedAt });
-    if (plan.words.sample) timings = await trySample(started, stop, { out: input.out, always: plan.words.once });
-    if (!plan.words.once) await stop.requested();
+    if (plan.options.sample) timings = await trySample(started, stop, { out: input.out, always: once });
+    if (!once) await stop.requested();
   } catch (error) {
     if (!isStop(error, stop)) reportFailure(error, logger, input.errors);
-    return isStop(error, stop) && stop.failure === undefined && !plan.words.once ? 0 : 1;
+    return isStop(error, stop) && stop.failure === undefined && !once ? 0 : 1;
   } finally {
     unwatch();
   }
-  if (plan.words.once && timings?.status === 'waiting') input.errors.line(input.errors.style('red', sampleWaits));
-  input.out.line(plan.words.once ? JSON.stringify({ sample: timings }) : input.out.style('dim', 'Stopped.'));
+  if (once && timings?.status === 'waiting') input.errors.line(input.errors.style('red', sampleWaits));
+  input.out.line(once ? JSON.stringify({ sample: timings }) : input.out.style('dim', 'Stopped.'));
   if (stop.failure !== undefined) {
     input.errors.line(
       input.errors.style('red', `Stopped by an unexpected error: ${redactor.everything.redact(stop.failure.message)}`),
     );
     return 1;
   }
-  return plan.words.once && timings?.status !== 'completed' ? 1 : 0;
+  return once && timings?.status !== 'completed' ? 1 : 0;
 }
 
 function announce(

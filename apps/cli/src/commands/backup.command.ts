@@ -23,7 +23,7 @@ export function addBackup(program: Command, perform: Perform): void {
       'Writes the database of DATABASE_URL, or the embedded one of the data directory, to a file, with pg_dump. Nightshift may run meanwhile.',
     )
     .argument('<file>', 'the file to write')
-    .action((file: string) => perform((context) => operate(context, ['backup', file], {})));
+    .action((file: string) => perform((context) => operate(context, { command: 'backup', file })));
   program
     .command('restore')
     .summary('restore a backup')
@@ -32,19 +32,14 @@ export function addBackup(program: Command, perform: Perform): void {
     )
     .argument('<file>', 'the file that `nightshift backup` has written')
     .option('--replace', 'delete the installation that is there')
-    .action((file: string, flags: BackupFlags) => perform((context) => operate(context, ['restore', file], flags)));
+    .action((file: string, flags: BackupFlags) =>
+      perform((context) => operate(context, { command: 'restore', file, ...flags })),
+    );
 }
 
-async function operate(context: Context, words: readonly string[], flags: BackupFlags): Promise<ExitCode> {
-  const { replace = false } = flags;
-  const { dataDir } = context;
-  const all = [
-    ...words,
-    ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
-    ...(replace ? ['--replace'] : []),
-    ...(context.json ? ['--json'] : []),
-  ];
-  const child = spawn(process.execPath, [entry, ...all], { stdio: ['ignore', 'inherit', 'inherit'] });
+async function operate({ dataDir, json }: Context, request: object): Promise<ExitCode> {
+  const text = JSON.stringify({ ...request, dataDir, json });
+  const child = spawn(process.execPath, [entry, text], { stdio: ['ignore', 'inherit', 'inherit'] });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

@@ -30,6 +30,7 @@ describe('completion', () => {
 
   it('knows the flags of a command and those of all', () => {
     expect(wordsAfter('logs', '--f')).toEqual(['--follow']);
+    expect(wordsAfter('serve', '--o')).toEqual(['--once']);
     expect(wordsAfter('notifications', '--u')).toEqual(['--unread', '--url']);
     expect(wordsAfter('notifications', 'read', '--a')).toEqual(['--all']);
     expect(wordsAfter('logs', '--j')).toEqual(['--json']);
@@ -39,6 +40,7 @@ describe('completion', () => {
     expect(wordsAfter('jobs', '--status', 'w')).toEqual(['waiting']);
     expect(wordsAfter('jobs', '-s', '')).toContain('queued');
     expect(wordsAfter('notifications', '--type', 'job')).toEqual(['job_completed', 'job_failed']);
+    expect(wordsAfter('serve', '--role', '')).toEqual(['all', 'api', 'worker', 'tools']);
     expect(wordsAfter('run', '--model', '')).toEqual([]);
     expect(wordsAfter('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });

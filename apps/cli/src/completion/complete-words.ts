@@ -59,7 +59,8 @@ function walk(program: Command, before: readonly string[]): Place {
 
 function candidates(program: Command, place: Place & { readonly current: string }): Candidate[] {
   const { command, awaited, given, current } = place;
-  if (awaited !== undefined) return (values[awaited.long ?? ''] ?? []).map((word) => ({ word, about: '' }));
+  if (awaited !== undefined)
+    return (awaited.argChoices ?? values[awaited.long ?? ''] ?? []).map((word) => ({ word, about: '' }));
   if (current.startsWith('-')) {
     const help = { word: '--help', about: 'what there is' };
     return [

@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
+import { z } from 'zod';
+
 import { voidRestoredLeases } from '#jobs';
 import {
   AppError,
@@ -20,13 +22,25 @@ import {
 import { interruptRestoredCalls } from '#tools';
 import { skipRestoredSlots } from '#workflows';
 
-import { UsageError } from '../arguments.js';
 import type { Terminal } from '../terminal.js';
 import { noDataToBackUp, noRestoreTarget } from './backup.errors.js';
-import { type BackupArguments, parseBackupArguments } from './backup-arguments.js';
+
+/** What `nightshift backup` and `nightshift restore` ask this process for. */
+const backupRequest = z.strictObject({
+  command: z.enum(['backup', 'restore']),
+  file: z.string(),
+  dataDir: z.string().optional(),
+  /** Restore: delete the installation that is there. */
+  replace: z.boolean().default(false),
+  /** The result as a line of JSON. */
+  json: z.boolean(),
+});
+
+type BackupRequest = z.infer<typeof backupRequest>;
 
 export interface BackupInit {
-  readonly words: readonly string[];
+  /** A `BackupRequest` as JSON. */
+  readonly request: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: Terminal;
   readonly errors: Terminal;
@@ -36,17 +50,17 @@ export interface BackupInit {
  * `backup FILE` and `restore FILE` for the installation of the settings. The file, the data directory and pg_dump are checked
  * before anything is created. Resolves with the exit code: 0 done, 1 failed, 2 usage.
  */
-export async function runBackup({ words, environment, out, errors }: BackupInit): Promise<number> {
-  const json = words.includes('--json');
+export async function runBackup({ request, environment, out, errors }: BackupInit): Promise<number> {
+  const asked = backupRequest.parse(JSON.parse(request));
+  const { json } = asked;
   try {
-    const asked = parseBackupArguments(words);
     const { dataDir: DATA_DIR } = asked;
     const config = Config.from({ ...environment, ...(DATA_DIR === undefined ? {} : { DATA_DIR }) });
     const work = { asked, config, path: environment['PATH'] ?? '', out };
     await (asked.command === 'backup' ? backUp(work) : restore(work));
     return 0;
   } catch (error) {
-    const isUsage = error instanceof UsageError || error instanceof ConfigError;
+    const isUsage = error instanceof ConfigError;
     if (!isUsage && !(error instanceof AppError)) throw error;
     const [code, exitCode] = isUsage ? ['usage', 2] : [error.code, 1];
     if (json) errors.line(JSON.stringify({ error: { code, message: error.message, remedy: null }, exitCode }));
@@ -56,7 +70,7 @@ export async function runBackup({ words, environment, out, errors }: BackupInit)
 }
 
 interface Work {
-  readonly asked: BackupArguments;
+  readonly asked: BackupRequest;
   readonly config: Config;
   readonly path: string;
   readonly out: Terminal;

@@ -1,0 +1,31 @@
+import { fileURLToPath } from 'node:url';
+
+import type { Command } from 'commander';
+
+import { type ServeOptions, serveCommand } from '../../../launcher/src/serve-command.js';
+import type { ExitCode } from '../exit-code.js';
+import type { Perform } from './perform.js';
+
+/** The server's entry, beside which this program is compiled. Only `serve` loads it. */
+const entry = new URL('../../../main.js', import.meta.url);
+
+/** `serve`: becomes the server. Settings of the server come from the environment, not from the flags of other commands. */
+export function addServe(program: Command, perform: Perform): void {
+  program.addCommand(
+    serveCommand()
+      .copyInheritedSettings(program)
+      .action((options: ServeOptions) =>
+        perform(async ({ dataDir }) => {
+          process.argv = [process.execPath, fileURLToPath(entry), ...toFlags({ ...options, dataDir })];
+          await import(entry.href);
+          return process.exitCode as ExitCode; // of the server: 0 stopped as asked, 1 failed, 2 wrong flags or settings
+        }),
+      ),
+  );
+}
+
+function toFlags({ role, port, dataDir, sample, once }: ServeOptions): string[] {
+  const values = Object.entries({ '--role': role, '--port': port, '--data-dir': dataDir });
+  const given = values.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag}=${value}`]));
+  return [...given, ...(sample ? [] : ['--no-sample']), ...(once === true ? ['--once'] : [])];
+}
