@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 
 import type { Command } from 'commander';
 
-import { serveCommand,type ServeOptions } from '../../../launcher/src/serve-command.js';
+import { serveCommand, type ServeOptions } from '../../../launcher/src/serve-command.js';
 import type { ExitCode } from '../exit-code.js';
 import type { Perform } from './perform.js';
 
