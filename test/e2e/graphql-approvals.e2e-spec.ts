@@ -74,15 +74,11 @@ async function newWorlds(): Promise<void> {
 async function give(to: TestMember, by: TestMember, operation: string | null = 'mail.send'): Promise<string> {
   const { workspaceId, userId: requester } = to.principal;
   const threadId = newId();
-  return database.postgres.withWorkspaceSql(workspaceId, async (client) => {
-    await client.query('INSERT INTO thread (workspace_id, id, created_by) VALUES ($1, $2, $3)', [
-      workspaceId,
-      threadId,
-      requester,
-    ]);
+  return database.prisma.withWorkspace({ workspaceId }, async (tx) => {
+    await tx.thread.create({ data: { workspaceId, id: threadId, createdBy: requester } });
     const grants = api.api.app.get(ApprovalGrantsService);
     const about = { workspaceId, threadId, requester, agent: null, minutes: 10, interruptId: newId() };
-    return grants.create(client, { ...about, operation: operation ?? '', grantedBy: by.principal.id });
+    return grants.create(tx, { ...about, operation: operation ?? '', grantedBy: by.principal.id });
   });
 }
 

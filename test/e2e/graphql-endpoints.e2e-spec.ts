@@ -81,9 +81,9 @@ async function plant(): Promise<readonly string[]> {
   const interruptId = newId();
   const { workspaceId } = ours.owner.principal;
   const request = { mode: 'approval', prompt: 'CANARY' };
-  await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+  await database.prisma.withWorkspace({ workspaceId }, (tx) =>
     insertInterrupt(
-      client,
+      tx,
       { workspaceId, jobId },
       { id: interruptId, kind: 'human_input', title: 'CANARY', request, threadId, toolCallId: callId },
     ),

@@ -108,7 +108,7 @@ describe('stored output of a tool call', () => {
     const job = await claimed();
     const id = newId();
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
-    await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) => outputs.keep(client, { ...job, id }, text));
+    await database.prisma.withWorkspace(jobs, (tx) => outputs.keep(tx, { ...job, id }, text));
     expect(await outputs.read(job, 'call_1', all)).toEqual({ text, from: 0, total: text.length });
   });
 
@@ -149,7 +149,7 @@ describe('stored output of a tool call', () => {
     const id = newId();
     const mixed = ' a é€ 😀 😀😀  b\u{10ffff} '.repeat(20);
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
-    await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) => outputs.keep(client, { ...job, id }, mixed));
+    await database.prisma.withWorkspace(jobs, (tx) => outputs.keep(tx, { ...job, id }, mixed));
     for (let offset = 0; offset <= mixed.length; offset++) {
       const page = await read(job, { call_id: 'call_1', offset, length: 7 });
       expect(page).toBe(pageOf({ text: mixed, from: 0, total: mixed.length }, offset, 7));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 
 import { voidRestoredLeases } from '#jobs';
+import { openOwnerPrisma } from '#platform';
 
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -9,16 +9,15 @@ import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 
 let database: TestDatabase;
 let jobs: TestJobs;
-let owner: pg.Client;
+let owner: ReturnType<typeof openOwnerPrisma>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   jobs = await openTestJobs(database);
-  owner = new pg.Client({ connectionString: database.urls.owner });
-  await owner.connect();
+  owner = openOwnerPrisma(database.urls.owner);
 });
 afterAll(async () => {
-  await owner.end();
+  await owner.$disconnect();
   await jobs.close();
   await database.close();
 });
@@ -42,15 +41,13 @@ describe('voidRestoredLeases', () => {
   it('leaves ended jobs unchanged and removes viewers', async () => {
     const [started] = await jobs.start(1);
     const jobId = started?.jobId ?? '';
-    await owner.query(`UPDATE job SET status = 'cancelled', finished_at = clock_timestamp() WHERE id = $1`, [jobId]);
-    await owner.query(
-      `INSERT INTO job_viewer (workspace_id, job_id, process, seen_at) VALUES ($1, $2, $2, clock_timestamp())`,
-      [jobs.workspaceId, jobId],
-    );
+    const { workspaceId } = jobs;
+    await owner.job.updateMany({ where: { id: jobId }, data: { status: 'cancelled', finishedAt: new Date() } });
+    await owner.jobViewer.createMany({ data: [{ workspaceId, jobId, process: jobId, seenAt: new Date() }] });
 
     await voidRestoredLeases(owner);
 
     expect(await jobs.rows('SELECT lease_epoch FROM job WHERE id = $1', [jobId])).toEqual([{ lease_epoch: 0 }]);
-    expect((await owner.query('SELECT 1 FROM job_viewer')).rows).toEqual([]);
+    expect(await owner.jobViewer.count()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 
 import { JobQueue, voidRestoredLeases } from '#jobs';
+import { openOwnerPrisma } from '#platform';
 import { defineTool, interruptRestoredCalls, ToolRegistry } from '#tools';
 import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#workflows';
 
@@ -11,15 +11,14 @@ import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.
 import { publish, sketch } from '../harness/workflows.js';
 
 let stage: ApprovalStage;
-let owner: pg.Client;
+let owner: ReturnType<typeof openOwnerPrisma>;
 const gate = createGate();
 /** Keys that the tool was called with. */
 const keys: string[] = [];
 
 beforeAll(async () => {
   stage = await openApprovalStage({ LOG_LEVEL: 'silent' });
-  owner = new pg.Client({ connectionString: stage.database.urls.owner });
-  await owner.connect();
+  owner = openOwnerPrisma(stage.database.urls.owner);
   stage.engine.app.get(ToolRegistry).register(
     defineTool({
       ...{ name: 'pay', description: 'Pays', input: { type: 'object' }, timeoutMs: 60_000 },
@@ -36,7 +35,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   gate.open();
-  await owner.end();
+  await owner.$disconnect();
   await stage.close();
 });
 
@@ -45,7 +44,7 @@ describe('restored backup', () => {
     stage.model.enqueue(toolCallReply([{ id: 'a', name: 'pay', arguments: '{}' }]), textReply(['Done.']));
     const { jobId } = await stage.ask(['pay']);
     await eventually('the call runs', () => keys[0]);
-    await owner.query(`UPDATE tool_call SET status = 'pending', started_at = NULL WHERE job_id = $1`, [jobId]);
+    await owner.toolCall.updateMany({ where: { jobId }, data: { status: 'pending', startedAt: null } });
     await voidRestoredLeases(owner);
     await interruptRestoredCalls(owner);
     stage.engine.app
@@ -68,18 +67,14 @@ describe('restored backup', () => {
     const { id } = await app.get(SchedulesService).save(stage.people.owner, {
       ...{ id: null, workflowRef, cron: '0 0 1 1 *', timeZone: 'UTC', missed: 'all', prompt: 'Hi', enabled: true },
     });
-    await owner.query(`UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '3 years' WHERE id = $1`, [
-      id,
-    ]);
+    await owner.$executeRaw`UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '3 years' WHERE id = ${id}::uuid`;
 
     await skipRestoredSlots(owner, Date.now());
     await app.get(ScheduleTimers).look();
 
     expect(await stage.rows(`SELECT 1 FROM job WHERE kind = 'workflow'`)).toEqual([]);
-    const { rows } = await owner.query(
-      'SELECT enabled AND next_slot_at > clock_timestamp() AS comes FROM workflow_schedule WHERE id = $1',
-      [id],
+    expect(await owner.workflowSchedule.count({ where: { id, enabled: true, nextSlotAt: { gt: new Date() } } })).toBe(
+      1,
     );
-    expect(rows).toEqual([{ comes: true }]);
   });
 });

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { AppError, newId, type SqlStatement } from '#platform';
+import { AppError, newId, type PrismaTransaction } from '#platform';
 
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import { StartRepository } from '../../libs/jobs/src/start/start.repository.js';
@@ -83,22 +83,26 @@ describe('limits of stored jobs', () => {
     );
     await asOwner('VACUUM ANALYZE job');
     const open = await openTestJobs(database);
-    const sent: SqlStatement[] = [];
-    await open.app.get(StartRepository).inWorkspace(workspaceId, async (client) => {
-      const query = jest.spyOn(client, 'query');
-      await open.app.get(StartRepository).facts(client, workspaceId, [open.request({ workspaceId, createdBy })]);
-      sent.push(...query.mock.calls.map(([statement]) => statement as unknown as SqlStatement));
-      query.mockRestore();
+    const sent: [sql: string, ...values: unknown[]][] = [];
+    await open.app.get(StartRepository).inWorkspace(workspaceId, async (tx) => {
+      const recording = Object.create(tx, {
+        $queryRawUnsafe: {
+          value: (sql: string, ...values: unknown[]) => {
+            sent.push([sql, ...values]);
+            return tx.$queryRawUnsafe(sql, ...values);
+          },
+        },
+      }) as PrismaTransaction;
+      await open.app.get(StartRepository).facts(recording, workspaceId, [open.request({ workspaceId, createdBy })]);
     });
     await open.close();
-    const load = sent.find(({ name }) => name === 'start-load');
-    const values: unknown[] = load?.values ?? [];
-    const plan = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      const explained = await client.query<{ 'QUERY PLAN': string }>(
-        `EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS) ${load?.text ?? ''}`,
-        values,
+    const [load = '', ...values] = sent.find(([sql]) => sql.includes('unfinished')) ?? [];
+    const plan = await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const explained = await tx.$queryRawUnsafe<{ 'QUERY PLAN': string }[]>(
+        `EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS) ${load}`,
+        ...values,
       );
-      return explained.rows.map((row) => row['QUERY PLAN']).join('\n');
+      return explained.map((row) => row['QUERY PLAN']).join('\n');
     });
     expect(plan.match(/Index Only Scan using job_unfinished .*\(actual/g)).toHaveLength(2);
     expect(plan).not.toMatch(/(Seq|Bitmap Heap|Index) Scan (using \S+ )?on job .*\(actual/);

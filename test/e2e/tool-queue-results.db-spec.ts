@@ -229,13 +229,13 @@ describe('results of isolated calls', () => {
 
   /** What the job's next lease holder does about an interrupted call whose tool asks a person. */
   async function openUnknown({ workspaceId, jobId, id }: SentCall): Promise<void> {
-    await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+    await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await insertInterrupt(
-        client,
+        tx,
         { workspaceId, jobId },
         { id: newId(), kind: 'unknown_outcome', title: 'Did it happen?', request: {}, toolCallId: id },
       );
-      await client.query(`UPDATE job SET status = 'waiting' WHERE id = $1`, [jobId]);
+      await tx.job.updateMany({ where: { id: jobId }, data: { status: 'waiting' } });
     });
   }
 });

@@ -143,10 +143,12 @@ async function layOut(
   const [written] = await app.get(EventLogRepository).commit([write]);
   if (written instanceof Error) throw written;
   await app.get(JobAmender).amend(workspaceId, jobId, async (held) => {
-    const { rows } = await held.client.query<{ id: string; callId: string }>(
-      'SELECT id, call_id AS "callId" FROM tool_call WHERE workspace_id = $1 AND job_id = $2 ORDER BY ordinal',
-      [workspaceId, jobId],
-    );
+    const where = { workspaceId, jobId };
+    const rows = await held.client.toolCall.findMany({
+      where,
+      orderBy: { ordinal: 'asc' },
+      select: { id: true, callId: true },
+    });
     for (const { id: toolCallId, callId } of rows) {
       const shared = { id: newId(), toolCallId, job, definition, deviceId: null, toolTimeoutMs: 10_000 };
       const asked = { ...shared, ...options, effect, call: { ...call, callId } };

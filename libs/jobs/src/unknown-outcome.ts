@@ -1,3 +1,5 @@
+import { Prisma } from '#platform';
+
 /** Why a started `once` call has no result when its worker was lost. The model reads this message. */
 export const unknownOutcome = {
   phase: 'execution',
@@ -11,4 +13,4 @@ export const stoppedCall = { phase: 'execution', message: 'Tool execution cancel
  * SQL condition about a row `t` of tool_call: the call may have run, and its outcome is unknown if it ends now. A call in the isolated
  * queue that no tool worker has claimed did not run.
  */
-export const mayHaveRun = `(t.status = 'running' AND t.effect = 'once' AND (t.executor <> 'queue' OR t.exec_until IS NOT NULL))`;
+export const mayHaveRun = Prisma.sql`(t.status = 'running' AND t.effect = 'once' AND (t.executor <> 'queue' OR t.exec_until IS NOT NULL))`;

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
+import { Prisma, type ToolCallRow } from '#platform';
 
 import { argumentContents } from './history/argument-content.js';
 import type { ToolEffect } from './tool.js';
 import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
-/** A ledger row as it is under the lock of its job. */
+/** A row of the ledger, read under the lock of its job. */
 export interface HeldCall {
   readonly id: string;
   readonly round: number;
@@ -37,128 +38,139 @@ export interface CallDecision {
   readonly decisionId?: string;
 }
 
-const columns = `id, round, ordinal, call_id AS "callId", name, arguments, approved_arguments AS "approvedArguments", effect, status,
-  executor, result, error, idem_key AS "idempotencyKey", exec_epoch AS "execEpoch",
-  (extract(epoch FROM started_at) * 1000)::float8 AS "startedAt"`;
+const open: ToolCallStatus[] = ['pending', 'awaiting_approval', 'awaiting_client', 'running'];
 
 /**
- * The ledger from outside a lease. Every method runs in the transaction that holds the job's row, so a call cannot move while
- * it is looked at; the statuses in the predicates are what the moves allow all the same.
+ * The ledger from outside a lease. Every method runs in the transaction that locks the job's row, so a call cannot change while
+ * it is read; the predicates check the statuses nevertheless.
  */
 @Injectable()
 export class AwaitingCallsRepository {
   async find({ client, workspaceId, jobId }: HeldJob, id: string): Promise<HeldCall | null> {
-    const { rows } = await client.query<HeldCall>(
-      `SELECT ${columns} FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND id = $3`,
-      [workspaceId, jobId, id],
-    );
-    return rows[0] ?? null;
+    const row = await client.toolCall.findUnique({ where: { workspaceId_id: { workspaceId, id }, jobId } });
+    return row === null ? null : toHeldCall(row);
   }
 
   /** By the id the model knows it by; the newest if a provider repeated one. */
   async findByCallId({ client, workspaceId, jobId }: HeldJob, callId: string): Promise<HeldCall | null> {
-    const { rows } = await client.query<HeldCall>(
-      `SELECT ${columns} FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND call_id = $3 ORDER BY round DESC LIMIT 1`,
-      [workspaceId, jobId, callId],
-    );
-    return rows[0] ?? null;
+    const where = { workspaceId, jobId, callId };
+    const row = await client.toolCall.findFirst({ where, orderBy: { round: 'desc' } });
+    return row === null ? null : toHeldCall(row);
   }
 
-  /** Whether a job is its work by now. */
+  /** Whether a sub-job has started for the call. */
   async hasSubJob({ client, workspaceId, jobId }: HeldJob, id: string): Promise<boolean> {
-    const { rows } = await client.query(
-      `SELECT 1 FROM job WHERE workspace_id = $1 AND parent_job_id = $2 AND parent_call_id = $3`,
-      [workspaceId, jobId, id],
-    );
-    return rows.length > 0;
+    return (await client.job.count({ where: { workspaceId, parentJobId: jobId, parentCallId: id } })) > 0;
   }
 
   /** Lets a call run with these arguments; it starts under the job's next lease. */
   async approve(job: HeldJob, call: HeldCall, decision: CallDecision & { readonly arguments: string }): Promise<void> {
     const { approval = 'person', by = null, decisionId = null } = decision;
-    // The history finds a call by what was asked for, and by what a person made of it.
+    // The history finds a call by its proposed arguments and by its approved ones.
     const added = decision.arguments === call.arguments ? [] : argumentContents(decision.arguments);
     await this.move(job, call, {
-      set: `approved_at = clock_timestamp(), approved_arguments = $4, approval = $5, decided_by = $6, decision_id = $7,
-            argument_keys = nullif(argument_keys || ARRAY(SELECT tool_call_key(tool_call_seed(workspace_id, tool_call_day(id)), c) FROM unnest($8::text[]) AS c), '{}')`,
-      where: `status = 'awaiting_approval' AND approved_at IS NULL`,
-      values: [decision.arguments, approval, by, decisionId, added],
+      set: Prisma.sql`approved_at = clock_timestamp(), approved_arguments = ${decision.arguments}, approval = ${approval},
+            decided_by = ${by}, decision_id = ${decisionId}::uuid,
+            argument_keys = nullif(argument_keys || ARRAY(SELECT tool_call_key(tool_call_seed(workspace_id, tool_call_day(id)), content)
+              FROM unnest(${added}::text[]) AS content), '{}')`,
+      where: Prisma.sql`status = 'awaiting_approval' AND approved_at IS NULL`,
     });
   }
 
-  /** Settles a call that is open, or interrupted and decided upon. Only what ran until now took time; people's days do not count. */
+  /** Settles a call that is open, or interrupted and decided upon. The duration counts until now, if it runs; waiting for people does not count. */
   async settle(job: HeldJob, call: HeldCall, end: Settlement & CallDecision): Promise<void> {
     const result = end.status === 'completed' ? end.result : null;
     const error = end.status === 'completed' ? null : JSON.stringify(end.failure);
     const bytes = end.status === 'completed' ? (end.resultBytes ?? null) : null;
     await this.move(job, call, {
-      set: `status = $4, result = $5, error = $6, result_bytes = coalesce($7, octet_length($5)), finished_at = clock_timestamp(),
-            approval = coalesce($8, approval), decided_by = coalesce(decided_by, $9), decision_id = coalesce($10, decision_id),
-            exec_until = NULL, duration_ms = CASE WHEN status = 'running' AND started_at IS NOT NULL
+      set: Prisma.sql`status = ${end.status}, result = ${result}, error = ${error}::jsonb,
+            result_bytes = coalesce(${bytes}::int, octet_length(${result})), finished_at = clock_timestamp(),
+            approval = coalesce(${end.approval ?? null}, approval), decided_by = coalesce(decided_by, ${end.by ?? null}),
+            decision_id = coalesce(${end.decisionId ?? null}::uuid, decision_id), exec_until = NULL,
+            duration_ms = CASE WHEN status = 'running' AND started_at IS NOT NULL
               THEN least(extract(epoch FROM clock_timestamp() - started_at) * 1000, 2147483647)::int ELSE duration_ms END`,
-      where: `status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted')`,
-      values: [end.status, result, error, bytes, end.approval ?? null, end.by ?? null, end.decisionId ?? null],
+      where: Prisma.sql`status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted')`,
     });
   }
 
-  /** Ends every call (of these rounds) that is still open, each by what may have become of it; gives them as they then are. */
+  /** Ends every call (of these rounds) that is still open: cancelled, or interrupted if it may have run. Gives them as they then are. */
   async closeAll({ client, workspaceId, jobId }: HeldJob, rounds?: readonly number[]): Promise<HeldCall[]> {
-    const { rows } = await client.query<HeldCall>(
-      `UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
-         error = CASE WHEN ${mayHaveRun} THEN $3::jsonb ELSE $4::jsonb END, finished_at = clock_timestamp(), exec_until = NULL
-        WHERE workspace_id = $1 AND job_id = $2 AND ($5::int[] IS NULL OR round = ANY($5))
-          AND status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING ${columns}`,
-      [workspaceId, jobId, JSON.stringify(unknownOutcome), JSON.stringify(stoppedCall), rounds ?? null],
-    );
-    return rows.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
+    const ofRounds = rounds === undefined ? Prisma.empty : Prisma.sql`AND t.round = ANY(${[...rounds]}::int[])`;
+    const closed = await client.$queryRaw<{ id: string }[]>`
+      UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
+             error = CASE WHEN ${mayHaveRun} THEN ${JSON.stringify(unknownOutcome)}::jsonb ELSE ${JSON.stringify(stoppedCall)}::jsonb END,
+             finished_at = clock_timestamp(), exec_until = NULL
+       WHERE t.workspace_id = ${workspaceId}::uuid AND t.job_id = ${jobId}::uuid ${ofRounds} AND t.status = ANY(${open})
+      RETURNING t.id`;
+    const rows = await client.toolCall.findMany({
+      where: { workspaceId, id: { in: closed.map(({ id }) => id) } },
+      orderBy: [{ round: 'asc' }, { ordinal: 'asc' }],
+    });
+    return rows.map(toHeldCall);
   }
 
   /** The ids of all calls of these rounds. */
   async idsOf({ client, workspaceId, jobId }: HeldJob, rounds: readonly number[]): Promise<ReadonlySet<string>> {
-    const { rows } = await client.query<{ id: string }>(
-      `SELECT id FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND round = ANY($3::int[])`,
-      [workspaceId, jobId, rounds],
-    );
+    const where = { workspaceId, jobId, round: { in: [...rounds] } };
+    const rows = await client.toolCall.findMany({ where, select: { id: true } });
     return new Set(rows.map(({ id }) => id));
   }
 
   /** Lets an interrupted call run once more, with its old key. Its approval stays valid. */
   async repeat(job: HeldJob, call: HeldCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
-      set: `status = 'pending', error = NULL, finished_at = NULL, executor = 'worker', decision_id = $5,
-            decided_by = CASE WHEN approval = 'person' THEN decided_by ELSE $4 END`,
-      where: `status = 'interrupted'`,
-      values: [decision.by ?? null, decision.decisionId ?? null],
+      set: Prisma.sql`status = 'pending', error = NULL, finished_at = NULL, executor = 'worker',
+            decision_id = ${decision.decisionId ?? null}::uuid,
+            decided_by = CASE WHEN approval = 'person' THEN decided_by ELSE ${decision.by ?? null} END`,
+      where: Prisma.sql`status = 'interrupted'`,
     });
   }
 
   /** A client begins to run it. */
   async startAtClient(job: HeldJob, call: HeldCall): Promise<void> {
     await this.move(job, call, {
-      set: `status = 'running', executor = 'client', started_at = clock_timestamp(), executed_arguments = approved_arguments`,
-      where: `status = 'awaiting_client'`,
-      values: [],
+      set: Prisma.sql`status = 'running', executor = 'client', started_at = clock_timestamp(), executed_arguments = approved_arguments`,
+      where: Prisma.sql`status = 'awaiting_client'`,
     });
   }
 
   /** A client that had begun was lost, and beginning again does no harm. */
   async backToClients(job: HeldJob, call: HeldCall): Promise<void> {
     await this.move(job, call, {
-      set: `status = 'awaiting_client', started_at = NULL`,
-      where: `status = 'running' AND executor = 'client'`,
-      values: [],
+      set: Prisma.sql`status = 'awaiting_client', started_at = NULL`,
+      where: Prisma.sql`status = 'running' AND executor = 'client'`,
     });
   }
 
   private async move(
     { client, workspaceId, jobId }: HeldJob,
     call: HeldCall,
-    { set, where, values }: { readonly set: string; readonly where: string; readonly values: readonly unknown[] },
+    { set, where }: { readonly set: Prisma.Sql; readonly where: Prisma.Sql },
   ): Promise<void> {
-    const { rowCount } = await client.query(
-      `UPDATE tool_call SET ${set} WHERE workspace_id = $1 AND job_id = $2 AND id = $3 AND ${where}`,
-      [workspaceId, jobId, call.id, ...values],
-    );
-    if (rowCount !== 1) throw new Error(`tool call ${call.id} is ${call.status} and cannot make this move`);
+    const moved = await client.$executeRaw`
+      UPDATE tool_call SET ${set}
+       WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid AND id = ${call.id}::uuid AND ${where}`;
+    if (moved !== 1) throw new Error(`tool call ${call.id} is ${call.status} and cannot make this move`);
   }
+}
+
+/** The table's checks allow no other words than the types do. */
+function toHeldCall(row: ToolCallRow): HeldCall {
+  return {
+    id: row.id,
+    round: row.round,
+    ordinal: row.ordinal,
+    callId: row.callId,
+    name: row.name,
+    arguments: row.arguments,
+    approvedArguments: row.approvedArguments,
+    effect: row.effect as ToolEffect,
+    status: row.status as ToolCallStatus,
+    executor: row.executor as CallExecutor,
+    result: row.result,
+    error: row.error as ToolFailure | null,
+    idempotencyKey: row.idemKey,
+    execEpoch: row.execEpoch,
+    startedAt: row.startedAt?.getTime() ?? null,
+  };
 }

@@ -1,43 +1,53 @@
-import pg from 'pg';
-
-import { resealColumn, type Resealed, type SealedColumn, type SecretBox } from '#platform';
+import {
+  openLoginPrisma,
+  openOwnerPrisma,
+  resealColumn,
+  type Resealed,
+  type SealedColumn,
+  type SecretBox,
+} from '#platform';
 
 /** What the operator asks of the database as a whole, over the migrating login. */
 export class InstallationRepository {
-  private constructor(private readonly client: pg.Client) {}
+  private constructor(
+    private readonly ownerUrl: string,
+    private readonly login: ReturnType<typeof openLoginPrisma>,
+  ) {}
 
   static async connect(ownerUrl: string): Promise<InstallationRepository> {
-    const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
-    client.on('error', () => undefined); // a lost connection also rejects the query that is under way
-    await client.connect();
-    return new InstallationRepository(client);
+    const installation = new InstallationRepository(ownerUrl, openLoginPrisma(ownerUrl));
+    await installation.login.$queryRaw`SELECT 1`; // fails here, not in the middle of a command
+    return installation;
   }
 
   /** Whether the serving roles were given a login before: so the database belongs to an installation. */
   async isSetUp(): Promise<boolean> {
-    const sql = "SELECT 1 FROM pg_roles WHERE rolname = 'nightshift_api' AND rolcanlogin";
-    const { rowCount } = await this.client.query(sql);
-    return rowCount === 1;
+    const roles = await this.login.$queryRaw<object[]>`
+      SELECT 1 FROM pg_roles WHERE rolname = 'nightshift_api' AND rolcanlogin`;
+    return roles.length === 1;
   }
 
   /** How many connections of serving processes there are. */
   async servingConnections(): Promise<number> {
-    const { rows } = await this.client.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM pg_stat_activity
-        WHERE usename IN ('nightshift_api', 'nightshift_engine', 'nightshift_tools') AND datname = current_database()`,
-    );
-    return rows[0]?.count ?? 0;
+    const [row] = await this.login.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM pg_stat_activity
+       WHERE usename IN ('nightshift_api', 'nightshift_engine', 'nightshift_tools') AND datname = current_database()`;
+    return row?.count ?? 0;
   }
 
   /** Seals every value of these columns with the present secret. */
   async reseal(columns: readonly (readonly [SealedColumn, SecretBox])[]): Promise<Resealed[]> {
-    await this.client.query('SET ROLE nightshift_owner');
-    const done: Resealed[] = [];
-    for (const [column, box] of columns) done.push(await resealColumn(this.client, box, column));
-    return done;
+    const owner = openOwnerPrisma(this.ownerUrl);
+    try {
+      const done: Resealed[] = [];
+      for (const [column, box] of columns) done.push(await resealColumn(owner, box, column));
+      return done;
+    } finally {
+      await owner.$disconnect();
+    }
   }
 
   close(): Promise<void> {
-    return this.client.end();
+    return this.login.$disconnect();
   }
 }

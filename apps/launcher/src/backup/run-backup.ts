@@ -17,6 +17,7 @@ import {
   EmbeddedPostgres,
   hasDataDirSecret,
   hasEmbeddedData,
+  inOwnerTransaction,
   restoreDatabase,
 } from '#platform';
 import { interruptRestoredCalls } from '#tools';
@@ -103,11 +104,12 @@ async function restore({ asked, config, path, out }: Work): Promise<void> {
   const urls = databaseUrls(databaseUrl, givenSecret ?? (await dataDirSecret(resolve(DATA_DIR))));
   const { server } = await restoreDatabase({
     ...{ urls, file, path, replace: asked.replace },
-    adapt: async (client) => {
-      await voidRestoredLeases(client);
-      await interruptRestoredCalls(client);
-      await skipRestoredSlots(client, Date.now());
-    },
+    adapt: () =>
+      inOwnerTransaction(urls.owner, async (tx) => {
+        await voidRestoredLeases(tx);
+        await interruptRestoredCalls(tx);
+        await skipRestoredSlots(tx, Date.now());
+      }),
   });
   if (asked.json) out.line(JSON.stringify({ file, postgres: server }));
   else {

@@ -28,7 +28,7 @@ export function claimDigest(token: string, payload: ClaimedPayload): Buffer {
 }
 
 /** Whether two digests are equal, compared in constant time. */
-export function isSameDigest(a: Buffer | null, b: Buffer): boolean {
+export function isSameDigest(a: Uint8Array | null, b: Uint8Array): boolean {
   return a !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 

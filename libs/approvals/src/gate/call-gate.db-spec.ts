@@ -66,8 +66,8 @@ function recheck(by: MemberPrincipal | null, over: Partial<NonNullable<Allowance
 function give(by: MemberPrincipal, operation = operationOf(call, null)): Promise<string> {
   const { workspaceId, threadId, createdBy } = job;
   const grant = { workspaceId, threadId: threadId ?? '', requester: createdBy ?? '', agent: null };
-  return database.postgres.withWorkspaceSql(workspaceId, (client) =>
-    approvals.grants.create(client, {
+  return database.prisma.withWorkspace({ workspaceId }, (tx) =>
+    approvals.grants.create(tx, {
       ...grant,
       operation: operation ?? '',
       minutes: 5,

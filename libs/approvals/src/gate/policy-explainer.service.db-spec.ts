@@ -103,9 +103,9 @@ describe('an explanation', () => {
       return operationOf({ name, arguments: '{}' }, tool) ?? '';
     });
     const about = { workspaceId, threadId, requester, agent: null, minutes: 5, interruptId: newId(), grantedBy };
-    const [id] = await database.postgres.withWorkspaceSql(workspaceId, async (client) => [
-      await approvals.grants.create(client, { ...about, operation: send ?? '' }),
-      await approvals.grants.create(client, { ...about, operation: locked ?? '' }),
+    const [id] = await database.prisma.withWorkspace({ workspaceId }, async (tx) => [
+      await approvals.grants.create(tx, { ...about, operation: send ?? '' }),
+      await approvals.grants.create(tx, { ...about, operation: locked ?? '' }),
     ]);
     expect((await explain({ threadId })).grantId).toBe(id);
     expect((await explain({ threadId: newId() })).grantId).toBeNull();

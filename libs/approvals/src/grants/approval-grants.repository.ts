@@ -1,14 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import {
-  firstIdAt,
-  newId,
-  Prisma,
-  PrismaService,
-  type PrismaTransaction,
-  type SqlClient,
-  systemClock,
-} from '#platform';
+import { firstIdAt, newId, Prisma, PrismaService, type PrismaTransaction, systemClock } from '#platform';
 
 /** A person's "yes, for the next minutes": to one operation, in one thread, for one requester. */
 export interface ApprovalGrant {
@@ -115,21 +107,21 @@ export class ApprovalGrantsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /** In the transaction of the decision, which audits it; made under the policy that is current in it. */
-  async insert(client: SqlClient, grant: NewGrant): Promise<string> {
+  async insert(tx: PrismaTransaction, grant: NewGrant): Promise<string> {
     const { workspaceId, threadId, requester, agent, operation, minutes, interruptId, grantedBy } = grant;
     const id = newId();
-    await client.query(
-      `WITH entry AS (
-         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
-         VALUES ($1::uuid, $10::uuid, clock_timestamp(), $8::text, 'approval-grant-created', 'ApprovalGrant', ($2::uuid)::text,
-                 jsonb_build_object('operation', $6::text, 'threadId', $3::uuid, 'minutes', $9::int, 'interruptId', $7::uuid)))
-       INSERT INTO approval_grant (workspace_id, id, thread_id, requester, agent, operation, interrupt_id, granted_by,
-         policy_version, created_at, expires_at)
-       VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5, $6::text, $7::uuid, $8::text,
-         coalesce((SELECT max(version) FROM approval_policy WHERE workspace_id = $1::uuid), 0),
-         clock_timestamp(), clock_timestamp() + $9::int * interval '1 minute')`,
-      [workspaceId, id, threadId, requester, agent ?? '', operation, interruptId, grantedBy, minutes, newId()],
-    );
+    // By the database's clock, which decides whether it still holds.
+    await tx.$executeRaw`
+      INSERT INTO approval_grant (workspace_id, id, thread_id, requester, agent, operation, interrupt_id, granted_by,
+        policy_version, created_at, expires_at)
+      VALUES (${workspaceId}::uuid, ${id}::uuid, ${threadId}::uuid, ${requester}::uuid, ${agent ?? ''}, ${operation},
+        ${interruptId}::uuid, ${grantedBy},
+        coalesce((SELECT max(version) FROM approval_policy WHERE workspace_id = ${workspaceId}::uuid), 0),
+        clock_timestamp(), clock_timestamp() + ${minutes}::int * interval '1 minute')`;
+    const subject = { subjectType: 'ApprovalGrant', subjectId: id };
+    const details = { operation, threadId, minutes, interruptId };
+    const entry = { id: newId(), workspaceId, actor: grantedBy, action: 'approval-grant-created', ...subject, details };
+    await tx.auditEntry.createMany({ data: [entry] });
     return id;
   }
 

@@ -50,7 +50,7 @@ function grantOf(over: Partial<NewGrant> = {}): NewGrant {
 
 function give(over: Partial<NewGrant> = {}): Promise<string> {
   const grant = grantOf(over);
-  return database.postgres.withWorkspaceSql(grant.workspaceId, (client) => approvals.grants.create(client, grant));
+  return database.prisma.withWorkspace(grant, (tx) => approvals.grants.create(tx, grant));
 }
 
 const ALL: GrantFilter = { threadId: null, isActive: false };
@@ -155,8 +155,8 @@ describe('a grant', () => {
   });
 
   it('goes with the transaction of its decision', async () => {
-    const decision = database.postgres.withWorkspaceSql(red.member.workspaceId, async (client) => {
-      await approvals.grants.create(client, grantOf());
+    const decision = database.prisma.withWorkspace(red.member, async (tx) => {
+      await approvals.grants.create(tx, grantOf());
       throw new Error('the decision failed');
     });
     await expect(decision).rejects.toThrow('the decision failed');
@@ -268,8 +268,8 @@ describe('row-level security', () => {
     expect(await isUsable()).toBe(true);
     const need = { threadId, requester: red.member.userId, agent: null, operation: 'mail.send', policyVersion: 0 };
     expect(await approvals.grants.findUsable(workspaceId, need)).toBeNull();
-    const foreign = database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      approvals.grants.create(client, grantOf({ grantedBy: blue.owner.id })),
+    const foreign = database.prisma.withWorkspace({ workspaceId }, (tx) =>
+      approvals.grants.create(tx, grantOf({ grantedBy: blue.owner.id })),
     );
     await expect(foreign).rejects.toThrow(/row-level security/);
   });

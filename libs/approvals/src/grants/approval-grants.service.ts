@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type Principal } from '#auth';
-import { isId, type Page, type PageRequest, type SqlClient } from '#platform';
+import { isId, type Page, type PageRequest, type PrismaTransaction } from '#platform';
 
 import { grantForbidden, grantNotFound } from '../approvals.errors.js';
 import {
@@ -19,8 +19,8 @@ export class ApprovalGrantsService {
   constructor(private readonly grants: ApprovalGrantsRepository) {}
 
   /** Inside the transaction of the decision that gives it. The caller has asked whether its giver may; returns the grant's id. */
-  create(client: SqlClient, grant: NewGrant): Promise<string> {
-    return this.grants.insert(client, grant);
+  create(tx: PrismaTransaction, grant: NewGrant): Promise<string> {
+    return this.grants.insert(tx, grant);
   }
 
   /** For a call that needs approval: the grant that approves it now, and who gave it; null: none. */

@@ -1,4 +1,4 @@
-import { newId, type SqlClient } from '#platform';
+import { newId, type Prisma, type PrismaTransaction } from '#platform';
 
 /** What was decided, by whom and about what; written in the transaction of the decision. */
 export interface DecisionRecord {
@@ -13,11 +13,9 @@ export interface DecisionRecord {
 }
 
 /** Adds to the append-only audit. */
-export async function recordDecision(client: SqlClient, record: DecisionRecord): Promise<void> {
-  const { workspaceId, actor, action, interruptId, details } = record;
-  await client.query(
-    `INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
-     VALUES ($1, $2, clock_timestamp(), $3, $4, 'Interrupt', $5, $6)`,
-    [workspaceId, newId(), actor, action, interruptId, JSON.stringify(details)],
-  );
+export async function recordDecision(tx: PrismaTransaction, record: DecisionRecord): Promise<void> {
+  const { workspaceId, actor, action, interruptId } = record;
+  const details = record.details as Prisma.InputJsonObject; // members of JSON documents
+  const subject = { subjectType: 'Interrupt', subjectId: interruptId };
+  await tx.auditEntry.createMany({ data: [{ workspaceId, id: newId(), actor, action, ...subject, details }] });
 }

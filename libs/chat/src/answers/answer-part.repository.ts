@@ -1,4 +1,5 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { Prisma, sqlState, violatedConstraint } from '#platform';
 
 import type { NewAnswer } from './answer.js';
 
@@ -86,12 +87,14 @@ export function sessionStepRow(job: JobRef, step: SessionStep): PartRow {
 }
 
 /** Inserts one answer in a transaction that has locked the job. */
-export const insertAnswerSql = `INSERT INTO openai_answer (${columns})
-  SELECT ${values} FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r,
-    json_to_record(r.body) AS ${fields}`;
+export const answerInsertion = ({ workspaceId, jobId }: JobRef, answer: NewAnswer) => Prisma.sql`
+  INSERT INTO openai_answer (${Prisma.raw(columns)})
+  SELECT ${Prisma.raw(values)} FROM (SELECT ${workspaceId}::uuid AS workspace_id, ${jobId}::uuid AS job_id,
+      ${answer.id}::uuid AS id, ${JSON.stringify(toBody(answer))}::json AS body) r,
+    json_to_record(r.body) AS ${Prisma.raw(fields)}`;
 
 /** The members of an answer as the statements read them. */
-export function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...more }: NewAnswer): object {
+function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...more }: NewAnswer): object {
   const { idempotency, applied, resumes, about } = more;
   return {
     ...{ principal, sessionId, model, format, afterSeq, afterRound },
@@ -108,15 +111,16 @@ export function toBody({ principal, sessionId, model, format, afterSeq, afterRou
 const lockNotAvailable = '55P03';
 
 /** The second of two equal concurrent requests violates one of these. */
-const onceOnly: ReadonlySet<unknown> = new Set([
+const onceOnly: ReadonlySet<string | undefined> = new Set([
   'openai_answer_workspace_id_principal_idempotency_key_key',
   'openai_answer_resumes',
 ]);
 
 /** Whether a write failed because a concurrent one of the same session, thread or key was first. The caller then reads again. */
 export function isOvertaken(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  if ('constraint' in error && onceOnly.has(error.constraint)) return true;
-  if (error.code === lockNotAvailable) return true;
-  return error.code === 'NS001' && /\bsessions\b|\bsession_steps\b/.test(error.message);
+  if (!(error instanceof Error)) return false;
+  const constraint = violatedConstraint(error);
+  if (constraint !== undefined && onceOnly.has(constraint)) return true;
+  const state = sqlState(error);
+  return state === lockNotAvailable || (state === 'NS001' && /\bsessions\b|\bsession_steps\b/.test(error.message));
 }

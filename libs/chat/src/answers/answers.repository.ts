@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
-import { Prisma, PrismaService, type SqlClient } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
 import type { ToolEventFormat } from '../agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
@@ -189,12 +189,12 @@ export class AnswersRepository {
   }
 
   /** The newest answer of a job, in the transaction that has locked it; null: a client other than `/v1` started the job. */
-  async latestOf(client: SqlClient, workspaceId: string, jobId: string): Promise<Answer | null> {
-    const { rows } = await client.query<AnswerRow>(
+  async latestOf(tx: PrismaTransaction, workspaceId: string, jobId: string): Promise<Answer | null> {
+    const [row] = await tx.$queryRaw<AnswerRow[]>(
       Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
         WHERE a.workspace_id = ${workspaceId}::uuid AND a.job_id = ${jobId}::uuid ORDER BY a.after_round DESC, a.id DESC LIMIT 1`,
     );
-    return rows[0] === undefined ? null : toAnswer(rows[0]);
+    return row === undefined ? null : toAnswer(row);
   }
 }
 

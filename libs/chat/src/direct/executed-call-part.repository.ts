@@ -1,4 +1,5 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { violatedConstraint } from '#platform';
 
 type Row = readonly [workspaceId: string, jobId: string, toolCallId: string];
 
@@ -23,5 +24,5 @@ export function executedCallRow(
 
 /** Whether a write failed because the call was already marked. */
 export function isExecutedBefore(error: unknown): boolean {
-  return error instanceof Error && 'constraint' in error && error.constraint === 'executed_call_pkey';
+  return violatedConstraint(error) === 'executed_call_pkey';
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
@@ -19,7 +19,7 @@ export class HeldJob {
 
   constructor(
     /** Bound to the workspace and to the transaction. */
-    readonly client: SqlClient,
+    readonly client: PrismaTransaction,
     readonly workspaceId: string,
     readonly jobId: string,
     readonly row: LockedRow,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { newId } from '#platform';
+import { newId, type PrismaTransaction } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
@@ -49,14 +49,10 @@ describe('CancelRepository', () => {
   it('changes no job of another workspace, even as the engine role', async () => {
     const jobId = await startOne();
     const cancels = jobs.app.get(CancelRepository);
-    const engine = await database.postgres.engine.connect();
-    try {
-      const foreign = { workspaceId: newId(), jobId };
-      expect(await cancels.cancel(engine, { ...order, ...foreign })).toBeNull();
-      expect(await cancels.endIfRequested(engine, foreign)).toBeNull();
-    } finally {
-      engine.release();
-    }
+    const foreign = { workspaceId: newId(), jobId };
+    const asEngine = <T>(work: (tx: PrismaTransaction) => Promise<T>) => database.prisma.asEngine(work);
+    expect(await asEngine((tx) => cancels.cancel(tx, { ...order, ...foreign }))).toBeNull();
+    expect(await asEngine((tx) => cancels.endIfRequested(tx, foreign))).toBeNull();
     expect(await state(jobId)).toMatchObject({ status: 'queued' });
   });
 

@@ -1,18 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import {
-  firstIdAt,
-  type InterruptRow,
-  Postgres,
-  type Prisma,
-  PrismaService,
-  type Scope,
-  type SqlClient,
-} from '#platform';
+import { firstIdAt, type InterruptRow, Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
 
 import { decidableKinds, type Interrupt, type Outcome } from '../interrupt.js';
 import type { KeysetPage } from '../jobs.repository.js';
-import { type StoredInterrupt, toInterrupt } from './to-interrupt.js';
 
 /** Filters a list of requests; all given members must match. Instants in ms since the epoch. */
 export interface InterruptFilter {
@@ -45,29 +36,16 @@ export interface DeciderRights {
 /** An open request of a descendant. */
 export type InterruptBelow = Pick<Interrupt, 'id' | 'kind'>;
 
-const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job_id AS "jobId", i.root_job_id AS "rootJobId",
-  i.thread_id AS "threadId", i.tool_call_id AS "toolCallId", i.call_id AS "callId", i.tool, i.node_id AS "nodeId", i.path, i.title,
-  i.request, i.outcome, i.decided_by AS "decidedBy", i.decided_at AS "decidedAt", i.created_at AS "createdAt",
-  i.expires_at AS "expiresAt", i.expire_action AS "expireAction", i.requester, i.decidable_by AS "decidableBy",
-  i.four_eyes AS "fourEyes", i.admin_required AS "adminRequired", i.principal, i.device_id AS "deviceId", i.refused`;
-
-const settleSql = `UPDATE interrupt SET status = $3, outcome = $4, decided_by = $5, decided_at = clock_timestamp(), remind_at = NULL,
-       claim_until = NULL
-  WHERE workspace_id = $1 AND id = $2 AND status = 'open' RETURNING (extract(epoch FROM decided_at) * 1000)::float8 AS "decidedAt"`;
-
 /** Requests to people and clients. Lists take a Scope; `settle` requires the lock of the job's row. */
 @Injectable()
 export class InterruptsRepository {
-  constructor(
-    private readonly prisma: PrismaService,
-    private readonly postgres: Postgres,
-  ) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Null: absent, or of a job that the scope does not cover. */
   async findInScope(scope: Scope, id: string): Promise<Interrupt | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const row = await tx.interrupt.findFirst({ where: { AND: [readable(scope), { id }] } });
-      return row === null ? null : fromRow(row);
+      return row === null ? null : toInterrupt(row);
     });
   }
 
@@ -82,7 +60,7 @@ export class InterruptsRepository {
         orderBy: [{ workspaceId: direction }, { id: direction }],
         take: page.limit + 1,
       });
-      return rows.map(fromRow);
+      return rows.map(toInterrupt);
     });
   }
 
@@ -99,7 +77,7 @@ export class InterruptsRepository {
         where: { AND: [readable(scope), toWhere(filter), { id: { in: [...ids] } }] },
         orderBy: { id: 'asc' },
       });
-      return rows.map(fromRow);
+      return rows.map(toInterrupt);
     });
   }
 
@@ -111,98 +89,93 @@ export class InterruptsRepository {
         orderBy: { id: 'asc' },
         take: 100 * jobIds.length,
       });
-      return rows.map(fromRow);
+      return rows.map(toInterrupt);
     });
   }
 
   /** Ids of the newest `limit` open requests of a workspace. Does not check rights. */
   async openIds(workspaceId: string, limit: number): Promise<string[]> {
-    const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
-      name: 'open-interrupts',
-      text: `SELECT id FROM interrupt WHERE workspace_id = $1 AND status = 'open' ORDER BY id DESC LIMIT $2`,
-      values: [workspaceId, limit],
-    });
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.interrupt.findMany({
+        where: { workspaceId, status: 'open' },
+        orderBy: { id: 'desc' },
+        take: limit,
+        select: { id: true },
+      }),
+    );
     return rows.map(({ id }) => id);
   }
 
   /** The oldest `limit` open requests of the job's descendants, oldest first. Does not check rights. */
   openBelow(workspaceId: string, rootJobId: string, limit: number): Promise<InterruptBelow[]> {
-    return this.postgres.readInWorkspace<InterruptBelow>(workspaceId, {
-      name: 'open-interrupts-below',
-      text: `SELECT id, kind FROM interrupt WHERE workspace_id = $1 AND root_job_id = $2 AND status = 'open' ORDER BY id LIMIT $3`,
-      values: [workspaceId, rootJobId, limit],
-    });
+    return this.prisma.queryInWorkspace<InterruptBelow>(
+      { workspaceId },
+      Prisma.sql`SELECT id, kind FROM interrupt
+        WHERE workspace_id = ${workspaceId}::uuid AND root_job_id = ${rootJobId}::uuid AND status = 'open' ORDER BY id LIMIT ${limit}`,
+    );
   }
 
   /** The current state, read in the transaction that locks the job. */
-  async read(client: SqlClient, workspaceId: string, id: string): Promise<Interrupt | null> {
-    const { rows } = await client.query<StoredInterrupt>(
-      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.id = $2`,
-      [workspaceId, id],
-    );
-    const [row] = rows;
-    return row === undefined ? null : toInterrupt(row);
+  async read(tx: PrismaTransaction, workspaceId: string, id: string): Promise<Interrupt | null> {
+    const row = await tx.interrupt.findUnique({ where: { workspaceId_id: { workspaceId, id } } });
+    return row === null ? null : toInterrupt(row);
   }
 
   /** The open request about a call, if there is one. */
-  async openOfCall(client: SqlClient, workspaceId: string, toolCallId: string): Promise<Interrupt | null> {
-    const { rows } = await client.query<StoredInterrupt>(
-      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.tool_call_id = $2 AND i.status = 'open'`,
-      [workspaceId, toolCallId],
-    );
-    const [row] = rows;
-    return row === undefined ? null : toInterrupt(row);
+  async openOfCall(tx: PrismaTransaction, workspaceId: string, toolCallId: string): Promise<Interrupt | null> {
+    const row = await tx.interrupt.findFirst({ where: { workspaceId, toolCallId, status: 'open' } });
+    return row === null ? null : toInterrupt(row);
   }
 
   /** The open requests of a job, oldest first. */
   async openOfJob(
-    client: SqlClient,
+    tx: PrismaTransaction,
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
   ): Promise<Interrupt[]> {
-    const { rows } = await client.query<StoredInterrupt>(
-      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open' ORDER BY i.id`,
-      [workspaceId, jobId],
-    );
+    const rows = await tx.interrupt.findMany({
+      where: { workspaceId, jobId, status: 'open' },
+      orderBy: { id: 'asc' },
+    });
     return rows.map(toInterrupt);
   }
 
-  /** Returns the instant of the settlement, ms since the epoch; null: the request was not open. */
+  /** Returns the instant of the settlement, ms since the epoch, by the database's clock; null: the request was not open. */
   async settle(
-    client: SqlClient,
-    ref: { readonly workspaceId: string; readonly id: string },
+    tx: PrismaTransaction,
+    { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
     end: {
       readonly status: 'resolved' | 'expired' | 'cancelled';
       readonly outcome: Outcome;
       readonly by: string | null;
     },
   ): Promise<number | null> {
-    const values = [ref.workspaceId, ref.id, end.status, JSON.stringify(end.outcome), end.by];
-    const { rows } = await client.query<{ decidedAt: number }>(settleSql, values);
-    return rows[0]?.decidedAt ?? null;
+    const [settled] = await tx.$queryRaw<{ decidedAt: Date }[]>`
+      UPDATE interrupt SET status = ${end.status}, outcome = ${JSON.stringify(end.outcome)}::jsonb, decided_by = ${end.by},
+             decided_at = clock_timestamp(), remind_at = NULL, claim_until = NULL
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' RETURNING decided_at AS "decidedAt"`;
+    return settled?.decidedAt.getTime() ?? null;
   }
 
   /** Whether the job still waits for something outside its worker: an open request, or a call that runs elsewhere. */
   async isAnythingOpen(
-    client: SqlClient,
+    tx: PrismaTransaction,
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
   ): Promise<boolean> {
-    const { rows } = await client.query<{ open: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM interrupt WHERE workspace_id = $1 AND job_id = $2 AND status = 'open')
-           OR EXISTS (SELECT 1 FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND status = 'running'
-                         AND executor IN ('queue', 'client', 'job')) AS open`,
-      [workspaceId, jobId],
-    );
-    return rows[0]?.open ?? false;
+    const interrupts = await tx.interrupt.count({ where: { workspaceId, jobId, status: 'open' } });
+    if (interrupts > 0) return true;
+    const executor = { in: ['queue', 'client', 'job'] };
+    return (await tx.toolCall.count({ where: { workspaceId, jobId, status: 'running', executor } })) > 0;
   }
 
   /** Sets the next reminder to a day from now; false: another worker did, or the request is not open. */
-  async remindLater(client: SqlClient, ref: { readonly workspaceId: string; readonly id: string }): Promise<boolean> {
-    const { rowCount } = await client.query(
-      `UPDATE interrupt SET remind_at = clock_timestamp() + interval '1 day'
-        WHERE workspace_id = $1 AND id = $2 AND status = 'open' AND remind_at < clock_timestamp()`,
-      [ref.workspaceId, ref.id],
-    );
-    return rowCount === 1;
+  async remindLater(
+    tx: PrismaTransaction,
+    { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
+  ): Promise<boolean> {
+    const moved = await tx.$executeRaw`
+      UPDATE interrupt SET remind_at = clock_timestamp() + interval '1 day'
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND remind_at < clock_timestamp()`;
+    return moved === 1;
   }
 }
 
@@ -244,6 +217,35 @@ function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.Int
   return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: circles }] };
 }
 
-function fromRow(row: InterruptRow): Interrupt {
-  return toInterrupt({ ...row, request: row.request, outcome: row.outcome });
+/** Converts a row. The casts hold: check constraints allow only the values of the types, and only `NewInterrupt`s are stored. */
+function toInterrupt(row: InterruptRow): Interrupt {
+  return {
+    workspaceId: row.workspaceId,
+    id: row.id,
+    kind: row.kind as Interrupt['kind'],
+    status: row.status as Interrupt['status'],
+    jobId: row.jobId,
+    rootJobId: row.rootJobId ?? row.jobId,
+    threadId: row.threadId,
+    toolCallId: row.toolCallId,
+    callId: row.callId,
+    tool: row.tool,
+    nodeId: row.nodeId,
+    path: row.path,
+    title: row.title,
+    request: row.request as Interrupt['request'],
+    outcome: row.outcome as Interrupt['outcome'],
+    decidedBy: row.decidedBy,
+    decidedAt: row.decidedAt?.getTime() ?? null,
+    createdAt: row.createdAt.getTime(),
+    expiresAt: row.expiresAt?.getTime() ?? null,
+    expireAction: row.expireAction as Interrupt['expireAction'],
+    requester: row.requester,
+    decidableBy: row.decidableBy as Interrupt['decidableBy'],
+    fourEyes: row.fourEyes,
+    adminRequired: row.adminRequired,
+    principal: row.principal,
+    deviceId: row.deviceId,
+    refused: row.refused,
+  };
 }

@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import { Prisma, type PrismaTransaction } from '#platform';
 
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
@@ -62,15 +62,14 @@ export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow 
 }
 
 /** Opens a request without a lease, under the lock of the job's row. */
-export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
+export async function insertInterrupt(tx: PrismaTransaction, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
-  await client.query(
-    `WITH opened AS (INSERT INTO interrupt (${columns}) SELECT ${values}
-       FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
-         json_to_record(r.body) AS ${fields} RETURNING ${notifiedColumns})
-     ${notifyOfRequestsSql('opened')}`,
-    [job.workspaceId, job.jobId, id, JSON.stringify(body)],
-  );
+  await tx.$executeRaw`
+    WITH opened AS (INSERT INTO interrupt (${Prisma.raw(columns)}) SELECT ${Prisma.raw(values)}
+       FROM (SELECT ${job.workspaceId}::uuid AS workspace_id, ${job.jobId}::uuid AS job_id, ${id}::uuid AS id,
+                    ${JSON.stringify(body)}::json AS body) r ${Prisma.raw(ofJob)},
+         json_to_record(r.body) AS ${Prisma.raw(fields)} RETURNING ${Prisma.raw(notifiedColumns)})
+    ${Prisma.raw(notifyOfRequestsSql('opened'))}`;
 }
 
 /** The event that shows a request to viewers; append it in the commit that opens the request. */

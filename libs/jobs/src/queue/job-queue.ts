@@ -4,9 +4,9 @@ import {
   BUS,
   type Bus,
   type BusMessages,
+  type PrismaTransaction,
   type QueueHandler,
   Queues,
-  type SqlClient,
   type SqlStatement,
 } from '#platform';
 
@@ -31,9 +31,9 @@ export class JobQueue {
     return this.queues.start();
   }
 
-  /** Sends the message of a job in the transaction of `client`. */
-  async send(client: SqlClient, { kind, workspaceId, jobId }: Runnable): Promise<void> {
-    await this.queues.send(client, queueOf(kind), [{ data: { workspaceId, jobId } }]);
+  /** Sends the message of a job in the transaction `tx`. */
+  async send(tx: PrismaTransaction, { kind, workspaceId, jobId }: Runnable): Promise<void> {
+    await this.queues.send(tx, queueOf(kind), [{ data: { workspaceId, jobId } }]);
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 /**
  * Added to every epoch: more than the number of claims that a job can have after the backup. So a worker that claimed the job after the
@@ -6,15 +6,14 @@ import type { SqlClient } from '#platform';
  */
 const EPOCHS = 1_000_000;
 
-const leasesSql = `UPDATE job SET lease_epoch = lease_epoch + ${EPOCHS}, lease_owner = NULL,
-       lease_until = CASE WHEN status = 'running' THEN clock_timestamp() - interval '1 ms' END
- WHERE status IN ('queued', 'running', 'waiting')`;
-
 /**
- * Runs after a restore, as the migrating login: voids all leases and removes all viewers of the backup. Unfinished jobs continue after
+ * Runs after a restore, as the owner role: voids all leases and removes all viewers of the backup. Unfinished jobs continue after
  * their last committed round as soon as a worker runs.
  */
-export async function voidRestoredLeases(client: Pick<SqlClient, 'query'>): Promise<void> {
-  await client.query(leasesSql);
-  await client.query('DELETE FROM job_viewer');
+export async function voidRestoredLeases(tx: PrismaTransaction): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE job SET lease_epoch = lease_epoch + ${EPOCHS}::int, lease_owner = NULL,
+           lease_until = CASE WHEN status = 'running' THEN clock_timestamp() - interval '1 ms' END
+     WHERE status IN ('queued', 'running', 'waiting')`;
+  await tx.jobViewer.deleteMany();
 }

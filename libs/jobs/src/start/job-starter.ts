@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { AppError, crashpoint, DatabaseUnavailable, newId, systemClock, WorkspaceBatches } from '#platform';
+import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
 
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
@@ -134,16 +134,16 @@ export class JobStarter {
     let batch = undefined as StartBatch | undefined;
     let inserted: readonly InsertedJob[];
     try {
-      inserted = await this.repository.inWorkspace(workspaceId, async (client) => {
-        const decisions = await this.admission.decide(client, workspaceId, requests);
+      inserted = await this.repository.inWorkspace(workspaceId, async (tx) => {
+        const decisions = await this.admission.decide(tx, workspaceId, requests);
         if (decisions === null) return [];
         batch = new StartBatch(requests, decisions, this.worker);
-        batch.effects.superseded.push(...(await this.admission.supersede(client, workspaceId, decisions)));
+        batch.effects.superseded.push(...(await this.admission.supersede(tx, workspaceId, decisions)));
         if (batch.jobs.length === 0) return [];
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
         const messages = this.effects.queue.insertions(batch.queued, true);
-        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.hasReservedSlots, messages });
+        return this.repository.insert(tx, workspaceId, { statement, begins: batch.hasReservedSlots, messages });
       });
     } catch (error) {
       batch?.release();
@@ -156,5 +156,5 @@ export class JobStarter {
 /** 55P03: another start has locked the workspace for longer than the lock timeout. */
 function toStartError(error: unknown): unknown {
   if (error instanceof AppError) return error;
-  return error instanceof Error && 'code' in error && error.code === '55P03' ? startInFlight() : error;
+  return sqlState(error) === '55P03' ? startInFlight() : error;
 }

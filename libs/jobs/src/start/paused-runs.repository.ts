@@ -1,24 +1,25 @@
 import { Injectable } from '@nestjs/common';
 
-import type { SqlClient } from '#platform';
+import { Prisma, type PrismaTransaction } from '#platform';
 
 /**
  * Expires the runs of a user that have been paused longest, and returns how many. A paused run waits only for results of calls that its
  * `/v1` response handed to the client: not for a person, a sub-job, an isolated call, or a client that has claimed a call. Skips runs that
  * have expired, and jobs that another transaction has locked: their client may be continuing them.
  */
-const expireSql = `WITH paused AS (
+const expiryOf = (workspaceId: string, { user, count }: { user: string; count: number }) => Prisma.sql`
+WITH paused AS (
   SELECT j.id FROM job j, LATERAL (
     SELECT min(i.created_at) AS since,
            bool_and(i.kind = 'client_tool' AND i.request->'handedOver' = 'true'::jsonb AND i.claim_until IS NULL
                     AND i.expires_at > clock_timestamp()) AS for_client
       FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS open
-   WHERE j.workspace_id = $1 AND j.created_by = $2 AND j.status = 'waiting' AND j.cancel_requested_at IS NULL AND open.for_client
+   WHERE j.workspace_id = ${workspaceId}::uuid AND j.created_by = ${user}::uuid AND j.status = 'waiting' AND j.cancel_requested_at IS NULL AND open.for_client
      AND NOT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id AND c.status = 'running')
-   ORDER BY open.since, j.id LIMIT $3 FOR NO KEY UPDATE OF j SKIP LOCKED),
+   ORDER BY open.since, j.id LIMIT ${count} FOR NO KEY UPDATE OF j SKIP LOCKED),
 ended AS (
   UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 ms'
-   WHERE workspace_id = $1 AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id)
+   WHERE workspace_id = ${workspaceId}::uuid AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id)
 SELECT count(DISTINCT job_id)::int AS runs FROM ended`;
 
 /** Runs that wait for the results of their `/v1` client's own tools. */
@@ -29,18 +30,14 @@ export class PausedRunsRepository {
    * within about a second, like any expired run. Returns how many runs of each user expire.
    */
   async expireOldest(
-    client: SqlClient,
+    tx: PrismaTransaction,
     workspaceId: string,
     wanted: ReadonlyMap<string, number>,
   ): Promise<ReadonlyMap<string, number>> {
     const expiring = new Map<string, number>();
     for (const [user, count] of wanted) {
-      const { rows } = await client.query<{ runs: number }>({
-        name: 'start-expire-paused-runs',
-        text: expireSql,
-        values: [workspaceId, user, count],
-      });
-      if (rows[0] !== undefined && rows[0].runs > 0) expiring.set(user, rows[0].runs);
+      const [expired] = await tx.$queryRaw<{ runs: number }[]>(expiryOf(workspaceId, { user, count }));
+      if (expired !== undefined && expired.runs > 0) expiring.set(user, expired.runs);
     }
     return expiring;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { newId, type SqlClient } from '#platform';
+import { newId, type PrismaTransaction } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { admit, refusedByBound } from './admit.js';
@@ -23,22 +23,22 @@ export class StartAdmission {
    * no such workspace.
    */
   async decide(
-    client: SqlClient,
+    tx: PrismaTransaction,
     workspaceId: string,
     requests: readonly StartRequest[],
   ): Promise<StartDecision[] | null> {
-    const facts = await this.repository.facts(client, workspaceId, requests);
+    const facts = await this.repository.facts(tx, workspaceId, requests);
     if (facts === null) return null;
     const decisions = admit(requests, facts, newId);
     const refused = refusedByBound(requests, decisions);
     if (refused.size === 0) return decisions;
-    const expiring = await this.pausedRuns.expireOldest(client, workspaceId, refused);
+    const expiring = await this.pausedRuns.expireOldest(tx, workspaceId, refused);
     return expiring.size === 0 ? decisions : admit(requests, { ...facts, expiring }, newId);
   }
 
   /** Cancels the jobs that accepted starts supersede, and returns those that had not ended. */
   async supersede(
-    client: SqlClient,
+    tx: PrismaTransaction,
     workspaceId: string,
     decisions: readonly StartDecision[],
   ): Promise<StartEffects['superseded']> {
@@ -46,7 +46,7 @@ export class StartAdmission {
     for (const decision of decisions) {
       if (decision.type !== 'accept') continue;
       for (const jobId of decision.supersedes) {
-        const result = await this.cancels.cancel(client, { workspaceId, jobId, by: 'system', reason: 'superseded' });
+        const result = await this.cancels.cancel(tx, { workspaceId, jobId, by: 'system', reason: 'superseded' });
         if (result !== null && result.state !== 'terminal') superseded.push({ jobId, ...result });
       }
     }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, isId, LastStatements, Postgres, type SqlClient, type SqlStatement } from '#platform';
+import { Config, isId, Postgres, PrismaService, type PrismaTransaction, type SqlStatement } from '#platform';
 
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
@@ -22,12 +22,9 @@ interface Statement {
   readonly text: string;
 }
 
-const workspaceStatement: Statement = {
-  name: 'start-workspace',
-  text: `SELECT least(max_jobs, $2) AS "maxJobs", least(max_jobs_per_user, $3) AS "maxJobsPerUser", when_full AS "whenFull",
+const workspaceSql = `SELECT least(max_jobs, $2) AS "maxJobs", least(max_jobs_per_user, $3) AS "maxJobsPerUser", when_full AS "whenFull",
        when_busy AS "whenBusy"
-  FROM workspace WHERE id = $1 FOR NO KEY UPDATE`,
-};
+  FROM workspace WHERE id = $1 FOR NO KEY UPDATE`;
 
 /** Takes the same lock if it is free. A transaction setting passes the result to the following statements. */
 const freeWorkspaceStatement: Statement = {
@@ -43,15 +40,13 @@ const freeCountStatement: Statement = {
   FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
 };
 
-const lockCountStatement: Statement = { name: 'start-lock-count', text: lockCounts('SELECT $1::text') };
+const lockCountSql = lockCounts('SELECT $1::text');
 
 /**
  * The jobs of the workspace, in the row without a user, and of each user of the batch. Each count stops at its limit; `active` is 0 if the
  * workspace queues starts over its caps, because no decision uses it then.
  */
-const loadStatement: Statement = {
-  name: 'start-load',
-  text: `WITH s AS (
+const loadSql = `WITH s AS (
   SELECT when_full, least(max_jobs, $5) AS workspace_cap, least(max_jobs_per_user, $6) AS user_cap FROM workspace WHERE id = $1)
 SELECT NULL::text AS "user", ${countUnfinished({ user: null, limit: '$3' })} AS unfinished,
        CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: null, limit: 's.workspace_cap' })} END AS active
@@ -59,80 +54,59 @@ SELECT NULL::text AS "user", ${countUnfinished({ user: null, limit: '$3' })} AS 
 UNION ALL
 SELECT u.id::text, ${countUnfinished({ user: 'u.id', limit: '$4' })},
        CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: 'u.id', limit: 's.user_cap' })} END
-  FROM s, unnest($2::uuid[]) AS u(id)`,
-};
+  FROM s, unnest($2::uuid[]) AS u(id)`;
 
 /** Agents with a cap and their jobs; none where the workspace queues starts over its caps, because no decision uses them there. */
-const agentsStatement: Statement = {
-  name: 'start-agents',
-  text: `SELECT c.id, c.max_running_jobs AS "maxRunningJobs", ${countActiveOfAgent({ agent: 'c.id', limit: 'c.max_running_jobs' })} AS active
+const agentsSql = `SELECT c.id, c.max_running_jobs AS "maxRunningJobs", ${countActiveOfAgent({ agent: 'c.id', limit: 'c.max_running_jobs' })} AS active
   FROM (SELECT DISTINCT w.agent FROM json_to_recordset($2::json) AS w(agent uuid)) AS w
   JOIN agent c ON c.workspace_id = $1 AND c.id = w.agent AND c.max_running_jobs IS NOT NULL
-  JOIN workspace s ON s.id = $1 AND s.when_full <> 'queue'`,
-};
+  JOIN workspace s ON s.id = $1 AND s.when_full <> 'queue'`;
 
-const admissionsStatement: Statement = {
-  name: 'start-admissions',
-  text: `SELECT a.principal, a.key, encode(a.request_hash, 'hex') AS "requestHash",
+const admissionsSql = `SELECT a.principal, a.key, encode(a.request_hash, 'hex') AS "requestHash",
        a.cancelled_at IS NOT NULL AS cancelled, j.id AS "jobId", j.status, coalesce(t.client_id, t.id::text) AS "threadId",
        coalesce(j.message_client_id, j.message_id::text) AS "messageId"
   FROM json_to_recordset($2::json) AS w(principal text, key text)
   JOIN admission a ON a.workspace_id = $1 AND a.principal = w.principal AND a.key = w.key
   LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
-  LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id`,
-};
+  LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id`;
 
-const threadsStatement: Statement = {
-  name: 'start-threads',
-  text: `SELECT w.ref, w.owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy", t.when_busy AS "whenBusy",
+const threadsSql = `SELECT w.ref, w.owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy", t.when_busy AS "whenBusy",
        t.next_position AS "nextPosition"
   FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
   JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
-   ORDER BY t.id = w.id NULLS FIRST FOR NO KEY UPDATE OF t -- our own id wins: of two the last one counts`,
-};
+   ORDER BY t.id = w.id NULLS FIRST FOR NO KEY UPDATE OF t -- our own id wins: of two the last one counts`;
 
 /** A statement of its own after the locks, because its snapshot must not be older than they are. */
-const threadJobsStatement: Statement = {
-  name: 'start-thread-jobs',
-  text: `SELECT t.id AS "threadId", j.id, j.in_line AS "inLine"
+const threadJobsSql = `SELECT t.id AS "threadId", j.id, j.in_line AS "inLine"
   FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
   JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
   JOIN job j ON j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')
- ORDER BY j.created_at, j.id`,
-};
+ ORDER BY j.created_at, j.id`;
 
 /** Requests whose message id exists in their thread, as a message or as the message of a queued job. */
-const takenStatement: Statement = {
-  name: 'start-taken-messages',
-  text: `SELECT w.job AS "jobId" FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid, message text, job uuid)
+const takenSql = `SELECT w.job AS "jobId" FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid, message text, job uuid)
   JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
  WHERE EXISTS (SELECT 1 FROM message m WHERE m.workspace_id = $1 AND m.thread_id = t.id AND m.client_id = w.message)
     OR EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.message_client_id = w.message
-                  AND j.status = 'queued')`,
-};
+                  AND j.status = 'queued')`;
 
 /** A cancel of a parent, or the end of its call, takes the same lock: no sub-job begins after it. */
-const lockParentsStatement: Statement = {
-  name: 'start-lock-parents',
-  text: `SELECT 1 FROM json_to_recordset($2::json) AS w(job uuid)
-  JOIN job j ON j.workspace_id = $1 AND j.id = w.job ORDER BY j.id FOR NO KEY UPDATE OF j`,
-};
+const lockParentsSql = `SELECT 1 FROM json_to_recordset($2::json) AS w(job uuid)
+  JOIN job j ON j.workspace_id = $1 AND j.id = w.job ORDER BY j.id FOR NO KEY UPDATE OF j`;
 
-const parentsStatement: Statement = {
-  name: 'start-parents',
-  text: `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
+const parentsSql = `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
        j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
          AND t.status = 'running' AND t.executor IN ('job', 'worker') AS "isOpen",
        (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id) AS "subJobs"
   FROM json_to_recordset($2::json) AS w(job uuid, call uuid)
   JOIN job j ON j.workspace_id = $1 AND j.id = w.job
-  JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`,
-};
+  JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`;
 
 /** The tables behind a batch of starts of one workspace; used inside one transaction that locks the workspace first. */
 @Injectable()
 export class StartRepository {
   constructor(
+    private readonly prisma: PrismaService,
     private readonly postgres: Postgres,
     private readonly config: Config,
   ) {}
@@ -154,23 +128,31 @@ export class StartRepository {
   }
 
   /** The end of a transaction that accepts jobs: inserts them and returns the outcome of each. */
-  lastInsertion(
+  async insert(
+    tx: PrismaTransaction,
     workspaceId: string,
     { statement, begins, messages }: Insertion,
-  ): LastStatements<readonly InsertedJob[]> {
+  ): Promise<readonly InsertedJob[]> {
+    for (const { text, values = [] } of messages) await tx.$executeRawUnsafe(text, ...values);
     // Locked as late as possible: no worker can claim a job of the workspace while this lock is taken.
-    const lock = { ...lockCountStatement, values: [workspaceId] };
-    const statements = [...messages, ...(begins ? [lock] : []), statement];
-    return new LastStatements(statements, (rows) => rows as unknown as InsertedJob[]);
+    if (begins) await tx.$queryRawUnsafe(lockCountSql, workspaceId);
+    return tx.$queryRawUnsafe<InsertedJob[]>(statement.text, ...(statement.values ?? []));
   }
 
   /** Runs `work` in a transaction of the API's database role, bound to the workspace. */
-  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatements<T>>): Promise<T> {
-    return this.postgres.withWorkspaceSql(workspaceId, work);
+  inWorkspace<T>(workspaceId: string, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
+    return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** Locks the workspace, then reads what `admit` needs. Null: no such workspace. */
-  async facts(client: SqlClient, workspaceId: string, requests: readonly StartRequest[]): Promise<StartFacts | null> {
+  /**
+   * Locks the workspace, then reads what `admit` needs. Null: no such workspace. Each statement has its own snapshot, and
+   * their order matters: a read that depends on a lock comes after it.
+   */
+  async facts(
+    tx: PrismaTransaction,
+    workspaceId: string,
+    requests: readonly StartRequest[],
+  ): Promise<StartFacts | null> {
     const keys = requests.flatMap(({ principal, idempotency }) =>
       idempotency === null ? [] : [{ principal, key: idempotency.key }],
     );
@@ -186,52 +168,45 @@ export class StartRepository {
       parent === undefined ? [] : [{ job: parent.jobId, call: parent.callId }],
     );
     const agents = requests.flatMap(({ agentId }) => (agentId === undefined ? [] : [{ agent: agentId }]));
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names the rows, as the driver's own query does
-    const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
-      wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
-    // Sent without waiting for replies; the server runs them in this order, each with its own snapshot.
+    const read = async <Row extends object>(sql: string, wanted: readonly object[]): Promise<Row[]> =>
+      wanted.length === 0 ? [] : tx.$queryRawUnsafe<Row[]>(sql, workspaceId, JSON.stringify(wanted));
     const ceilings = ceilingsOf(this.config);
     const stored = storedLimitsOf(this.config);
     const users = [...new Set(requests.flatMap(({ createdBy }) => createdBy ?? []))];
     const limits = [stored.workspace + maxSuperseded, stored.user + maxSuperseded, ceilings.workspace, ceilings.user];
-    const [workspace, admissions, threads, jobs, taken, load, capped, , parents] = await Promise.all([
-      client.query<StartFacts['workspace']>({
-        ...workspaceStatement,
-        values: [workspaceId, ceilings.workspace, ceilings.user],
-      }),
-      ask<AdmissionRow>(admissionsStatement, keys),
-      ask<ThreadRow>(threadsStatement, refs),
-      ask<ThreadJobRow>(threadJobsStatement, refs),
-      ask<{ jobId: string }>(takenStatement, named),
-      client.query<LoadRow>({ ...loadStatement, values: [workspaceId, users, ...limits] }),
-      ask<KnownAgent & { id: string }>(agentsStatement, agents),
-      ask(lockParentsStatement, calls),
-      ask<KnownParent & { callId: string }>(parentsStatement, calls),
-    ]);
-    const found = workspace.rows[0];
+    const [found] = await tx.$queryRawUnsafe<StartFacts['workspace'][]>(
+      workspaceSql,
+      ...[workspaceId, ceilings.workspace, ceilings.user],
+    );
+    const admissions = await read<AdmissionRow>(admissionsSql, keys);
+    const threads = await read<ThreadRow>(threadsSql, refs);
+    const jobs = await read<ThreadJobRow>(threadJobsSql, refs);
+    const taken = await read<{ jobId: string }>(takenSql, named);
+    const load = await tx.$queryRawUnsafe<LoadRow[]>(loadSql, workspaceId, users, ...limits);
+    const capped = await read<KnownAgent & { id: string }>(agentsSql, agents);
+    await read(lockParentsSql, calls);
+    const parents = await read<KnownParent & { callId: string }>(parentsSql, calls);
     if (found === undefined) return null;
     return {
       workspace: found,
       stored,
-      ...toLoad(load.rows),
-      agents: new Map(capped.rows.map(({ id, ...agent }) => [id, agent])),
-      admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
-      threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
-      takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),
-      parents: new Map(parents.rows.map(({ callId, ...known }) => [callId, known])),
+      ...toLoad(load),
+      agents: new Map(capped.map(({ id, ...agent }) => [id, agent])),
+      admissions: new Map(admissions.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
+      threads: new Map(threads.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs)])),
+      takenMessages: new Set(taken.map(({ jobId }) => jobId)),
+      parents: new Map(parents.map(({ callId, ...known }) => [callId, known])),
     };
   }
 
   /** What a key refers to; null: it is unknown. Takes no lock, so it does not see a start in progress. */
   async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
-    const values = [workspaceId, JSON.stringify([admission])];
-    const statement = { ...admissionsStatement, values };
-    const [row] = await this.postgres.readInWorkspace<AdmissionRow>(workspaceId, statement);
+    const [row] = await this.inWorkspace(workspaceId, (tx) =>
+      tx.$queryRawUnsafe<AdmissionRow[]>(admissionsSql, workspaceId, JSON.stringify([admission])),
+    );
     return row === undefined ? null : toAdmission(row);
   }
 }
-
-const none: Promise<{ rows: never[] }> = Promise.resolve({ rows: [] });
 
 /** The statement that writes a batch. */
 export interface Insertion {

@@ -43,6 +43,20 @@ function codesOf(error: unknown): readonly string[] {
   return [code, meta?.driverAdapterError?.cause?.originalCode].filter((one) => typeof one === 'string');
 }
 
+/** The SQLSTATE of a failed statement (PostgreSQL, appendix A); undefined: the failure is not one of a statement. */
+export function sqlState(error: unknown): string | undefined {
+  return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !/^P[12]\d{3}$/.test(code));
+}
+
+/** The name of the unique constraint or index that a statement violated. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const { constraint, meta } = (error ?? {}) as { readonly constraint?: unknown; readonly meta?: DriverFailure };
+  const name = constraint ?? meta?.driverAdapterError?.cause?.constraint?.index;
+  return typeof name === 'string' ? name : undefined;
+}
+
 interface DriverFailure {
-  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
+  readonly driverAdapterError?: {
+    readonly cause?: { readonly originalCode?: unknown; readonly constraint?: { readonly index?: unknown } };
+  };
 }

@@ -35,8 +35,8 @@ describe('Queues', () => {
   });
 
   const send = (startAfter?: number) =>
-    database.postgres.withWorkspaceSql(WORKSPACE, (client) =>
-      queues.send(client, queue, [startAfter === undefined ? { data: null } : { data: null, startAfter }]),
+    database.prisma.withWorkspace({ workspaceId: WORKSPACE }, (tx) =>
+      queues.send(tx, queue, [startAfter === undefined ? { data: null } : { data: null, startAfter }]),
     );
 
   /** Handles the queue; what was delivered is listed in the result. */
@@ -70,8 +70,8 @@ describe('Queues', () => {
   });
 
   it('takes a message back when its transaction rolls back', async () => {
-    const failing = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
-      await queues.send(client, queue, [{ data: null }]);
+    const failing = database.prisma.withWorkspace({ workspaceId: WORKSPACE }, async (tx) => {
+      await queues.send(tx, queue, [{ data: null }]);
       throw new Error('rolled back');
     });
 

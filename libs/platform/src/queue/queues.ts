@@ -1,11 +1,12 @@
-import { type Clock, PgBoss } from 'pg-boss';
+import { type Clock, fromPrisma, PgBoss } from 'pg-boss';
 
 import { type Config, queuesServed } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Postgres } from '../postgres/postgres.js';
 import { QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
-import type { SqlClient, SqlStatement } from '../postgres/sql-client.js';
+import type { SqlStatement } from '../postgres/sql-statement.js';
+import type { PrismaTransaction } from '../prisma/prisma.service.js';
 
 /** A message to send. */
 export interface QueueMessage<Name extends QueueName = QueueName> {
@@ -111,15 +112,14 @@ export class Queues {
     };
   }
 
-  /** Sends messages in the transaction of `client`: a rollback takes them back. */
+  /** Sends messages in the transaction `tx`: a rollback takes them back. */
   async send<Name extends QueueName>(
-    client: SqlClient,
+    tx: PrismaTransaction,
     queue: Name,
     messages: readonly QueueMessage<Name>[],
   ): Promise<void> {
     await this.start();
-    const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
-    await this.boss.insert(queue, messages.map(toInsert), { db });
+    await this.boss.insert(queue, messages.map(toInsert), { db: fromPrisma(tx) });
   }
 
   /**

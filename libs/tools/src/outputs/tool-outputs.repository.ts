@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService, type SqlClient } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
 import type { TextPart } from './page-of.js';
 import { MOST_KEPT_BYTES } from './to-kept-result.js';
@@ -70,14 +70,13 @@ export class ToolOutputsRepository {
 
   /** Keeps the whole text of a result, for those who settle a call in a transaction of their own. */
   async keep(
-    client: SqlClient,
+    tx: PrismaTransaction,
     call: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
     whole: string,
   ): Promise<void> {
-    await client.query(
-      `INSERT INTO tool_output (workspace_id, tool_call_id, job_id, text, bytes) VALUES ($1, $2, $3, $4, octet_length($4))`,
-      [call.workspaceId, call.id, call.jobId, whole],
-    );
+    const { workspaceId, jobId, id: toolCallId } = call;
+    const output = { workspaceId, toolCallId, jobId, text: whole, bytes: Buffer.byteLength(whole) };
+    await tx.toolOutput.createMany({ data: [output] });
   }
 }
 

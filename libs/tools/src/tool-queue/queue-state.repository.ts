@@ -61,42 +61,45 @@ export class QueueStateRepository {
 
   /** Null: it does not run in the queue. */
   async find({ client, workspaceId }: HeldJob, id: string): Promise<QueueState | null> {
-    const { rows } = await client.query<QueueState>(stateSql, [workspaceId, id, this.ttlMs]);
-    return rows[0] ?? null;
+    const [state] = await client.$queryRawUnsafe<QueueState[]>(stateSql, workspaceId, id, this.ttlMs);
+    return state ?? null;
   }
 
   /** Enqueues once more a call that no worker has claimed. A request that still waits stays the only one. */
   async sendAgain({ client, workspaceId }: HeldJob, id: string): Promise<void> {
-    await client.query(resendSql, [workspaceId, id, 0, this.ttlMs]);
+    await client.$executeRawUnsafe(resendSql, workspaceId, id, 0, this.ttlMs);
   }
 
   /** Lets a lost call wait again, to be taken at the earliest after `delayMs`. */
   async retry({ client, workspaceId }: HeldJob, id: string, delayMs: number): Promise<void> {
-    await client.query(
+    await client.$executeRawUnsafe(
       `UPDATE tool_call SET exec_until = NULL, exec_owner = NULL, queued_at = clock_timestamp()
         WHERE workspace_id = $1 AND id = $2`,
-      [workspaceId, id],
+      workspaceId,
+      id,
     );
-    await client.query(resendSql, [workspaceId, id, delayMs, this.ttlMs]);
+    await client.$executeRawUnsafe(resendSql, workspaceId, id, delayMs, this.ttlMs);
   }
 
   /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */
   async giveBack({ client, workspaceId }: HeldJob, id: string): Promise<void> {
-    await client.query(
+    await client.$executeRawUnsafe(
       `UPDATE tool_call SET status = 'pending', executor = 'worker', exec_epoch = exec_epoch + 1, exec_owner = NULL,
               exec_until = NULL, exec_attempts = 0, queued_at = NULL, started_at = NULL, started_epoch = NULL,
               executed_arguments = NULL
         WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND executor = 'queue'`,
-      [workspaceId, id],
+      workspaceId,
+      id,
     );
   }
 
   /** Withdraws the right to submit a result, and notifies the tool processes to stop the call. */
   async withdraw({ client, workspaceId, jobId }: HeldJob, id: string, issuedBy: string): Promise<void> {
-    await client.query(
+    await client.$executeRawUnsafe(
       `UPDATE tool_call SET cancel_requested_at = clock_timestamp(), exec_epoch = exec_epoch + 1
         WHERE workspace_id = $1 AND id = $2`,
-      [workspaceId, id],
+      workspaceId,
+      id,
     );
     const message: CancelRequest = {
       type: 'cancel_request',
@@ -108,44 +111,57 @@ export class QueueStateRepository {
     };
     // It belongs to no workspace: it must pass where requests of this workspace have to wait.
     const place = [newId(), TOOL_QUEUES.requests, JSON.stringify(message), cancelPriority, null, null];
-    await client.query(sendSql, place);
+    await client.$executeRawUnsafe(sendSql, ...place);
   }
 
   /** The process that claimed the call certainly had no effect. */
   async neverStarted({ client, workspaceId }: HeldJob, id: string): Promise<void> {
-    await client.query(`UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`, [workspaceId, id]);
+    await client.$executeRawUnsafe(
+      `UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`,
+      workspaceId,
+      id,
+    );
   }
 
   /** Progress was shown up to `seq`. */
   async shown({ client, workspaceId }: HeldJob, id: string, seq: number): Promise<void> {
-    await client.query(
+    await client.$executeRawUnsafe(
       `UPDATE tool_call SET progress_seq = $3, progress_shown = progress_shown + 1, progress_at = clock_timestamp()
         WHERE workspace_id = $1 AND id = $2`,
-      [workspaceId, id, seq],
+      workspaceId,
+      id,
+      seq,
     );
   }
 
   /** Whether anybody was ever asked about the call, or decided on it. */
   async wasAsked({ client, workspaceId }: HeldJob, id: string): Promise<boolean> {
-    const { rows } = await client.query(
+    const rows = await client.$queryRawUnsafe<object[]>(
       `SELECT 1 FROM interrupt WHERE workspace_id = $1 AND tool_call_id = $2
           AND (status = 'open' OR outcome->>'outcome' = 'report') LIMIT 1`,
-      [workspaceId, id],
+      workspaceId,
+      id,
     );
     return rows.length > 0;
   }
 
   /** Who sent a call again, in the append-only audit. */
   async recordRedrive({ client, workspaceId }: HeldJob, id: string, by: string): Promise<void> {
-    await client.query(
-      `INSERT INTO audit_entry (workspace_id, id, actor, action, subject_type, subject_id, details)
-       VALUES ($1, $2, $3, 'tool-call-redriven', 'ToolCall', $4, '{}')`,
-      [workspaceId, newId(), by, id],
-    );
+    const subject = { subjectType: 'ToolCall', subjectId: id, details: {} };
+    const entry = { workspaceId, id: newId(), actor: by, action: 'tool-call-redriven', ...subject };
+    await client.auditEntry.createMany({ data: [entry] });
   }
 
   /** Keeps a note of what was given up, for people. */
   async bury({ client, workspaceId }: HeldJob, letter: { readonly reason: string }): Promise<void> {
-    await client.query(sendSql, [newId(), TOOL_QUEUES.dead, JSON.stringify(letter), 0, letter.reason, workspaceId]);
+    await client.$executeRawUnsafe(
+      sendSql,
+      newId(),
+      TOOL_QUEUES.dead,
+      JSON.stringify(letter),
+      0,
+      letter.reason,
+      workspaceId,
+    );
   }
 }

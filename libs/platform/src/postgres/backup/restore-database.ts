@@ -6,7 +6,6 @@ import { ownMigrationsDirectory, readMigrationFiles } from '../migration-files.j
 import { migrate } from '../migrator.js';
 import { QUEUE_SCHEMA, TOOL_QUEUES } from '../queue-list.js';
 import { supportedVersion } from '../server-version.js';
-import type { SqlClient } from '../sql-client.js';
 import { type Archive, readArchive } from './archive.js';
 import {
   backupOfNewerBuild,
@@ -26,10 +25,9 @@ export interface RestoreInit {
   /** Deletes the installation that is there. */
   readonly replace: boolean;
   /**
-   * Adapts the rows to the time that has passed since the backup: runs in one transaction of the migrating login, before any process
-   * may start.
+   * Adapts the rows to the time that has passed since the backup, before any process may start.
    */
-  readonly adapt: (client: Pick<SqlClient, 'query'>) => Promise<void>;
+  readonly adapt: () => Promise<void>;
 }
 
 /**
@@ -58,10 +56,8 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
     });
     await assertKnownMigrations(client, file);
     await migrate(urls);
-    await client.query('BEGIN');
     await dropToolRequests(client);
-    await init.adapt(client);
-    await client.query('COMMIT');
+    await init.adapt();
     await client.query('ANALYZE');
     return { server: server.text };
   });
