@@ -16,7 +16,7 @@ describe('HealthServer', () => {
     for (const server of opened.splice(0)) await server.close();
   });
 
-  it('is alive as long as it answers', async () => {
+  it('reports alive as long as it responds', async () => {
     expect((await fetch(`${await listen()}/healthz`)).status).toBe(200);
   });
 

@@ -250,7 +250,7 @@ describe('a scope', () => {
     expect(scopeOf(as('viewer')).where('Workspace')).toEqual({ id: { in: [] } });
   });
 
-  it('is made of the ability that also answers can', () => {
+  it('comes from the ability whose can() it matches', () => {
     const principal = as('member');
     expect(abilityOf(principal)).toBe(abilityOf(principal));
     expect(scopeOf(principal).where('ApiKey')).toEqual({ OR: [{ workspaceId: here, userId: me }] });

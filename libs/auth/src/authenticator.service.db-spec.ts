@@ -99,7 +99,7 @@ describe('an API key', () => {
     expect(Object.isFrozen(principal)).toBe(true);
   });
 
-  it('is found among many unknown keys, which together take few statements', async () => {
+  it('authenticates among many unknown keys, which together cost few statements', async () => {
     const lookUp = jest.spyOn(IdentityRepository.prototype, 'keysByPrefix');
     const { text } = await newKey(world.owner);
     const unknown = Array.from({ length: 150 }, () => `nsk_${randomBytes(6).toString('hex')}_${'x'.repeat(43)}`);
@@ -116,7 +116,7 @@ describe('an API key', () => {
       await expect(authenticate(`Bearer ${text}`, id)).rejects.toMatchObject(hidden);
   });
 
-  it('is refused at once after it was revoked', async () => {
+  it('stops working at once after its revocation', async () => {
     const { text, key } = await newKey(world.owner);
     const principal = await authenticate(`Bearer ${text}`);
     await identities.auth.apiKeys.revoke(world.owner, key.id);
@@ -124,7 +124,7 @@ describe('an API key', () => {
     expect(await identities.auth.authenticator.recheck(principal)).toBeNull();
   });
 
-  it('is refused within two seconds by a process that missed the hint', async () => {
+  it('stops working within two seconds in a process that missed the hint', async () => {
     const deaf = new HintBus();
     deaf.deaf = true;
     const elsewhere = openTestIdentities(database, deaf);
@@ -138,7 +138,7 @@ describe('an API key', () => {
     await expect(enter()).rejects.toMatchObject(refused);
   });
 
-  it('is read from the database again after a gap in the hints', async () => {
+  it('reads from the database again after a gap in the hints', async () => {
     const { text, key } = await newKey(world.owner);
     await authenticate(`Bearer ${text}`);
     identities.bus.deaf = true;
@@ -194,7 +194,7 @@ describe('an API key', () => {
 });
 
 describe('guessing a key', () => {
-  it('is slowed down per prefix, costs one look-up, and does not lock out the owner', async () => {
+  it('slows down per prefix, costs one look-up, and does not lock out the owner', async () => {
     const { text } = await newKey(world.owner);
     const query = jest.spyOn(database.postgres.api, 'query');
     const codes: string[] = [];

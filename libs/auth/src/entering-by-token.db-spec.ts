@@ -67,7 +67,7 @@ describe('a token', () => {
     expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
   });
 
-  it('is accepted for a workspace created a moment ago, also by a process that missed the hint', async () => {
+  it('opens a workspace created a moment ago, also in a process that missed the hint', async () => {
     const elsewhere = openTestIdentities(database);
     const authorization = await identities.bearer(`here${serial}-owner`);
     for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });

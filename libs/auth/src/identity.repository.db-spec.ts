@@ -22,7 +22,7 @@ const token = (subject: string, email: string | null = null, issuer = 'https://i
 });
 
 describe('SECURITY DEFINER', () => {
-  it('is held by exactly the reviewed functions, pinned, owned by the owner and granted to the api alone', async () => {
+  it('belongs to exactly the reviewed functions, pinned, owned by the owner and granted to the api alone', async () => {
     const { rows } = await database.postgres.api.query(`
       SELECT p.oid::regprocedure::text AS name, pg_get_userbyid(p.proowner) AS owner, p.proconfig AS settings,
              (SELECT array_agg(coalesce(r.rolname, 'public') ORDER BY r.rolname) FROM aclexplode(p.proacl) a
@@ -47,13 +47,13 @@ describe('SECURITY DEFINER', () => {
     expect(rows).toEqual(reviewed.map((name) => ({ name, ...promise })));
   });
 
-  it('is closed to the engine', async () => {
+  it('refuses the engine role', async () => {
     await expect(database.postgres.engine.query('SELECT * FROM identity_memberships($1)', [newId()])).rejects.toThrow(
       /permission denied/,
     );
   });
 
-  it('is not led astray by a table of the same name in the caller’s temporary schema', async () => {
+  it('ignores a table of the same name in the caller’s temporary schema', async () => {
     const id = await identities.userByEmail({ email: 'real@example.org', name: 'Real' });
     const client = await database.postgres.api.connect();
     try {
@@ -69,7 +69,7 @@ describe('SECURITY DEFINER', () => {
 });
 
 describe('the user of an address', () => {
-  it('is made once, also by many at once', async () => {
+  it('exists once, also when many requests create it at the same time', async () => {
     const made = await Promise.all(
       Array.from({ length: 8 }, () => identities.userByEmail({ email: 'one@example.org', name: 'One' })),
     );
@@ -90,7 +90,7 @@ describe('the user of an address', () => {
 });
 
 describe('the user of a token', () => {
-  it('is made at first sight, once, also by many at once', async () => {
+  it('exists once from the first token on, also when many requests arrive at the same time', async () => {
     const made = await Promise.all(
       Array.from({ length: 8 }, () => identities.userBySubject(token('s1', 's1@example.org'))),
     );
@@ -102,13 +102,13 @@ describe('the user of a token', () => {
     });
   });
 
-  it('is the one that was invited by its verified address', async () => {
+  it('matches the user who was invited by the verified address', async () => {
     const invited = await identities.userByEmail({ email: 'guest@example.org', name: '' });
     expect(await identities.userBySubject(token('guest', 'guest@example.org'))).toBe(invited);
     expect((await identities.user(invited))?.name).toBe('guest');
   });
 
-  it('is a stranger to an invitation without a verified address', async () => {
+  it('matches no invitation without a verified address', async () => {
     const invited = await identities.userByEmail({ email: 'invited@example.org', name: '' });
     const stranger = await identities.userBySubject(token('unverified'));
     expect(stranger).not.toBe(invited);
@@ -132,7 +132,7 @@ describe('the user of a token', () => {
     expect(await identities.userByEmail({ email: 'other@nightshift.local', name: '' })).not.toBe(first);
   });
 
-  it('is not confused by where issuer and subject meet', async () => {
+  it('keeps issuer and subject apart', async () => {
     const one = await identities.userBySubject(token('b', null, 'https://a'));
     const two = await identities.userBySubject(token('/b', null, 'https://a'));
     expect(one).not.toBe(two);

@@ -4,7 +4,7 @@ import { awakeTimeout } from './awake-timeout.js';
 import { type Clock, ManualClock } from './clock.js';
 
 describe('awakeTimeout', () => {
-  it('is over after its time, once', () => {
+  it('fires after its time, once', () => {
     const clock = new ManualClock();
     let over = 0;
     awakeTimeout(clock, 30_000, () => (over += 1));
@@ -14,7 +14,7 @@ describe('awakeTimeout', () => {
     expect([over, clock.pending]).toEqual([1, 0]);
   });
 
-  it('is not over after a standstill, for which all that was due comes at once', () => {
+  it('grants a suspended process more time when its due timers fire together', () => {
     // As a runtime does it that was stopped: what is due runs in one turn, what is asked for then runs later.
     const due: (() => void)[] = [];
     const stopped: Clock = {

@@ -41,7 +41,7 @@ describe('crashpoint', () => {
     }).not.toThrow();
   });
 
-  it.each(['development', 'production'])('is refused with NODE_ENV=%s', (environment) => {
+  it.each(['development', 'production'])('throws with NODE_ENV=%s', (environment) => {
     const config = Config.from({ NODE_ENV: environment, CRASH_POINT: 'after-response:kill' });
 
     expect(() => {

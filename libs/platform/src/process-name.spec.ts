@@ -35,7 +35,7 @@ onLinux('the name of a process', () => {
     expect(hasEnded(processName())).toBe(false);
   });
 
-  it('is that of one that has ended as soon as it was killed', async () => {
+  it('counts as ended as soon as the process was killed', async () => {
     const { child, name } = await run('sleep', '1000');
     expect(hasEnded(name)).toBe(false);
     await end(child);

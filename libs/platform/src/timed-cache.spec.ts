@@ -20,7 +20,7 @@ describe('TimedCache', () => {
     expect(await cache.get('a', load)).toBe(2);
   });
 
-  it('is not kept alive by being used', async () => {
+  it('expires a value that is still in use', async () => {
     const { clock, cache, load } = arrange();
     for (let i = 0; i < 3; i++) {
       await cache.get('a', load);

@@ -47,7 +47,7 @@ describe('how long a call took that is settled from outside', () => {
     return row?.ms;
   }
 
-  it('is counted for one that runs, up to what a row can hold', async () => {
+  it('covers the time of a running call, up to the limit of the column', async () => {
     expect(await settled('running', '1 hour')).toBeGreaterThanOrEqual(3_600_000);
     expect(await settled('running', '60 days')).toBe(longestMs);
   });

@@ -18,7 +18,7 @@ describe('what the model reads of a denied call', () => {
     expect(deniedText(reason)).toBe(text);
   });
 
-  it('is cut after 500 characters, and never inside one', () => {
+  it('ends after 500 characters, and never inside one', () => {
     expect(deniedText('😀'.repeat(600))).toBe(`Tool execution rejected by user: ${'😀'.repeat(500)}`);
   });
 });

@@ -13,7 +13,7 @@ describe('what a call is run with', () => {
     expect(runArguments({ arguments: proposed, approvedArguments: proposed })).toEqual(asProposed);
   });
 
-  it('is what a person made of it, with what was proposed beside it', () => {
+  it("equals a person's edit, with the proposed arguments beside it", () => {
     const edit = { arguments: proposed, approvedArguments: '{"n":1,"to":"bob"}' };
     expect(runArguments(edit)).toEqual({ arguments: '{"n":1,"to":"bob"}', proposedArguments: proposed });
     expect(runArguments({ ...edit, approvedArguments: '{}' })).toEqual({
@@ -31,7 +31,7 @@ describe('what a call is run with', () => {
     });
   });
 
-  it('is what viewers are shown', () => {
+  it('appears to viewers', () => {
     const call = { callId: 'c', name: 'send', arguments: proposed, status: 'running' } as const;
     const shown = { args: '{}', proposedArgs: proposed };
     expect(toToolCallItem(call)).toEqual({ id: 'c', name: 'send', status: 'loading', args: proposed });

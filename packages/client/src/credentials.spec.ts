@@ -31,7 +31,7 @@ describe('credentials', () => {
     expect(asked.count).toBe(2);
   });
 
-  it('have no other token than the one that stays', async () => {
+  it('use the fixed token only', async () => {
     const credentials = new Credentials({ token: 'key' });
     expect(credentials.refuse('key')).toBe(false);
     expect(await credentials.token()).toBe('key');

@@ -41,7 +41,7 @@ describe('an inbox', () => {
     await expect(read.next()).rejects.toMatchObject({ code: 'fell_behind', retryable: true });
   });
 
-  it('is left at once by a reader who is aborted', async () => {
+  it('ends at once for an aborted reader', async () => {
     const controller = new AbortController();
     const inbox = new Inbox<number>(10);
     const read = drain(inbox.read(controller.signal));

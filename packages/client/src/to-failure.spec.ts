@@ -4,7 +4,7 @@ import { NightshiftError } from './nightshift-error.js';
 import { assertTaken, toError, toSocketError } from './to-failure.js';
 
 describe('an error', () => {
-  it('has the exact code of the server, the field, the request and whether it passes', () => {
+  it('contains the exact code of the server, the field, the request and whether a retry can succeed', () => {
     const extensions = { code: 'RATE_LIMITED', reason: 'rate_limited', requestId: 'r1', retryAfterSeconds: 3 };
     expect(toError({ message: 'Slow down', extensions })).toMatchObject({
       message: 'Slow down',
@@ -22,7 +22,7 @@ describe('an error', () => {
     expect(toError(undefined)).toMatchObject({ code: 'internal', retryable: true });
   });
 
-  it('is thrown for the first refusal of a payload', () => {
+  it('throws for the first refusal of a payload', () => {
     const refusal = { code: 'thread_busy', field: null, message: 'Busy', issues: ['a'] };
     expect(() => {
       assertTaken({ userErrors: [refusal] });

@@ -37,7 +37,7 @@ describe('an answer in flags', () => {
     );
   });
 
-  it('is what came with the event of a wait, and nothing for a wait until an instant', () => {
+  it("returns the event's data for a wait, and nothing for a wait until an instant", () => {
     expect(answerFrom({ data: '{"paid":3}' }, request('WAIT', { event: 'paid' }))).toEqual({
       ...{ action: 'SUBMIT', data: '{"paid":3}' },
     });
@@ -85,7 +85,7 @@ describe('an answer in flags', () => {
     expect(refusalOf({ action: 'approve' }, approval)?.remedyWith(command)).toContain('nightshift approve i --yes');
   });
 
-  it('is none without flags, and a wrong one with those of another kind', () => {
+  it('returns none without flags, and rejects flags of another kind', () => {
     expect(answerFrom({}, approval)).toBeNull();
     expect(() => answerFrom({ data: 'x' }, approval)).toThrow(usage);
     expect(() => answerFrom({ yes: true }, request('UNKNOWN_OUTCOME'))).toThrow(usage);

@@ -54,7 +54,7 @@ describe('how to answer', () => {
     expect(lines('WAIT', { key: 'wait' })).toEqual([]);
   });
 
-  it('is nothing that others have to answer', () => {
+  it('prints nothing for a request that others must answer', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
   });
 });

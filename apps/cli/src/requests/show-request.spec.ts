@@ -20,7 +20,7 @@ const shown = (request: object) =>
   );
 
 describe('a request as a person sees it', () => {
-  it('has what the node that asks was given', () => {
+  it('shows the input of the asking node', () => {
     expect(shown({ prompt: 'To all?', context: { input: 'Dear Ann,\nall is well.\n' } })).toEqual([
       '◆ Send it?',
       ...['    To all?', '    │ Dear Ann,', '    │ all is well.'],
@@ -34,7 +34,7 @@ describe('a request as a person sees it', () => {
     expect(lines.slice(-2)).toEqual(['    │ line 12', '    │ … 8 more lines: --json has all of it']);
   });
 
-  it('has the output that is asked about in place of the input', () => {
+  it('shows the reviewed output in place of the input', () => {
     expect(shown({ context: { input: 'a', output: 'b' } })).toEqual(['◆ Send it?', '    b']);
   });
 });

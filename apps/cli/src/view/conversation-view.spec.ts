@@ -86,7 +86,7 @@ describe('a job as one reads it', () => {
     expect(out).toBe('Hey[2J\n');
   });
 
-  it('has a line for each call, with its time, and one for what the job came to', () => {
+  it('prints a line for each call, with its time, and one for the outcome of the job', () => {
     const { errors } = shown([call('RUNNING'), call('COMPLETED', { result: 'sent' }), finished], false);
     expect(errors).toBe(
       '  ✓ send(to: "ann") → sent  100 ms\n' +

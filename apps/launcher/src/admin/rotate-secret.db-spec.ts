@@ -158,13 +158,13 @@ describe('rotateSecret', () => {
     expect(found).toEqual(known.sort());
   });
 
-  it('is refused while Nightshift runs on the data directory', async () => {
+  it('refuses while Nightshift runs on the data directory', async () => {
     await serve(async () => {
       await expect(rotate()).rejects.toMatchObject({ code: 'already_running' });
     });
   });
 
-  it('is refused for a secret of the environment without the one before it', async () => {
+  it('refuses a secret of the environment without the previous one', async () => {
     config = Config.from({ DATA_DIR: dataDir, NIGHTSHIFT_SECRET: 'a secret of more than thirty-two characters' });
     await expect(rotate()).rejects.toMatchObject({ code: 'new_secret_needed' });
   });

@@ -48,7 +48,7 @@ describe('client tool results', () => {
     expect(await calls.jobStatus(jobId)).toBe('queued');
   });
 
-  it('is taken within a claim that was not validated', async () => {
+  it('accept a result within a claim that was not validated', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.submit(me, jobId, { callId, claimToken, result: '' });
@@ -75,7 +75,7 @@ describe('client tool results', () => {
     },
   );
 
-  it('is taken if it was validated before the policy blocked it', async () => {
+  it('accept a result that was validated before the policy blocked the call', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.validate(me, jobId, { callId, claimToken });
@@ -93,7 +93,7 @@ describe('client tool results', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'error', error })]);
   });
 
-  it('is kept without half characters and without what looks like a key', async () => {
+  it('store no half characters and no text that looks like a key', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const result = `\0\ud83d password=correct-horse ok`;
@@ -103,7 +103,7 @@ describe('client tool results', () => {
     ]);
   });
 
-  it("is kept without the workspace's secrets, and unchanged by those of others", async () => {
+  it('lose the secrets of their own workspace, and keep other text', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const redactor = calls.app.get(Redactor);
@@ -131,7 +131,7 @@ describe('client tool results', () => {
     expect(requeued).toHaveLength(1);
   });
 
-  it('is taken once: the same again is accepted, another is not', async () => {
+  it('count once: the same result again is accepted, another one is refused', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const submit = (result: string) => refusal(calls.service.submit(me, jobId, { callId, claimToken, result }));

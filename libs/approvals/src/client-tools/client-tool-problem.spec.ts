@@ -9,7 +9,7 @@ function tool(name: string, parameters?: Readonly<Record<string, unknown>>): Too
 }
 
 describe('clientToolProblem', () => {
-  it('has nothing against named tools with an object schema, or none', () => {
+  it('accepts named tools with an object schema, or without one', () => {
     expect(
       clientToolProblem([tool('a.b-c_D1'), tool('b', { type: 'object', properties: {} }), tool('c', {})]),
     ).toBeNull();

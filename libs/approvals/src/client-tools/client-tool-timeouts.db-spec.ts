@@ -66,7 +66,7 @@ describe('a call that no client serves', () => {
     expect(await calls.jobStatus(jobId)).toBe('waiting');
   });
 
-  it('is not cut off while a client holds it', async () => {
+  it('keeps running while a client holds its claim', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     const { claimToken } = await calls.service.claim(me, jobId, { callId, deviceId: 'laptop' });
     await calls.expire(jobId);
@@ -108,7 +108,7 @@ describe('a call that no client serves', () => {
     await expect(submit(jobId, lost)).rejects.toMatchObject({ code: 'not_pending' });
   });
 
-  it('is asked about all the same when its own time is over too', async () => {
+  it('asks a person also after its own timeout', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     await begin(jobId);
     await calls.lapse(jobId);
@@ -117,7 +117,7 @@ describe('a call that no client serves', () => {
     expect(await calls.requests(jobId)).toEqual(['client_tool expired interrupted', 'unknown_outcome open']);
   });
 
-  it('is settled once, however many look at it', async () => {
+  it('settles once, however many processes check it', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     await calls.expire(jobId);
     const other = await openTestClientCalls(database);
@@ -126,7 +126,7 @@ describe('a call that no client serves', () => {
     expect(await calls.updates(jobId)).toEqual(['skipped']);
   });
 
-  it('is ended by its timeout or by a result, never by both', async () => {
+  it('ends by its timeout or by a result, never by both', async () => {
     for (let i = 0; i < 20; i++) {
       const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
       const { claimToken } = await calls.service.claim(me, jobId, { callId, deviceId: 'laptop' });

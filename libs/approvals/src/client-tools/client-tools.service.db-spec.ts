@@ -52,7 +52,7 @@ describe('calls that clients run', () => {
       expect(claimed.expiresAt - before).toBeGreaterThan(25_000);
     });
 
-    it('is won by one of many clients', async () => {
+    it('goes to one of many clients', async () => {
       const { jobId } = await calls.open(me);
       const all = await Promise.all(Array.from({ length: 20 }, (_, i) => refusal(claim(jobId, `device ${i}`))));
       const lost = all.filter((answer) => Array.isArray(answer));
@@ -77,14 +77,14 @@ describe('calls that clients run', () => {
       expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ result: 'in time' })]);
     });
 
-    it('is for the device to which the request bound it', async () => {
+    it('goes to the device that the request names', async () => {
       const { jobId } = await calls.open(me, { deviceId: 'laptop' });
       const wrong = ['other_device', 'Tool call belongs to another browser device', 'awaiting_client'];
       expect(await refusal(claim(jobId, 'phone'))).toEqual(wrong);
       expect(await claim(jobId, 'laptop')).toHaveProperty('claimToken');
     });
 
-    it('is granted by any process, whichever opened the request', async () => {
+    it('works in any process, not only in the one that opened the request', async () => {
       const { jobId } = await calls.open(me);
       const claimed = await claim(jobId);
       const other = await openTestClientCalls(database);
@@ -147,7 +147,7 @@ describe('calls that clients run', () => {
   });
 
   describe('a call that may not run any more', () => {
-    it.each(['block', 'require_approval'] as const)('is denied to its client: %s', async (action) => {
+    it.each(['block', 'require_approval'] as const)('denies the call to its client: %s', async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       const policy = { rules: [{ match: 'open_file', action }] };

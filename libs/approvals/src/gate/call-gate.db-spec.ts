@@ -142,7 +142,7 @@ describe('CallGate.recheck', () => {
     expect(await recheck(red.member)).toMatchObject({ type: 'refuse', approval: 'withdrawn' });
   });
 
-  it('is not saved by a grant of the same person', async () => {
+  it('ignores a grant of the same person', async () => {
     await save({ ...asking, decidableBy: 'approvers' });
     await give(red.admin);
     await identities.auth.members.changeRole(red.owner, { userId: red.admin.userId, role: 'viewer' });
@@ -188,7 +188,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ type: 'ask' });
   });
 
-  it('is for the part of a tool that it was given for', async () => {
+  it('covers only the granted part of a tool', async () => {
     const grantKey = (args: Readonly<Record<string, unknown>>) => String(args['amount']);
     const tool = { ...known, grantKey };
     await give(red.member, operationOf(call, tool));
@@ -198,7 +198,7 @@ describe('a grant', () => {
     expect(await asked('{"amount":6}')).toMatchObject({ type: 'ask' });
   });
 
-  it('is for a tool as it was when it was given', async () => {
+  it('covers only the tool as it was when the grant was given', async () => {
     await give(red.member, operationOf(call, known));
     const asked = (changed: Partial<typeof known>) => gate().judge(job, call, { ...known, ...changed } as never);
     expect(await asked({})).toMatchObject({ type: 'run', approval: 'grant' });
@@ -206,7 +206,7 @@ describe('a grant', () => {
     expect(await asked({ sort: 'mcp' })).toMatchObject({ type: 'ask' });
   });
 
-  it("is for a client's tool as it was when it was given", async () => {
+  it('covers one client', async () => {
     const first = { ...call, version: 'first' };
     await give(red.member, operationOf(first, null));
     expect(await judge({}, first)).toMatchObject({ type: 'run', approval: 'grant' });

@@ -113,7 +113,7 @@ describe('an explanation', () => {
     expect((await explain({ threadId, tool: 'locked' })).grantId).toBeNull();
   });
 
-  it('is for those who may see the policy', async () => {
+  it('requires the right to see the policy', async () => {
     for (const who of [red.member, red.viewer, keyOf(red.owner, ['read', 'write', 'approve'])])
       await expect(explain({}, who)).rejects.toMatchObject({ code: 'not_found' });
     expect((await explain({}, keyOf(red.admin, ['admin']))).policyVersion).toBe(0);

@@ -94,7 +94,7 @@ async function stateOf(jobId: string): Promise<unknown> {
 }
 
 describe('a question to a person', () => {
-  it('is answered once, with data that fit the form: the result of its call', async () => {
+  it('takes one answer, with data that match the form, as the result of its call', async () => {
     const { job, id, answer } = await ask();
     expect(await answer({ action: 'submit', data: { colour: 'red' } })).toMatchObject({
       id,
@@ -188,7 +188,7 @@ describe('a question to a person', () => {
     expect(resolved).toEqual({ n: 1 });
   });
 
-  it('is for who asked, to be seen by all who may read the job, and absent for everybody else', async () => {
+  it('lets only the requester answer, shows the question to readers of the job, and hides it from others', async () => {
     const { job, id, answer } = await ask();
     const body = { action: 'skip' };
     for (const other of [here.owner, here.admin, here.viewer]) {
@@ -252,7 +252,7 @@ describe('a question to a person', () => {
 });
 
 describe('a request of another kind', () => {
-  it('is not answered here when clients serve it', async () => {
+  it('refuses an answer here when clients serve it', async () => {
     const job = await layOutWaitingJob(app, here.member);
     const id = await openInterrupt(app, job, { kind: 'client_tool' });
     const refused = await refusal(app.get(InterruptsService).decide(here.member, id, { decision: 'approve' }));

@@ -47,7 +47,7 @@ describe('the policy of a workspace', () => {
     expect(await here.policies.find(red.owner)).toEqual(none);
   });
 
-  it('is saved in versions that stay', async () => {
+  it('keeps every saved version', async () => {
     const rules = [{ match: 'mail.*', when: 'arguments.amount > 3', action: 'block' }];
     const first = await here.policies.save(red.owner, { policy: { rules }, expectedVersion: null });
     expect(first).toMatchObject({ version: 1, createdBy: red.owner.id, policy: { rules: [{ match: 'mail.*' }] } });
@@ -59,7 +59,7 @@ describe('the policy of a workspace', () => {
     expect(await here.policies.find(red.owner, 3)).toBeNull();
   });
 
-  it('is at once in force here, and elsewhere when what is remembered there has run out', async () => {
+  it('applies at once in this process, and in others when their cached copy expires', async () => {
     const { workspaceId } = red.owner;
     expect((await there.policies.current(workspaceId)).version).toBe(0);
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
@@ -135,7 +135,7 @@ describe('the policy of a workspace', () => {
     expect((await here.explainer.explain(red.owner, call)).verdict.action).toBe('require_approval');
   });
 
-  it('is audited, without its rules', async () => {
+  it('writes an audit entry without the rules', async () => {
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
     expect(await here.auditOf(red.owner)).toEqual([
       {

@@ -82,7 +82,7 @@ describe('who may decide a request', () => {
     expect(circle(over)).toEqual(expected);
   });
 
-  it('is never Nightshift itself', () => {
+  it('excludes the system principal', () => {
     for (const decidableBy of ['requester', 'approvers', 'members'] as const)
       expect(mayDecide(systemPrincipal(here), request({ decidableBy, requester: null }))).toBe(false);
   });
@@ -92,7 +92,7 @@ describe('who may decide a request', () => {
       expect(mayDecide(user('owner', requester, newId()), request({ decidableBy }))).toBe(false);
   });
 
-  it('is a key of its person only with the scope approve', () => {
+  it('includes a key of the person only with the scope approve', () => {
     expect(mayDecide(key('member', ['approve']), request())).toBe(true);
     expect(mayDecide(key('member', ['read', 'write', 'admin']), request())).toBe(false);
     expect(mayDecide(key('member', ['approve'], otherUser), request())).toBe(false);

@@ -133,7 +133,7 @@ describe('a dry run', () => {
     expect((await dryRun(asking)).after.require_approval).toBe(1);
   });
 
-  it('has nothing to say of a workspace without calls', async () => {
+  it('returns nothing for a workspace without calls', async () => {
     expect(await dryRun(asking)).toMatchObject({ examined: 0, isComplete: true, changes: [], rules: [] });
   });
 

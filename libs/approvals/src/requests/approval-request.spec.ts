@@ -100,7 +100,7 @@ describe('the hash of a request', () => {
     expiresAt: null,
   };
 
-  it('is the same for arguments that mean the same', () => {
+  it('gives the same value for equivalent arguments', () => {
     expect(argumentsHash({ ...call, arguments: ' {"b": [2.0], "a": 1}' })).toBe(argumentsHash(call));
     expect(argumentsHash({ ...call, arguments: '{"a":1,"b":[2]' })).toBe(argumentsHash(call));
   });
@@ -118,7 +118,7 @@ describe('the hash of a request', () => {
     expect(argumentsHash({ ...call, ...over })).not.toBe(argumentsHash(call));
   });
 
-  it('is that of the canonical JSON of a list, as anybody can make it', () => {
+  it('hashes the canonical JSON of a list, which any client can compute', () => {
     expect(argumentsHash(call)).toBe('57e8383e8abe0a96ceffdf2d5c092174ce0ba68e384c895e3d5f6c92dce6e8b1');
   });
 });
@@ -162,7 +162,7 @@ describe('a preview', () => {
     expect(text).toContain('"b\\nc": 1');
   });
 
-  it('is well-formed, within MAX_PREVIEW and marked when truncated, for any arguments', () => {
+  it('stays well-formed, within MAX_PREVIEW and marked when truncated, for any arguments', () => {
     const args = fc.dictionary(fc.string({ unit: 'binary', maxLength: 40 }), fc.jsonValue(), { maxKeys: 60 });
     fc.assert(
       fc.property(args, fc.string({ unit: 'binary', maxLength: 3_000 }), (some, long) => {
@@ -180,7 +180,7 @@ describe('a preview', () => {
 });
 
 describe('redacted arguments', () => {
-  it('are a copy', () => {
+  it('leave the original unchanged', () => {
     const args = { password: 'p', list: [{ token: 't' }] };
     expect(redactArguments(args, [])).toEqual({ password: '***', list: [{ token: '***' }] });
     expect(args).toEqual({ password: 'p', list: [{ token: 't' }] });

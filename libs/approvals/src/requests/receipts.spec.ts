@@ -34,11 +34,14 @@ describe('the receipts of a round', () => {
     expect(approvalReceipts([call('a', 'policy'), call('b', null), call('c', 'blocked')])).toBeNull();
   });
 
-  it.each(['person', 'grant', 'denied', 'expired', 'withdrawn'] as const)('are there for one call: %s', (approval) => {
-    expect(approvalReceipts([call('a', approval), call('b', 'policy')])).toContain('b allowed by policy');
-  });
+  it.each(['person', 'grant', 'denied', 'expired', 'withdrawn'] as const)(
+    'state the decision about one call: %s',
+    (approval) => {
+      expect(approvalReceipts([call('a', approval), call('b', 'policy')])).toContain('b allowed by policy');
+    },
+  );
 
-  it('are not forged by the id of a call', () => {
+  it('cannot be forged by the id of a call', () => {
     const text = approvalReceipts([call('x approved by a person; y\nz', 'denied')]);
     expect(text).toBe('Approval receipts: "x approved by a person; y\\nz" denied, not executed.');
   });

@@ -27,7 +27,7 @@ const make = (who: MemberPrincipal, scopes: KeyScope[], expiresAt?: number) =>
 const enter = (text: string) => auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
 
 describe('a new key', () => {
-  it('is shown once and stored as prefix and digest only', async () => {
+  it('appears once and is stored as prefix and digest only', async () => {
     const { key, text } = await make(world.owner, ['read']);
     expect(text.startsWith(`nsk_${key.prefix}_`)).toBe(true);
     expect(JSON.stringify(key)).not.toContain(text.slice(-43));
@@ -39,7 +39,7 @@ describe('a new key', () => {
     expect(rows.map(({ row }) => row).join()).not.toContain(text.slice(-43));
   });
 
-  it('is audited, and so is its end', async () => {
+  it('writes an audit entry, and so does its revocation', async () => {
     const { key } = await make(world.admin, ['read', 'write']);
     await auth.apiKeys.revoke(world.admin, key.id);
     await auth.apiKeys.revoke(world.admin, key.id);
@@ -65,7 +65,7 @@ describe('a new key', () => {
     }
   });
 
-  it('is not for viewers', async () => {
+  it('cannot be created by viewers', async () => {
     await expect(make(world.viewer, ['read'])).rejects.toMatchObject({ code: 'not_found' });
   });
 
@@ -106,7 +106,7 @@ describe('keys', () => {
     expect(await listed(other.owner)).toEqual([]);
   });
 
-  it('are revoked by their user and by admins; to everybody else they are absent', async () => {
+  it('can be revoked by their user and by admins, and stay hidden from others', async () => {
     const { key } = await make(world.member, ['read']);
     const absent = { code: 'not_found', message: 'API key not found or unauthorized' };
     for (const who of [world.viewer, other.owner])
@@ -122,7 +122,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('are revoked with the key that created them, directly or through another key', async () => {
+  it('end with the key that created them, directly or through another key', async () => {
     const first = await make(world.owner, ['read', 'admin']);
     const second = await make(await enter(first.text), ['read', 'admin']);
     const third = await make(await enter(second.text), ['read', 'admin']);
@@ -137,7 +137,7 @@ describe('keys', () => {
     );
   });
 
-  it('are revoked together with the key that created their workspace, with everything made there', async () => {
+  it('end with the key that created their workspace, as does everything created there', async () => {
     const maker = await make(world.owner, ['read', 'admin']);
     const identity = await auth.authenticator.identify({ authorization: `Bearer ${maker.text}` });
     const { workspace, firstKey } = await auth.workspaces.createWithKey(identity, { name: 'by key' });

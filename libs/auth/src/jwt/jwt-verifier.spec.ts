@@ -55,7 +55,7 @@ const without = (claim: keyof JWTPayload) =>
   Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim));
 
 describe('a good token', () => {
-  it('is read, signed by the secret or by a key of the set', async () => {
+  it('passes, signed by the secret or by a key of the set', async () => {
     const { verifier } = arrange();
     const claims = {
       issuer: 'https://issuer.example',
@@ -79,7 +79,7 @@ describe('a good token', () => {
     expect(await email({ email: 'no address', email_verified: true })).toBeNull();
   });
 
-  it('is checked against a key set that is fetched once', async () => {
+  it('uses a key set that is fetched once', async () => {
     const { verifier, fetchKeys } = arrange();
     for (let i = 0; i < 3; i++) await verifier.verify(await byRsa(good));
     expect(fetchKeys.mock.calls.map(([url, init]) => [url, init.redirect])).toEqual([
@@ -87,7 +87,7 @@ describe('a good token', () => {
     ]);
   });
 
-  it('is forgiven a few seconds of clock skew before it begins, none after it ends', async () => {
+  it('may begin a few seconds in the future, and ends on time', async () => {
     const { verifier } = arrange();
     expect(await verifier.verify(await bySecret({ ...good, nbf: now + 3 }))).not.toBeNull();
     expect(await verifier.verify(await bySecret({ ...good, iat: now + 3 }))).not.toBeNull();
@@ -133,7 +133,7 @@ describe('the reason of a refusal', () => {
     expect(JSON.stringify(refused.mock.calls)).not.toContain(signature);
   });
 
-  it('is not reported for a good token', async () => {
+  it('stays unreported for a good token', async () => {
     const refused = jest.fn();
     const { fetchKeys } = arrange();
     await new JwtVerifier(settings, { fetchKeys, clock, refused }).verify(await bySecret(good));

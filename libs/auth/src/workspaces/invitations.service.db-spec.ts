@@ -96,7 +96,7 @@ describe('an invitation', () => {
     expect(identities.bus.sent.at(-1)?.topic).toBe('access-changed');
   });
 
-  it('is replaced by a second invitation of the same address', async () => {
+  it('gives way to a second invitation of the same address', async () => {
     const first = await invite(world.owner, 'viewer');
     const second = await invite(world.owner, 'member');
     expect((await listed()).map(({ id, role }) => [id, role])).toEqual([[second.id, 'member']]);
@@ -105,7 +105,7 @@ describe('an invitation', () => {
     });
   });
 
-  it('is refused for a member of the workspace', async () => {
+  it('cannot address a member of the workspace', async () => {
     await expect(invite(world.owner, 'admin', `host${serial}-viewer`)).rejects.toMatchObject({
       code: 'already_member',
       field: 'email',
@@ -160,7 +160,7 @@ describe('accepting', () => {
     await expect(auth.invitations.accept(moved, id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('is rejected for an API key of the invited person', async () => {
+  it('refuses an API key of the invited person', async () => {
     const elsewhere = await identities.workspaceOf(`busy${serial}`);
     const { id } = await invite(world.owner, 'member', `busy${serial}-owner`);
     const key = await keyOf(elsewhere.owner);

@@ -38,7 +38,7 @@ const audit = async () =>
 const hints = () => identities.bus.sent.filter(({ topic }) => topic === 'access-changed').map(({ message }) => message);
 
 describe('changing a role', () => {
-  it('is audited with both roles', async () => {
+  it('writes an audit entry with both roles', async () => {
     const { userId } = world.member;
     expect(await auth.members.changeRole(world.owner, { userId, role: 'admin' })).toMatchObject({ role: 'admin' });
     expect((await audit())[0]).toMatchObject({
@@ -69,7 +69,7 @@ describe('changing a role', () => {
     expect(await outcome(world.owner, 'no id')).toBe(absent);
   });
 
-  it('is rejected when the caller was demoted in the meantime', async () => {
+  it('fails when the caller was demoted in the meantime', async () => {
     const stale = world.admin;
     await auth.members.changeRole(world.owner, { userId: stale.userId, role: 'viewer' });
     await expect(auth.members.remove(stale, world.member.userId)).rejects.toMatchObject({ code: 'not_found' });
@@ -80,7 +80,7 @@ describe('changing a role', () => {
 });
 
 describe('the last owner', () => {
-  it('is neither demoted nor removed', async () => {
+  it('cannot be demoted or removed', async () => {
     const { userId } = world.owner;
     await expect(auth.members.changeRole(world.owner, { userId, role: 'admin' })).rejects.toMatchObject({
       code: 'last_owner',
@@ -139,12 +139,12 @@ describe('leaving', () => {
     });
   });
 
-  it('is allowed for every role', async () => {
+  it('works for every role', async () => {
     for (const who of [world.viewer, world.member, world.admin]) await leave(who);
     expect(await roles()).toEqual({ owner: 'owner' });
   });
 
-  it('is rejected for the only owner, with a message that names the fix', async () => {
+  it('fails for the only owner, with a message that names the fix', async () => {
     await expect(leave(world.owner)).rejects.toMatchObject({
       code: 'last_owner',
       message: 'This is the only owner of the workspace. Make another member owner first.',

@@ -86,7 +86,7 @@ describe('a workspace', () => {
     expect(await auth.workspaces.update(world.owner, changes)).toMatchObject(changes);
   });
 
-  it('is hidden from members and viewers, settings and audit too', async () => {
+  it('stays hidden from other users, with its members, settings and audit', async () => {
     for (const who of [world.member, world.viewer]) {
       await expect(auth.workspaces.get(who)).rejects.toMatchObject(hidden);
       await expect(auth.workspaces.update(who, { name: 'x' })).rejects.toMatchObject(hidden);
@@ -116,7 +116,7 @@ describe('the audit', () => {
     await expect(run(`DELETE FROM audit_entry`)).rejects.toThrow(/permission denied/);
   });
 
-  it('has no entry of what did not happen', async () => {
+  it('contains no entry for a failed change', async () => {
     const before = await auth.workspaces.listAudit(world.owner, { first: 100 });
     await expect(auth.members.remove(world.owner, world.owner.userId)).rejects.toMatchObject({ code: 'last_owner' });
     await expect(auth.members.remove(world.admin, world.owner.userId)).rejects.toMatchObject({ code: 'forbidden' });

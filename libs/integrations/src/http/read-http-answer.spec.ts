@@ -67,7 +67,7 @@ describe('readHttpAnswer', () => {
 });
 
 describe('excerptOf', () => {
-  it('is short, and holds no beginning of a secret', () => {
+  it('returns a short text without the beginning of a secret', () => {
     const text = `${'x'.repeat(495)}${secret}`;
     expect(excerptOf(answer(text), redaction)).toBe(`${'x'.repeat(495)}[reda …`);
   });

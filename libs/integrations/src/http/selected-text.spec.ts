@@ -6,7 +6,7 @@ const list = (found: readonly unknown[], isCut = false) => ({ found, isSingular:
 const one = (...found: readonly unknown[]) => ({ found, isSingular: true, isCut: false });
 
 describe('the text of a selection', () => {
-  it('is the value itself, or a list of all found', () => {
+  it('equals the value itself, or a list of all matches', () => {
     expect(selectedText(one('text'))).toBe('text');
     expect(selectedText(one({ a: [1] }))).toBe('{"a":[1]}');
     expect(selectedText(one())).toBe('null');

@@ -39,7 +39,7 @@ describe('differencesOf', () => {
     ]);
   });
 
-  it('is bounded', () => {
+  it('returns a bounded list', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`p${i}`, 'x'.repeat(10_000)]));
     const found = differencesOf(definition, { ...definition, inputSchema: { ...definition.inputSchema, ...many } });
     expect(found).toHaveLength(50);

@@ -29,7 +29,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('no more paper') });
   });
 
-  it('has its arguments checked by the accepted schema before anything is sent', async () => {
+  it('checks its arguments by the accepted schema before it sends anything', async () => {
     const { server } = await given.accepted({ era });
     expect(await call('test.add', { args: { a: 'one' } })).toMatchObject({
       status: 'error',
@@ -68,7 +68,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
   });
 
-  it('has an unknown outcome when the server dies in the middle of it, and the next one goes well', async () => {
+  it('ends with an unknown outcome when the server dies during it, and the next one succeeds', async () => {
     await given.accepted({ era });
     expect(await call('test.die')).toMatchObject({ status: 'interrupted', modelText: UNKNOWN_OUTCOME_TEXT });
     expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed' });
@@ -104,7 +104,7 @@ describe('a call', () => {
     expect(await call('test.ask')).toMatchObject({ status: 'error' });
   });
 
-  it('is an error when the server dies in the middle of it and it may be called again', async () => {
+  it('ends with an error when the server dies during it and it may be repeated', async () => {
     const server = await given.start();
     const settings = { transport: 'http', url: server.url, trusted: true, effect: 'pure' } as const;
     await given.mcp.servers.register(given.here.admin, serverAt(server.url, { settings, accept: { all: true } }));
@@ -112,7 +112,7 @@ describe('a call', () => {
     expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('is not known') });
   });
 
-  it.each([502, 503, 504])('has an unknown outcome when a gateway answers it with %i', async (status) => {
+  it.each([502, 503, 504])('ends with an unknown outcome when a gateway responds with %i', async (status) => {
     let fails = false;
     const intercept: McpTestServerOptions['intercept'] = (_, response) => {
       if (fails) response.writeHead(status).end();
@@ -127,7 +127,7 @@ describe('a call', () => {
     });
   });
 
-  it('is not repeated after a 404 of a server without sessions', async () => {
+  it('runs once after a 404 of a server without sessions', async () => {
     let asked = 0;
     let fails = false;
     const intercept: McpTestServerOptions['intercept'] = (_, response) => {
@@ -188,7 +188,7 @@ describe('a server that is a process', () => {
     env: { GREETING: 'hello' },
   };
 
-  it('is called with its own variables and none of ours', async () => {
+  it('gets its own variables and none of ours', async () => {
     const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings, accept: { all: true } }));
     expect(made).toMatchObject({ problem: null, tools: { length: 3 } });
     const variable = async (name: string) =>

@@ -268,7 +268,7 @@ describe('a connection', () => {
     });
   });
 
-  it('is closed once', async () => {
+  it('closes once', async () => {
     const one = await open();
     await one.connection.close();
     await one.connection.close();

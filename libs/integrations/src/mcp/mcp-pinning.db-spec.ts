@@ -17,7 +17,7 @@ describe('a definition that changes after it was accepted', () => {
     return { server, id };
   }
 
-  it('is not offered, not called, and shown with its difference until it is accepted again', async () => {
+  it('stops being offered and called, and shows its difference, until it is accepted again', async () => {
     const { server, id } = await changed();
     const now = await given.mcp.servers.refresh(given.here.admin, id);
     expect(statusesOf(now)).toMatchObject({ send: 'changed', echo: 'accepted' });
@@ -69,14 +69,14 @@ describe('a definition that changes after it was accepted', () => {
     }
   });
 
-  it('is accepted by itself when it goes back to what it was', async () => {
+  it('needs no new acceptance when it returns to the accepted definition', async () => {
     const { server, id } = await changed();
     await given.mcp.servers.refresh(given.here.admin, id);
     server.describe('send', 'Sends a mail.', false);
     expect(statusesOf(await given.mcp.servers.refresh(given.here.admin, id))).toMatchObject({ send: 'accepted' });
   });
 
-  it('is gone when the server does not list it any more, and back when it does', async () => {
+  it('disappears when the server no longer lists it, and returns when it does', async () => {
     let tools = [
       { name: 'one', inputSchema: { type: 'object' } },
       { name: 'two', inputSchema: { type: 'object' } },
@@ -102,7 +102,7 @@ describe('a listing that comes late', () => {
   const listings = () => new McpListingsRepository(given.database.prisma);
   const another = toListedTool({ name: 'send', description: 'Another one.', inputSchema: { type: 'object' } });
 
-  it('is not written when the server is at another place by now', async () => {
+  it('writes nothing when the server has another address by now', async () => {
     const { id } = await given.accepted();
     const before = await listings().reachable(given.workspaceId, id);
     const { url } = await given.start();
@@ -151,7 +151,7 @@ describe('secrets', () => {
     expect(JSON.stringify(rows)).not.toContain('canary');
   });
 
-  it('are named when they are missing', async () => {
+  it('appear by name in the error when they are missing', async () => {
     const server = await given.start();
     const settings = { transport: 'http', url: server.url, headers: { 'X-Api-Key': '{{secret:NOPE}}' } } as const;
     const made = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { settings }));

@@ -148,7 +148,7 @@ describe('changing a server', () => {
     expect(server.stage.calls).toEqual([]);
   });
 
-  it('is audited, without the values of headers', async () => {
+  it('writes an audit entry without the values of headers', async () => {
     await given.mcp.secrets.set(given.here.owner, 'TOKEN', new Secret('canary-0123456789'));
     const server = await given.start();
     const headers = { Authorization: 'Bearer {{secret:TOKEN}}', 'X-Tenant': 'acme' };

@@ -52,7 +52,7 @@ describe('parseMcpSettings', () => {
 });
 
 describe('isElsewhere', () => {
-  it('is a move of the server, not a change of how it is called', () => {
+  it('reports a move of the server, not a change of how it is called', () => {
     const [a, b] = [parseMcpSettings(http), parseMcpSettings(stdio)];
     expect(isElsewhere(a, parseMcpSettings({ ...http, headers: { 'X-A': 'b' }, timeoutMs: 5 }))).toBe(false);
     expect(isElsewhere(a, parseMcpSettings({ ...http, url: 'https://evil.example/mcp' }))).toBe(true);

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { offeredName } from './offered-name.js';
 
 describe('offeredName', () => {
-  it('is server.tool where that is a name', () => {
+  it('returns server.tool where that is a valid name', () => {
     expect(offeredName('files', 'read_file')).toBe('files.read_file');
     expect(offeredName('a', 'b.c-d')).toBe('a.b.c-d');
   });
 
-  it('is always a name for a tool, and begins with the server', () => {
+  it('returns a valid tool name that begins with the server', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[a-z0-9_-]{1,32}$/),

@@ -106,7 +106,7 @@ describe('web_search', () => {
     return call(webSearchTool(open(), backend), { query: ' q&a ' });
   };
 
-  it('is shown to models just as clients advertise it', () => {
+  it('gives models the schema that clients advertise', () => {
     const backend = backendOf({ SEARXNG_URL: 'http://s.test' });
     if (backend === null) throw new Error('it is set up');
     expect(webSearchTool(open(), backend).parameters).toMatchObject({
@@ -146,7 +146,7 @@ describe('web_search', () => {
     expect(given.target.requests[0]?.path).toBe('/searx/search?q=q%26a&format=json');
   });
 
-  it('is there when one of them is set up, the first that is', () => {
+  it('uses the first search engine that is configured', () => {
     expect(backendOf({})).toBeNull();
     const all = { SEARXNG_URL: 'http://s.test', BRAVE_API_KEY: 'b', TAVILY_API_KEY: 't' };
     expect(backendOf(all)?.name).toBe('tavily');

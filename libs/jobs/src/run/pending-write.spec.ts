@@ -42,7 +42,7 @@ describe('PendingWrite', () => {
     expect(pending.take().events).toEqual(events);
   });
 
-  it('is due when one round alone has enough buffered text', () => {
+  it('writes when one round alone has enough buffered text', () => {
     const pending = new PendingWrite({ chunks: 2, bytes: 1_024 });
     const say = (round: number) => {
       pending.addPiece({ type: 'text-delta', body: { round, text: 'a', nodeId: `n${round}` } });

@@ -161,7 +161,7 @@ describe('JobStarter', () => {
     expect(await jobsOf(workspaceId)).toEqual([]);
   });
 
-  it('has no workspace batch left after all starts have returned', () => {
+  it('keeps no workspace batch after all starts have returned', () => {
     expect(jobs.app.get(JobStarter).starting).toBe(0);
   });
 });

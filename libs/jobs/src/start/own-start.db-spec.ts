@@ -73,7 +73,7 @@ describe('a job that is accepted by a process with a free slot', () => {
     expect(hints).not.toContain('queued');
   });
 
-  it('has the row, the log and the handler input of a claimed job', async () => {
+  it('gets the row, the log and the handler input of a claimed job', async () => {
     const about = {
       workflow: { id: newId(), version: 3 },
       keyCipher: Buffer.from('sealed'),

@@ -19,12 +19,12 @@ describe('Redirects of GuardedFetch', () => {
   };
   const follow = { limits: { maxRedirects: 5 } };
 
-  it('are answers unless they are asked for', async () => {
+  it('count as responses unless following is requested', async () => {
     to('/end');
     expect(await given.ask()).toMatchObject({ status: 302, headers: { location: '/end' } });
   });
 
-  it('are followed to where they lead', async () => {
+  it('lead to their target when following is requested', async () => {
     to('/end');
     const answer = await given.ask(follow);
     expect([text(answer.body), answer.url]).toEqual(['at GET /end', `${given.target.url}/end`]);
@@ -55,7 +55,7 @@ describe('Redirects of GuardedFetch', () => {
     },
   );
 
-  it('are refused when they leave the list of hosts', async () => {
+  it('fail when they leave the list of hosts', async () => {
     to('http://elsewhere.test/');
     await expect(given.ask({ ...follow, hosts: ['127.0.0.1'] })).rejects.toMatchObject({
       code: 'outbound_host_refused',

@@ -14,7 +14,7 @@ describe('GuardedFetch.fetchWith', () => {
   const fetchIt = (...policy: Parameters<GuardedFetch['fetchWith']>) =>
     given.client({ allowPrivate: true }).fetchWith(...policy);
 
-  it('is a fetch', async () => {
+  it('behaves as fetch', async () => {
     given.answering(404, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, gzipSync('{"a":1}'));
     const response = await fetchIt()(new URL(`${given.target.url}/x`), {
       method: 'POST',

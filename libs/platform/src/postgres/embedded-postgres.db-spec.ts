@@ -127,7 +127,7 @@ it('requires the password, which only its own user can read', async () => {
   expect((await stat(join(dataDir, 'secret'))).mode & 0o777).toBe(0o600);
 });
 
-it('is migrated by a plain login that has to make the roles itself', async () => {
+it('lets a plain login that must create the roles migrate the database', async () => {
   const server = await start();
   await query(server.url, "CREATE ROLE plain LOGIN CREATEROLE PASSWORD 'p'; ALTER DATABASE nightshift OWNER TO plain");
   const owner = new URL(server.url);

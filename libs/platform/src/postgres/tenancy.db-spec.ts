@@ -60,12 +60,12 @@ async function looseKeys(): Promise<string[]> {
 }
 
 describe('every table with a workspace_id', () => {
-  it('is found', async () => {
+  it('appears in the catalog query', async () => {
     const names = (await tenantTables()).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['job', 'job_event', 'message', 'round', 'thread', 'tool_call']));
   });
 
-  it('has forced row-level security with a policy on the workspace', async () => {
+  it('forces row-level security with a policy on the workspace', async () => {
     expect(await openTables()).toEqual([]);
   });
 
@@ -95,7 +95,7 @@ describe('the check itself', () => {
 });
 
 describe('the serving roles', () => {
-  it('are no superusers, bypass nothing, and own nothing', async () => {
+  it('cannot bypass row-level security, own nothing, and lack superuser rights', async () => {
     const { rows } = await owner.query(`
       SELECT rolname FROM pg_roles WHERE rolname IN ('nightshift_api', 'nightshift_engine')
          AND NOT (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb)

@@ -95,7 +95,7 @@ afterAll(async () => {
 });
 
 describe('nightshift_tools', () => {
-  it('has exactly the listed privileges on tables and views', async () => {
+  it('holds exactly the listed privileges on tables and views', async () => {
     const { rows } = await owner.query<Row>(PRIVILEGES);
     const found = rows.map(({ name, select, insert, update, delete: deletes, more }) => {
       const held = Object.entries({ select, insert, update, delete: deletes, more }).filter(([, it]) => it !== null);
@@ -105,7 +105,7 @@ describe('nightshift_tools', () => {
     expect(rows.length).toBeGreaterThan(50);
   });
 
-  it('is refused every statement on every table that the list does not name', async () => {
+  it('cannot run any statement on any table that the list does not name', async () => {
     const { rows } = await owner.query<Row>(PRIVILEGES);
     const client = await mine.engine.connect();
     const refused = async (sql: string) =>

@@ -257,7 +257,7 @@ describe('the secrets of workspaces', () => {
   const ours = 'our own secret word';
   const theirs = 'their ordinary word';
 
-  it('are taken out of the texts of their own workspace, and of logs', () => {
+  it('disappear from the texts of their own workspace, and from logs', () => {
     const redactor = new Redactor([new Secret(plain)]);
     redactor.add(new Secret(ours), 'us');
     redactor.add(new Secret(theirs), 'them');
@@ -269,7 +269,7 @@ describe('the secrets of workspaces', () => {
     expect(redactor.everything.redact(text)).toBe('[redacted], [redacted], [redacted]');
   });
 
-  it('are redacted by an existing redactor once added, until they are released', () => {
+  it('disappear from texts of an existing redactor once added, until they are released', () => {
     const redactor = new Redactor();
     const us = redactor.of('us');
     const release = [redactor.add(new Secret(ours), 'us'), redactor.add(new Secret(ours), 'us')];
@@ -282,7 +282,7 @@ describe('the secrets of workspaces', () => {
     expect([us.redact(ours), redactor.everything.redact(ours)]).toEqual([ours, ours]);
   });
 
-  it('are kept, those that were used last', () => {
+  it('stay known for the most recently used workspaces', () => {
     const redactor = new Redactor();
     const keep = (n: number) => {
       redactor.keep(new Secret(`secret number ${n};`), `workspace ${n}`);

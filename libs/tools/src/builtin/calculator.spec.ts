@@ -64,7 +64,7 @@ describe('calculate', () => {
     expect(() => calculate(expression)).toThrow(problem);
   });
 
-  it('is bounded in length and nesting', () => {
+  it('limits length and nesting', () => {
     expect(() => calculate('1+'.repeat(600))).toThrow('longer than 1000 characters');
     expect(() => calculate(`${'('.repeat(400)}1${')'.repeat(400)}`)).toThrow('nested too deep');
     expect(() => calculate(`${'-'.repeat(900)}1`)).toThrow('nested too deep');

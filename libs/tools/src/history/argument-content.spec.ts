@@ -45,7 +45,7 @@ describe('a condition on arguments', () => {
     }
   });
 
-  it('is refused when it is anything else', () => {
+  it('rejects any other value', () => {
     for (const text of [
       ...[
         '',

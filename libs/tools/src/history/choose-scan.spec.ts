@@ -10,7 +10,7 @@ const chosen = (list: readonly MeasuredScan[], direction: 'asc' | 'desc') =>
   chooseScan(list, direction)?.trail.aspect ?? null;
 
 describe('the trail a list is read along', () => {
-  it('is the first that ends within its reach', () => {
+  it('selects the first scan that ends within its limit', () => {
     const list = [measured('user', at('5')), measured('tool', { type: 'end' }), measured('outcome', { type: 'end' })];
     expect(chosen(list, 'desc')).toBe('tool');
   });
@@ -21,12 +21,12 @@ describe('the trail a list is read along', () => {
     expect(chosen(list, 'asc')).toBe('time');
   });
 
-  it('is none of those that get nowhere', () => {
+  it('never selects a scan without progress', () => {
     expect(chosen([measured('duration', { type: 'unknown' }), measured('time', at('8'))], 'desc')).toBe('time');
     expect(chosen([measured('duration', { type: 'unknown' })], 'desc')).toBeNull();
   });
 
-  it('is the narrower kind when two lead equally far', () => {
+  it('selects the narrower kind when two reach equally far', () => {
     expect(chosen([measured('user', at('5')), measured('time', at('5'))], 'desc')).toBe('user');
   });
 });

@@ -25,7 +25,7 @@ describe('a pattern of tools', () => {
     );
   });
 
-  it('is none when it is a plain name', () => {
+  it('becomes null for a plain name', () => {
     expect(likeOf('crm.find_all%')).toBeNull();
     expect(likeOf('crm.*')).toBe('crm.%');
   });
@@ -44,7 +44,7 @@ describe('the outcomes of a filter', () => {
 });
 
 describe('the words of a text', () => {
-  it('are letters and digits, each once, the longest first', () => {
+  it('consist of letters and digits, each once, the longest first', () => {
     expect(wordsOf('Connect ECONNREFUSED 10.0.0.7, connect!')).toEqual(['econnrefused', 'connect', '10', '0', '7']);
     expect(wordsOf(' -- ')).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe('a filter', () => {
     ]);
   });
 
-  it('is refused when it is too much', () => {
+  it('fails when it exceeds its limits', () => {
     const condition = { path: ['a'], value: 1 };
     const refused = (field: string) => expect.objectContaining({ code: 'bad_request', field });
     expect(() => {

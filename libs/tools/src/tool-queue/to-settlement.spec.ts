@@ -53,7 +53,7 @@ describe('toSettlement', () => {
     });
   });
 
-  it('has words for an end that comes without any', () => {
+  it('adds a message to an outcome without one', () => {
     expect(settle({ status: 'error' })).toMatchObject({
       failure: { message: 'Error executing tool "dig": it failed without a reason' },
     });
