@@ -173,7 +173,11 @@ describe('isolated tools with killed processes', () => {
     await stage.ledger.called(before + 2);
     asleep.kill('SIGCONT');
     const answers = async () =>
-      (await stage.database.postgres.engine.query(`SELECT 1 FROM pgboss.job WHERE name = 'tool-results'`)).rowCount;
+      (
+        await stage.database.postgres.engine.query(
+          `SELECT 1 FROM pgboss.job WHERE name = 'tool-results' AND state < 'completed'`,
+        )
+      ).rowCount;
     await eventually('the late response is processed', async () => ((await answers()) === 0 ? true : undefined));
     expect(await stateOf(viewer)).toMatchObject({ status: 'waiting', calls: [['refund', 'running']] });
     second.open();

@@ -25,8 +25,8 @@ async function metricsTable(): Promise<string> {
   refusalDelayCount(metrics);
   new ChatTelemetry(metrics);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
-  const depths = () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 });
-  new ToolQueueTelemetry(metrics, logger, { depths }, Config.from({}));
+  const depth = () => Promise.resolve({ waiting: 0, oldestMs: 0 });
+  new ToolQueueTelemetry(metrics, logger, { depth }, { count: () => Promise.resolve(0) }, Config.from({}));
   const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));
   const rows = found.map(({ name, type, help }) => `| \`${name}\` | ${String(type)} | ${help} |`);
   return ['| metric | type | meaning |', '| --- | --- | --- |', ...rows.sort()].join('\n');

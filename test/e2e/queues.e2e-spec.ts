@@ -6,6 +6,7 @@ import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestJobs, type TestJobs } from '../harness/jobs.js';
+import { sendCalls } from '../harness/tool-queue.js';
 
 describe('pg-boss in a running system', () => {
   let database: TestDatabase;
@@ -34,8 +35,9 @@ describe('pg-boss in a running system', () => {
     ).rows.map(({ name }) => name);
 
   it('delivers each kind of background work to a handler registered with work', async () => {
-    const expected = ['job.chat', 'job.workflow', 'maintenance.retention'];
+    const expected = ['job.chat', 'job.workflow', 'maintenance.retention', 'tool-execution', 'tool-results'];
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
+    await sendCalls(accepting.app, accepting.workspaceId, ['a tool that is gone']);
 
     const worked = await eventually('each queue was worked', async () => {
       const names = await workedQueues();

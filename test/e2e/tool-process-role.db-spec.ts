@@ -1,12 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { Config, newId, Postgres, PrismaService, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
+import {
+  Config,
+  createLogger,
+  Metrics,
+  newId,
+  Postgres,
+  PrismaService,
+  Queues,
+  rootBox,
+  Secret,
+  toolBox,
+  toolsKeyOf,
+} from '#platform';
 
 import { secretPlace } from '../../libs/integrations/src/secrets/workspace-secret.js';
 import { WorkspaceSecretsRepository } from '../../libs/integrations/src/secrets/workspace-secrets.repository.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import type { ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
-import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { seedWorkspace } from '../harness/engine.js';
 import { openTestToolQueue, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
@@ -25,7 +36,8 @@ let queue: TestToolQueue;
 let mine: Postgres;
 let theirs: Postgres;
 let prisma: PrismaService;
-const config = Config.from({});
+const opened = new Map<Postgres, Queues>();
+const config = Config.from({ ROLE: 'tools', WORKER_QUEUES: 'tool-execution' });
 const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
 
 beforeAll(async () => {
@@ -39,22 +51,36 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  for (const queues of opened.values()) await queues.stop();
   await prisma.close();
   await Promise.all([mine.close(), theirs.close(), owner.close()]);
   await queue.close();
   await database.close();
 });
 
+/** pg-boss as a tool process runs it. */
+const queuesOf = (postgres: Postgres): Queues => {
+  const logger = createLogger({ level: 'silent' });
+  const queues = opened.get(postgres) ?? new Queues({ config, logger, metrics: new Metrics(), postgres });
+  opened.set(postgres, queues);
+  return queues;
+};
+const claimsOf = (postgres: Postgres) => new ExecClaimsRepository(postgres, config, queuesOf(postgres));
 const claim = async (postgres: Postgres, sent: SentCall) => {
-  const [call] = await new ExecClaimsRepository(postgres, config).claim([{ ...sent, ttlMs: 60_000 }], 'ignored');
+  const [call] = await claimsOf(postgres).claim([{ ...sent, ttlMs: 60_000 }], 'ignored');
   return call;
 };
 const send = (postgres: Postgres, sent: SentCall, response: Partial<ToolResponse>) =>
-  new ToolMessagesRepository(postgres).send([
-    { queue: 'tool-results', data: responseTo(sent, 1, response), workspaceId: sent.workspaceId, topic: 'once' },
-  ]);
+  queuesOf(postgres).send(null, 'tool-results', [{ data: responseTo(sent, 1, response), key: sent.workspaceId }]);
 const fetchedBy = async (postgres: Postgres, sql: string, values: unknown[] = []) =>
   (await postgres.engine.query<Record<string, unknown>>(sql, values)).rows;
+/** pg-boss's table of a queue. */
+const tableOf = async (name: string) => {
+  const [row] = await fetchedBy(mine, `SELECT 'pgboss.' || table_name AS table FROM pgboss.queue WHERE name = $1`, [
+    name,
+  ]);
+  return String(row?.['table']);
+};
 const seedSecret = async (workspaceId: string) => {
   const id = newId();
   const held = { kind: 'root', secret: TEST_SECRET, previous: [] } as const;
@@ -133,7 +159,7 @@ describe('nightshift_tools', () => {
     const [own, foreign] = await queue.send('idempotent', 'idempotent');
     if (own === undefined || foreign === undefined) throw new Error('two calls were sent');
     await claim(mine, own);
-    const claims = new ExecClaimsRepository(mine, config);
+    const claims = claimsOf(mine);
     await claim(theirs, foreign);
     expect(
       await claims.renew([
@@ -166,14 +192,50 @@ describe('nightshift_tools', () => {
     for (const sql of [
       `UPDATE public.job SET restarts = 7 WHERE id = '${sent.jobId}'`,
       `UPDATE pgboss.job SET priority = 7 WHERE name = 'tool-execution'`,
+      `UPDATE ${await tableOf('tool-execution')} SET priority = 7`,
+      `DELETE FROM pgboss.job WHERE name <> 'tool-execution' RETURNING id`,
+      `SELECT id FROM pgboss.job WHERE name <> 'tool-execution'`,
+      `SELECT id FROM ${await tableOf('tool-results')}`,
+      `SELECT id FROM ${await tableOf('tool-execution-dead')}`,
       `UPDATE mcp_tool SET accepted_hash = hash`,
       `INSERT INTO audit_entry (workspace_id, id, actor, action, subject_type, subject_id, details)
        VALUES ('${sent.workspaceId}', '${newId()}', 'system', 'secret-set', 'ApprovalGrant', '', '{}')`,
     ]) {
       await expect(fetchedBy(mine, sql)).rejects.toMatchObject({ code: '42501' });
     }
-    expect(await fetchedBy(mine, `DELETE FROM pgboss.job WHERE name <> 'tool-execution' RETURNING id`)).toEqual([]);
-    expect(await fetchedBy(mine, `SELECT id FROM pgboss.job WHERE name <> 'tool-execution'`)).toEqual([]);
+  });
+
+  it('fetches and gives back requests, and completes them with the response, by pg-boss', async () => {
+    await fetchedBy(queue.platform.postgres, `DELETE FROM pgboss.job WHERE name = 'tool-execution'`);
+    const [own, foreign] = await queue.send('once', 'once');
+    if (own === undefined || foreign === undefined) throw new Error('two calls were sent');
+    const [first] = await queuesOf(mine).fetch('tool-execution', {});
+    if (first === undefined) throw new Error('nothing was fetched');
+    await queuesOf(mine).giveBack('tool-execution', first);
+    const fetched = await queuesOf(mine).fetch('tool-execution', { batchSize: 2 });
+    expect(fetched).toHaveLength(2);
+    const requestOf = ({ id }: SentCall) => {
+      const found = fetched.find(({ data }) => 'correlation_id' in data && data.correlation_id === id);
+      if (found === undefined) throw new Error('it was not fetched');
+      return found;
+    };
+    const respond = (sent: SentCall) =>
+      queuesOf(mine).respond('tool-execution', requestOf(sent), {
+        queue: 'tool-results',
+        message: { data: responseTo(sent, 1), key: sent.workspaceId },
+      });
+    await expect(respond(own)).rejects.toMatchObject({ code: '42501' });
+    await claim(mine, own);
+    await claim(theirs, foreign);
+    await respond(own);
+    await expect(respond(foreign)).rejects.toMatchObject({ code: '42501' });
+    // A completed request is visible to the process of its call alone.
+    const visible = async (postgres: Postgres) =>
+      (await queuesOf(postgres).fetch('tool-execution', {})).length +
+      (await fetchedBy(postgres, `SELECT id FROM ${await tableOf('tool-execution')} WHERE state > 'active'`)).length;
+    expect([await visible(mine), await visible(theirs)]).toEqual([1, 0]);
+    await queuesOf(mine).remove('tool-execution', requestOf(foreign));
+    expect(await queue.platform.queues.find('tool-execution', {})).toMatchObject([{ state: 'completed' }]);
   });
 });
 

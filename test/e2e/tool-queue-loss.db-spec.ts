@@ -4,7 +4,6 @@ import { processName, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
-import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endedProcess } from '../harness/ended-process.js';
 import { eventually } from '../harness/eventually.js';
@@ -48,8 +47,11 @@ describe('isolated tool queue after losses', () => {
       [name],
     );
   const requests = () => messages(TOOL_QUEUES.requests);
-  const takeRequests = () =>
-    queue.app.get(ToolMessagesRepository).takeRequests({ limit: 100, busyTools: [], busyWorkspaces: [] });
+  /** A process fetches the requests. */
+  const takeRequests = () => queue.platform.queues.fetch(TOOL_QUEUES.requests, { batchSize: 100 });
+  const loseRequests = () => queue.rows('DELETE FROM pgboss.job WHERE name = $1', [TOOL_QUEUES.requests]);
+  const waitAMinute = ({ id }: SentCall) =>
+    queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [id]);
 
   describe('claims of isolated calls', () => {
     it('succeed for one of many processes with the message', async () => {
@@ -204,8 +206,8 @@ describe('isolated tool queue after losses', () => {
   describe('queue messages of isolated calls', () => {
     it('repeat when lost, also for a `once` call', async () => {
       const sent = await queue.sendOne('once');
-      await takeRequests();
-      await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
+      await loseRequests();
+      await waitAMinute(sent);
       await Promise.all([sweep(), sweep()]);
       expect(await requests()).toMatchObject([{ delayMs: 0, data: { correlation_id: sent.id, exec_epoch: 0 } }]);
       queue.app.get(ToolResults).start();
@@ -214,11 +216,37 @@ describe('isolated tool queue after losses', () => {
       expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1 });
     });
 
-    it('do not repeat while they wait', async () => {
+    it('do not repeat while they wait, or while a process may be claiming the call', async () => {
       const sent = await queue.sendOne('pure');
-      await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
+      await waitAMinute(sent);
       await sweep();
       expect(await requests()).toHaveLength(1);
+      expect(await takeRequests()).toHaveLength(1);
+      await sweep();
+      expect(await takeRequests()).toEqual([]);
+    });
+
+    it.each(['active', 'failed', 'completed'])(
+      'repeat when their process was lost before it claimed: %s',
+      async (state) => {
+        const sent = await queue.sendOne('once');
+        await takeRequests();
+        await waitAMinute(sent);
+        await queue.rows(
+          `UPDATE pgboss.job SET state = $2, started_on = started_on - interval '1 minute' WHERE name = $1`,
+          [TOOL_QUEUES.requests, state],
+        );
+        await sweep();
+        expect(await takeRequests()).toMatchObject([{ data: { correlation_id: sent.id, exec_epoch: 0 } }]);
+        expect(await queue.callOf(sent)).toMatchObject({ status: 'running', exec_epoch: 0 });
+      },
+    );
+
+    it('are ignored when they ask for an attempt that was made', async () => {
+      const sent = await queue.sendOne('pure');
+      await lose(sent);
+      const [call] = await claims().claim([{ ...sent, ttlMs: 60_000, epoch: 0 }], 'a process');
+      expect(call).toBeUndefined();
     });
 
     it('end their call when no process claims them in time', async () => {
@@ -232,16 +260,6 @@ describe('isolated tool queue after losses', () => {
       ]);
       expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
       expect(await messages(TOOL_QUEUES.dead)).toMatchObject([{ data: { reason: 'not_taken' } }]);
-    });
-
-    it('stay for other processes when tool or workspace slots are full', async () => {
-      const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
-      const all = queue.app.get(ToolMessagesRepository);
-      const take = { limit: 10, busyTools: [] as string[], busyWorkspaces: [] as string[] };
-      expect(await all.takeRequests({ ...take, busyWorkspaces: [queue.workspaceId] })).toEqual([]);
-      const taken = await all.takeRequests({ ...take, busyTools: ['pure'] });
-      expect(taken).toMatchObject([{ data: { correlation_id: once.id } }]);
-      expect(await requests()).toMatchObject([{ data: { correlation_id: pure.id } }]);
     });
   });
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { insertInterrupt } from '#jobs';
-import { newId, TOOL_QUEUES } from '#platform';
+import { newId, Postgres, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
+import { DeadLetters } from '../../libs/tools/src/tool-queue/dead-letters.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
 import { ResultApplier } from '../../libs/tools/src/tool-queue/result-applier.js';
-import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, progressOf, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
@@ -37,8 +37,8 @@ describe('results of isolated calls', () => {
     await queue.expire(sent);
   };
   const sweep = () => queue.app.get(ToolQueueSweeper).sweep();
-  const messages = (name: string) =>
-    queue.rows<{ data: Record<string, unknown> }>('SELECT data FROM pgboss.job WHERE name = $1', [name]);
+  const sendResult = (data: object) =>
+    queue.platform.queues.send(null, TOOL_QUEUES.results, [{ data, key: queue.workspaceId }]);
   const apply = (message: ToolResponse | ToolProgressMessage, ageMs = 0) =>
     queue.app.get(ResultApplier).apply({ message, ageMs });
   const shown = async (sent: SentCall) =>
@@ -144,37 +144,72 @@ describe('results of isolated calls', () => {
     it('stays in the queue until it is applied', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
-      const all = queue.app.get(ToolMessagesRepository);
-      const data = responseTo(sent, 1);
-      await all.send([{ queue: TOOL_QUEUES.results, data, workspaceId: sent.workspaceId, topic: 'once' }]);
-      await expect(all.applyResults(10, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
-      // As long as it lies there the call is not lost, although its claim has run out.
+      await sendResult(responseTo(sent, 1));
       await queue.expire(sent);
+      const { queues } = queue.platform;
+      const [taken] = await queues.fetch(TOOL_QUEUES.results, {});
+      if (taken === undefined) throw new Error('nothing was sent');
+      // As long as it waits or is handled the call is not lost, although its claim has run out.
+      await sweep();
+      await queues.giveBack(TOOL_QUEUES.results, taken);
       await sweep();
       expect(await queue.callOf(sent)).toMatchObject({ status: 'running' });
       queue.app.get(ToolResults).start();
       expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
-      await eventually('the message is gone', async () =>
-        (await messages(TOOL_QUEUES.results)).length === 0 ? true : undefined,
+      await eventually('the message is completed', async () =>
+        (await queues.find(TOOL_QUEUES.results, {})).every(({ state }) => state === 'completed') ? true : undefined,
       );
+    });
+
+    it('is retried by pg-boss when its process is lost while applying it', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent);
+      await sendResult(responseTo(sent, 1));
+      await queue.platform.queues.fetch(TOOL_QUEUES.results, {});
+      await queue.rows(`UPDATE pgboss.job SET heartbeat_on = heartbeat_on - interval '1 minute' WHERE name = $1`, [
+        TOOL_QUEUES.results,
+      ]);
+      await sweep();
+      queue.app.get(ToolResults).start();
+      expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
+    });
+
+    it('becomes a dead letter when it cannot be applied after all retries, and its call follows its effect', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent);
+      await sendResult(responseTo(sent, 1));
+      const url = database.urls.owner;
+      const owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
+      await owner.engine.query('ALTER TABLE tool_call ADD CONSTRAINT broken CHECK (result IS NULL) NOT VALID');
+      await owner.close();
+      await queue.rows(
+        'UPDATE pgboss.job SET retry_limit = 1, retry_delay = 0, retry_backoff = false WHERE name = $1',
+        [TOOL_QUEUES.results],
+      );
+      queue.app.get(ToolResults).start();
+      const letters = await eventually('it is a dead letter', async () => {
+        const found = await queue.app.get(DeadLetters).list(queue.workspaceId, { first: 10 });
+        return found.length > 0 ? found : undefined;
+      });
+      expect(letters).toMatchObject([{ reason: 'not_applied', toolCallId: sent.id, jobId: sent.jobId }]);
+      await queue.expire(sent);
+      await sweep();
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted' });
     });
 
     it('becomes a dead letter when it is invalid or names no call', async () => {
       const sent = await queue.sendOne('once');
-      const all = queue.app.get(ToolMessagesRepository);
-      const place = { queue: TOOL_QUEUES.results, workspaceId: sent.workspaceId, topic: 'once' };
-      await all.send([
-        { ...place, data: { hello: 'world' } },
-        { ...place, data: responseTo({ ...sent, id: newId() }, 1) },
-        { ...place, queue: TOOL_QUEUES.requests, data: { type: 'function_request', workspace_id: sent.workspaceId } },
-      ]);
+      await sendResult({ hello: 'world' });
+      await sendResult(responseTo({ ...sent, id: newId() }, 1));
+      const unreadable = { type: 'function_request', workspace_id: sent.workspaceId };
+      await queue.platform.queues.send(null, TOOL_QUEUES.requests, [{ data: unreadable }]);
       queue.app.get(ToolResults).start();
       queue.app.get(ToolWorker).start();
       const dead = await eventually('three letters are dead', async () => {
-        const letters = await messages(TOOL_QUEUES.dead);
+        const letters = await queue.app.get(DeadLetters).list(queue.workspaceId, { first: 10 });
         return letters.length === 3 ? letters : undefined;
       });
-      expect(dead.map(({ data }) => data['reason']).sort()).toEqual(['unknown_call', 'unreadable', 'unreadable']);
+      expect(dead.map(({ reason }) => reason).sort()).toEqual(['unknown_call', 'unreadable', 'unreadable']);
     });
   });
 

@@ -7,7 +7,6 @@ import { newCallRow, queueCallRows, type QueuedCall, queueNewCallRow } from '#to
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
-import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 
@@ -19,6 +18,7 @@ const sent: QueuedCall = {
   toolVersion: 'v1',
   ttlMs: 300_000,
 };
+const byNumber = (a: object, b: object) => ('n' in a && 'n' in b ? Number(a.n) - Number(b.n) : 0);
 const call = {
   ordinal: 1,
   callId: 'call_1',
@@ -122,19 +122,28 @@ describe('isolated tool queue: send', () => {
     expect(await fetched()).toEqual([expect.objectContaining({ correlation_id: id, exec_epoch: 0 })]);
   });
 
-  it('fetches messages of pg-boss once, the most urgent first', async () => {
-    const messages = new ToolMessagesRepository(jobs.platform.postgres);
-    const take = { limit: 10, busyTools: ['dig'], busyWorkspaces: [] };
+  it('fetches messages once, the most urgent first, and again those that are given back', async () => {
+    const { queues } = jobs.platform;
+    const take = { batchSize: 10, ignoreGroups: ['dig'] };
     await boss.send(TOOL_QUEUES.requests, { n: 1 });
     await boss.send(TOOL_QUEUES.requests, { n: 2 }, { priority: 5 });
     await boss.send(TOOL_QUEUES.requests, { n: 3 }, { group: { id: 'dig' } });
     await boss.send(TOOL_QUEUES.requests, { n: 4 }, { startAfter: 60 });
     await boss.send(TOOL_QUEUES.requests, { n: 5 });
-    const first = await messages.takeRequests({ ...take, limit: 2 });
-    expect(first.map(({ data }) => data)).toEqual([{ n: 2 }, { n: 1 }]);
-    const rest = await Promise.all([messages.takeRequests(take), messages.takeRequests(take)]);
+    const first = await queues.fetch(TOOL_QUEUES.requests, { ...take, batchSize: 2 });
+    expect(first.map(({ data }) => data).sort(byNumber)).toEqual([{ n: 1 }, { n: 2 }]);
+    const rest = await Promise.all([
+      queues.fetch(TOOL_QUEUES.requests, take),
+      queues.fetch(TOOL_QUEUES.requests, take),
+    ]);
     expect(rest.flat().map(({ data }) => data)).toEqual([{ n: 5 }]);
     expect(await fetched()).toEqual([{ n: 3 }]);
+    for (const message of rest.flat()) await queues.giveBack(TOOL_QUEUES.requests, message);
+    const [again] = await queues.fetch(TOOL_QUEUES.requests, take);
+    expect(again?.data).toEqual({ n: 5 });
+    // The attempt that was given back settles nothing.
+    for (const message of rest.flat()) await queues.remove(TOOL_QUEUES.requests, message);
+    expect(await queues.find(TOOL_QUEUES.requests, { id: again?.id ?? '' })).toMatchObject([{ state: 'active' }]);
     await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
 

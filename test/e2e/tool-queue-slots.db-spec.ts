@@ -28,8 +28,11 @@ describe('slots of a tool process', () => {
     queue.app.get(ToolResults).start();
     queue.app.get(ToolWorker).start();
   };
+  /** Resolves once so many calls wait: one that a process has no slot for is active until it is given back. */
+  const waits = (queue: TestToolQueue, count: number) =>
+    eventually(`${count} calls wait`, async () => ((await waiting(queue)) === count ? true : undefined));
   const waiting = async (queue: TestToolQueue) =>
-    (await queue.rows(`SELECT 1 FROM pgboss.job WHERE name = 'tool-execution'`)).length;
+    (await queue.rows(`SELECT 1 FROM pgboss.job WHERE name = 'tool-execution' AND state = 'created'`)).length;
 
   it('run one call of a tool at its limit and leave slots for other tools', async () => {
     const queue = await open({ TOOL_SLOTS_PER_TOOL: '1' });
@@ -38,7 +41,7 @@ describe('slots of a tool process', () => {
     begin(queue);
     const running = [await queue.handling(1), await queue.handling(2)];
     expect(running.map(({ name }) => name).sort()).toEqual(['idempotent', 'pure']);
-    expect(await waiting(queue)).toBe(1);
+    await waits(queue, 1);
     running.find(({ name }) => name === 'pure')?.finish('one');
     (await queue.handling(3)).finish('two');
     const ended = await Promise.all([first, second].map((sent) => queue.reached(sent, 'completed')));
@@ -53,7 +56,23 @@ describe('slots of a tool process', () => {
     begin(noisy);
     const running = await Promise.all([1, 2, 3].map((n) => noisy.handling(n)));
     expect(running.filter(({ context }) => context.workspaceId === sent.workspaceId)).toHaveLength(1);
-    expect(await waiting(noisy)).toBe(6);
+    await waits(noisy, 6);
+  });
+
+  it('leave a call to another process that has a slot for its tool', async () => {
+    const full = await open({ TOOL_SLOTS_PER_TOOL: '1' });
+    const free = await open();
+    const [first, second] = await full.send('pure', 'pure');
+    if (first === undefined || second === undefined) throw new Error('nothing was sent');
+    begin(full);
+    (await full.handling(1)).finish(1);
+    const held = await full.handling(2);
+    const third = await full.sendOne('pure');
+    begin(free);
+    (await free.handling(1)).finish('elsewhere');
+    expect(await full.reached(third, 'completed')).toMatchObject({ result: 'elsewhere' });
+    held.finish(2);
+    await Promise.all([first, second].map((sent) => full.reached(sent, 'completed')));
   });
 
   it('serve all calls in turn as slots become free', async () => {

@@ -59,9 +59,15 @@ export { canLogIn } from './postgres/database-roles.js';
 export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postgres.js';
 export { toolDatabaseProblem } from './postgres/tool-database.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
-export { insertMessagesSql, waitingMessages } from './queue/queue-messages.js';
 export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
-export { type QueueHandler, type QueueMessage, Queues } from './queue/queues.js';
+export {
+  type Delivery,
+  type Handled,
+  type QueueHandler,
+  type QueueMessage,
+  Queues,
+  type StoredMessage,
+} from './queue/queues.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {

@@ -85,7 +85,6 @@ export { callUpdated } from './call-updated.js';
 export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
-export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
 export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
 export { SubJobs } from './sub-jobs/sub-jobs.js';
 export { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';

@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
 import { ApiRefusals, ApiReply, toCursor } from '#platform/api';
-import { type CancelState, DeadToolCallsService, QueuedCallsService } from '#tools';
+import { type CancelState, DeadToolCallsService, ToolQueueCancels } from '#tools';
 
 import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
@@ -23,7 +23,7 @@ interface DeadToolCallPage {
 export class ToolQueueController {
   constructor(
     private readonly letters: DeadToolCallsService,
-    private readonly calls: QueuedCallsService,
+    private readonly cancels: ToolQueueCancels,
   ) {}
 
   @Get('dead')
@@ -64,6 +64,6 @@ export class ToolQueueController {
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('call') call: string,
   ): Promise<{ readonly state: CancelState }> {
-    return { state: await this.calls.cancel(principal, call) };
+    return { state: await this.cancels.cancelFor(principal, call) };
   }
 }

@@ -10,7 +10,7 @@ import {
   toForwardPage,
   toPayload,
 } from '#platform/api';
-import { DeadToolCallsService, QueuedCallsService } from '#tools';
+import { DeadToolCallsService, ToolQueueCancels } from '#tools';
 
 import {
   CancelToolCallInput,
@@ -28,7 +28,7 @@ import { deadLetters } from './to-letter-page.js';
 export class ToolQueueResolver {
   constructor(
     private readonly letters: DeadToolCallsService,
-    private readonly calls: QueuedCallsService,
+    private readonly cancels: ToolQueueCancels,
   ) {}
 
   @RequireAbility('change', 'Workspace')
@@ -66,6 +66,6 @@ export class ToolQueueResolver {
     @Args('input', { type: () => CancelToolCallInput, description: 'The call.' }) { id }: CancelToolCallInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => ({ state: await this.calls.cancel(member, id) }));
+    return toPayload(async () => ({ state: await this.cancels.cancelFor(member, id) }));
   }
 }

@@ -17,6 +17,8 @@ export interface CommitPart<Row extends readonly unknown[]> {
    * row per written row.
    */
   readonly sql: (rows: string) => string;
+  /** The rows are messages of this queue: `sql` selects them, as `Queues.insertionOf` describes, and the commit sends them. */
+  readonly queue?: 'tool-execution';
   /** A second statement of the part, which may write fewer rows: `rows` as above, `written` is what `sql` returns. */
   readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
   /** Each row opens an interrupt, so the commit changes the inbox. */
@@ -61,14 +63,25 @@ export function statementName(what: string, parts: readonly CommitPart<readonly 
   return `${what}#${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
+/** The statement that sends the messages that `select` makes. */
+export type InsertionOf = (queue: 'tool-execution', select: string) => string;
+
+function noMessages(queue: string): never {
+  throw new Error(`this statement sends no messages of ${queue}`);
+}
+
 /**
  * SQL clauses that follow a `WITH … up AS (…)`. Each column of a part is one array parameter, in the order of `partParameters`,
  * starting at `$first`: Postgres reads arrays at less than half the cost of the same rows in JSON.
  */
-export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], first: number): string {
+export function partClauses(
+  parts: readonly CommitPart<readonly unknown[]>[],
+  first: number,
+  insertionOf: InsertionOf = noMessages,
+): string {
   let next = first;
   return parts
-    .map(({ name, columns, sql, beside }) => {
+    .map(({ name, columns, sql, queue, beside }) => {
       const rows = `${name}_rows`;
       const more = beside?.(rows, name);
       const arrays = columns.map(([, type]) => `$${next++}::${isArray(type) ? 'text' : type}[]`);
@@ -77,7 +90,7 @@ export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], fi
 ${rows} AS (SELECT ${fields.join(', ')}, up.lease_epoch
   FROM unnest(${arrays.join(', ')}) AS r(${columns.map(([column]) => column).join(', ')})
   JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id),
-${name} AS (${sql(rows)})${more === undefined ? '' : `,\n${more.name} AS (${more.sql})`}`;
+${name} AS (${queue === undefined ? sql(rows) : insertionOf(queue, sql(rows))})${more === undefined ? '' : `,\n${more.name} AS (${more.sql})`}`;
     })
     .join('');
 }

@@ -1,6 +1,7 @@
 import type { TerminalStatus } from '../job.lifecycle.js';
 import {
   type CommitPart,
+  type InsertionOf,
   partChecks,
   partClauses,
   partParameters,
@@ -116,18 +117,18 @@ interface Statement {
 const statements = new Map<string, Statement>();
 
 /** The statement for the parts in `writes`. Few combinations exist; each is prepared once per connection. */
-export function commitStatement(writes: readonly JobWrite[]): Statement {
+export function commitStatement(writes: readonly JobWrite[], insertionOf: InsertionOf): Statement {
   const parts = partsOf(writes.flatMap(({ rows }) => rows));
   const name = statementName('commit', parts);
   const known = statements.get(name);
   if (known !== undefined) return known;
-  const made = { name, text: compose(parts) };
+  const made = { name, text: compose(parts, insertionOf) };
   statements.set(name, made);
   return made;
 }
 
-function compose(parts: readonly CommitPart<readonly unknown[]>[]): string {
-  return `${core}${partClauses(parts, firstPartParameter)}
+function compose(parts: readonly CommitPart<readonly unknown[]>[], insertionOf: InsertionOf): string {
+  return `${core}${partClauses(parts, firstPartParameter, insertionOf)}
 SELECT up.write_index AS "writeIndex", up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
 }
 

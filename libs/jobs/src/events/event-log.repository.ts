@@ -50,7 +50,7 @@ export class EventLogRepository {
   }
 
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
-    const statement = commitStatement(writes);
+    const statement = commitStatement(writes, (queue, select) => this.queue.insertionOf(queue, select));
     const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
     const rows = await this.run({ ...statement, values }, toMessages(writes));
     const answers: (Written | undefined)[] = writes.map(() => undefined);

@@ -49,6 +49,11 @@ export class JobQueue {
     );
   }
 
+  /** The statement that sends the messages that `select` makes, as a part of a commit. */
+  insertionOf(queue: 'tool-execution', select: string): string {
+    return this.queues.insertionOf(queue, select);
+  }
+
   /** Delivers jobs of `kind` to `deliver`, at most `batchSize` at once. A batch that rejects is delivered again. */
   handle(kind: JobKind, batchSize: number, deliver: (jobs: readonly JobRef[]) => Promise<void>): Promise<QueueHandler> {
     return this.queues.handle(queueOf(kind), { batchSize }, deliver);

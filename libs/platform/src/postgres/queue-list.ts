@@ -21,23 +21,49 @@ const maintenance: QueueSettings = {
   deleteAfterSeconds: 3_600,
 };
 
-/** The isolated tool queue: requests, progress and responses, and what could not be processed. The call's row decides about retries. */
+/** The queues of isolated tools: requests, progress and responses, and messages that could not be processed. */
 export const TOOL_QUEUES = {
   requests: 'tool-execution',
   results: 'tool-results',
   dead: 'tool-execution-dead',
 } as const;
-const toolQueue: QueueSettings = { retryLimit: 0 };
 
-/** Every queue of this build. The migrator creates the missing ones and updates the settings of the others. */
+/**
+ * Each has a table of its own, so that tool processes have privileges on these tables alone. A message is active while its call runs. The
+ * row of the call decides about retries: its lease is the only one, so a message has no heartbeat, and expires last.
+ */
+const toolRequests: QueueSettings = {
+  partition: true,
+  retryLimit: 0,
+  expireInSeconds: 86_400,
+  deleteAfterSeconds: 300,
+};
+
+/** A result that cannot be applied is retried for about half a minute. */
+const toolResults: QueueSettings = {
+  partition: true,
+  retryLimit: 5,
+  retryDelay: 1,
+  retryBackoff: true,
+  retryDelayMax: 10,
+  heartbeatSeconds: 10,
+  expireInSeconds: 300,
+  deleteAfterSeconds: 300,
+  deadLetter: TOOL_QUEUES.dead,
+};
+
+/** Has no handler: operators read it, for two weeks. */
+const deadLetters: QueueSettings = { partition: true, retryLimit: 0, retentionSeconds: 1_209_600 };
+
+/** Every queue of this build, each after its dead letter queue. The migrator creates the missing ones and updates the others. */
 export const queues = {
   'job.chat': jobQueue,
   'job.workflow': jobQueue,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
-  [TOOL_QUEUES.requests]: toolQueue,
-  [TOOL_QUEUES.results]: toolQueue,
-  [TOOL_QUEUES.dead]: toolQueue,
+  [TOOL_QUEUES.dead]: deadLetters,
+  [TOOL_QUEUES.requests]: toolRequests,
+  [TOOL_QUEUES.results]: toolResults,
 } satisfies Record<string, QueueSettings>;
 
 export type QueueName = keyof QueueData;
@@ -47,9 +73,12 @@ interface JobMessage {
   readonly jobId: string;
 }
 
-/** What the messages of the queues with a handler contain: ids, never state. */
+/** What the messages contain. Those of isolated tools are read with a schema before they are used. */
 export interface QueueData {
   readonly 'job.chat': JobMessage;
   readonly 'job.workflow': JobMessage;
   readonly 'maintenance.retention': null;
+  readonly 'tool-execution': object;
+  readonly 'tool-results': object;
+  readonly 'tool-execution-dead': object;
 }

@@ -1,17 +1,21 @@
+import { randomUUID } from 'node:crypto';
+
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { fromPrisma, PgBoss } from 'pg-boss';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { QUEUE_SCHEMA, TOOL_QUEUES } from './queue-list.js';
+import { ensureQueueSchema } from './queue-schema.js';
 
 const WORKSPACE = { workspaceId: '0190a0a0-0000-7000-8000-000000000000' };
 let database: TestDatabase;
 let api: PgBoss;
 let engine: PgBoss;
+const settings = { schema: QUEUE_SCHEMA, migrate: false, schedule: false };
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const settings = { schema: QUEUE_SCHEMA, migrate: false, schedule: false };
   api = new PgBoss({ ...settings, connectionString: database.urls.api, supervise: false });
   engine = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: true, useListenNotify: true });
   await api.start();
@@ -48,13 +52,36 @@ it('sends no NOTIFY in the transaction that starts a job', async () => {
   expect(queues.map((queue) => queue?.notify)).toEqual([false, false]);
 });
 
-it('makes the queues of isolated tools, which nothing is retried in and nobody is notified of', async () => {
+it('makes the queues of isolated tools with tables of their own, and retries results alone', async () => {
   const queues = await Promise.all(Object.values(TOOL_QUEUES).map((name) => engine.getQueue(name)));
-  expect(queues.map((queue) => [queue?.name, queue?.retryLimit, queue?.notify])).toEqual([
-    ['tool-execution', 0, false],
-    ['tool-results', 0, false],
-    ['tool-execution-dead', 0, false],
+  const settings = queues.map((queue) => [queue?.name, queue?.retryLimit, queue?.deadLetter, queue?.partition]);
+  expect(settings).toEqual([
+    ['tool-execution', 0, null, true],
+    ['tool-results', 5, 'tool-execution-dead', true],
+    ['tool-execution-dead', 0, null, true],
   ]);
+  expect(queues.some((queue) => queue?.notify)).toBe(false);
+});
+
+it('gives a queue of an older build a table of its own, and keeps its messages', async () => {
+  const owner = new PgBoss({ ...settings, connectionString: database.urls.owner, supervise: false });
+  await owner.start();
+  await owner.deleteQueue(TOOL_QUEUES.results);
+  await owner.createQueue(TOOL_QUEUES.results, { retryLimit: 0 });
+  const message = { id: randomUUID(), data: { n: 1 }, singletonKey: 'a workspace', priority: 3 };
+  await owner.insert(TOOL_QUEUES.results, [message]);
+  await owner.stop({ graceful: false });
+
+  const client = new pg.Client({ connectionString: database.urls.owner });
+  await client.connect();
+  await ensureQueueSchema(client);
+  await client.end();
+
+  const fresh = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: false });
+  await fresh.start();
+  expect(await fresh.getQueue(TOOL_QUEUES.results)).toMatchObject({ partition: true, retryLimit: 5 });
+  expect(await fresh.findJobs(TOOL_QUEUES.results)).toMatchObject([{ ...message, state: 'created' }]);
+  await fresh.stop({ graceful: false });
 });
 
 it('lets the engine supervise the queues', async () => {

@@ -1,45 +1,62 @@
 import type pg from 'pg';
-import { PgBoss } from 'pg-boss';
+import { PgBoss, type QueueResult } from 'pg-boss';
 
 import { QUEUE_SCHEMA, queues, type QueueSettings, TOOL_QUEUES } from './queue-list.js';
 
 /**
  * Installs or upgrades pg-boss's schema as the migrating login, creates the queues that are missing, updates the settings of the
- * others, and grants what the serving roles need: the API sends (it reads ids and settings, never a message), tool processes take
- * requests and send what concerns their calls, the engine does everything else.
+ * others, and grants what pg-boss needs in each role: the API sends, tool processes fetch and complete requests and send what concerns
+ * their calls, the engine does everything else.
  */
-export async function ensureQueueSchema(client: pg.Client): Promise<void> {
+export function ensureQueueSchema(client: pg.Client): Promise<void> {
+  return withBoss(client, async (boss) => {
+    for (const [queue, settings] of Object.entries<QueueSettings>(queues)) await ensureQueue(boss, queue, settings);
+    await grant(client, await boss.getQueues());
+  });
+}
+
+/** Deletes every message of a queue, as the migrating login. */
+export function deleteMessages(client: pg.Client, queue: string): Promise<void> {
+  return withBoss(client, (boss) => boss.deleteAllJobs(queue));
+}
+
+async function withBoss(client: pg.Client, use: (boss: PgBoss) => Promise<void>): Promise<void> {
   const boss = new PgBoss({
     db: { executeSql: (text, values) => execute(client, text, values) },
     schema: QUEUE_SCHEMA,
     supervise: false,
     schedule: false,
   });
-  boss.on('error', () => undefined); // what matters also rejects start() or createQueue()
+  boss.on('error', () => undefined); // what matters also rejects start() or the call
   await boss.start();
   try {
-    for (const [queue, settings] of Object.entries<QueueSettings>(queues)) {
-      if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, settings);
-      else await boss.updateQueue(queue, changeable(settings));
-    }
+    await use(boss);
   } finally {
     await boss.stop({ graceful: false });
   }
-  await client.query(GRANTS);
-  await ensureToolPolicies(client);
 }
 
-/** Once: enabling row-level security and making a policy lock the table, and this runs at the start of every process. */
-async function ensureToolPolicies(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ missing: boolean }>(`
-    SELECT to_regclass('tool_process.own_call') IS NOT NULL AND NOT relrowsecurity AS missing
-      FROM pg_class WHERE oid = '${QUEUE_SCHEMA}.job'::regclass`);
-  if (rows[0]?.missing === true) await client.query(TOOL_POLICIES);
+/** Whether a queue has a table of its own is fixed when it is created: a queue of an older build is made anew, with its messages. */
+async function ensureQueue(boss: PgBoss, queue: string, settings: QueueSettings): Promise<void> {
+  const found = await boss.getQueue(queue);
+  if (found !== null && found.partition === (settings.partition ?? false)) {
+    await boss.updateQueue(queue, changeable(settings));
+    return;
+  }
+  const waiting = found === null ? [] : await boss.findJobs<object>(queue, { queued: true });
+  if (found !== null) await boss.deleteQueue(queue);
+  await boss.createQueue(queue, settings);
+  const kept = waiting.map(({ id, data, priority, startAfter, singletonKey, groupId }) => ({
+    ...{ id, data, priority, startAfter },
+    ...(singletonKey === null ? {} : { singletonKey }),
+    ...(groupId === null || groupId === undefined ? {} : { group: { id: groupId } }),
+  }));
+  if (kept.length > 0) await boss.insert(queue, kept);
 }
 
-/** A queue keeps the policy it was created with. */
+/** A queue keeps the policy and the table it was created with. */
 function changeable(settings: QueueSettings): QueueSettings {
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'policy'));
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'policy' && name !== 'partition'));
 }
 
 /** A script of several statements returns a list of results; pg-boss needs none of them. */
@@ -49,37 +66,74 @@ async function execute(client: pg.Client, text: string, values: unknown[] = []):
   return result as pg.QueryResult<object>; // a single statement's result, by pg's own typing of query()
 }
 
-const GRANTS = `
-  GRANT USAGE ON SCHEMA ${QUEUE_SCHEMA} TO nightshift_api, nightshift_engine, nightshift_tools;
-  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${QUEUE_SCHEMA} TO nightshift_engine;
-  GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${QUEUE_SCHEMA} TO nightshift_engine;
-  GRANT SELECT ON ${QUEUE_SCHEMA}.version, ${QUEUE_SCHEMA}.queue TO nightshift_api;
-  GRANT INSERT, SELECT (id, start_after) ON ${QUEUE_SCHEMA}.job, ${QUEUE_SCHEMA}.job_common TO nightshift_api;
-  GRANT SELECT (name, policy, retention_seconds, expire_seconds, deletion_seconds, retry_limit, retry_delay, retry_backoff)
-     ON ${QUEUE_SCHEMA}.queue TO nightshift_tools;
-  GRANT SELECT (id, name, data, priority, state, blocked, created_on, start_after, group_id, singleton_key),
-        INSERT (id, name, data, priority, created_on, start_after, keep_until, expire_seconds, deletion_seconds, retry_limit,
-                retry_delay, retry_backoff, policy, group_id, singleton_key),
-        UPDATE (priority), DELETE ON ${QUEUE_SCHEMA}.job TO nightshift_tools;`;
+/** Columns that pg-boss writes when it sends a message. */
+const sentColumns = `id, name, data, priority, start_after, created_on, singleton_key, singleton_on, group_id, group_tier,
+  expire_seconds, deletion_seconds, keep_until, retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter,
+  heartbeat_seconds, blocked, blocking, pending_dependencies`;
+
+/** Columns that pg-boss reads and writes when it fetches, completes and gives back a message. */
+const fetchedColumns = `id, name, data, priority, state, blocked, created_on, start_after, started_on, retry_count, expire_seconds,
+  heartbeat_seconds, singleton_key, group_id, group_tier, completed_on, pending_dependencies`;
+const settledColumns =
+  'state, started_on, heartbeat_on, retry_count, completed_on, output, blocked, pending_dependencies';
+
+/** What pg-boss reads of its own before it sends or fetches: its version and the settings of queues. */
+const catalog = ['version', 'queue'];
+
+/** Tool processes have what this build needs, whatever an older one had granted them. */
+async function grant(client: pg.Client, found: readonly QueueResult[]): Promise<void> {
+  const tableOf = (name: string) => `${QUEUE_SCHEMA}.${found.find((queue) => queue.name === name)?.table ?? ''}`;
+  const messages = new Set(found.map(({ name }) => tableOf(name)));
+  const settings = catalog.map((name) => `${QUEUE_SCHEMA}.${name}`).join(', ');
+  await client.query(`
+    BEGIN;
+    REVOKE ALL ON ALL TABLES IN SCHEMA ${QUEUE_SCHEMA} FROM nightshift_tools;
+    GRANT USAGE ON SCHEMA ${QUEUE_SCHEMA} TO nightshift_api, nightshift_engine, nightshift_tools;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${QUEUE_SCHEMA} TO nightshift_engine;
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${QUEUE_SCHEMA} TO nightshift_engine;
+    GRANT SELECT ON ${settings} TO nightshift_api, nightshift_tools;
+    GRANT INSERT, SELECT (id, start_after) ON ${[...messages].join(', ')} TO nightshift_api;
+    GRANT SELECT (${fetchedColumns}), UPDATE (${settledColumns}), DELETE ON ${tableOf(TOOL_QUEUES.requests)} TO nightshift_tools;
+    GRANT INSERT (${sentColumns}) ON ${tableOf(TOOL_QUEUES.requests)}, ${tableOf(TOOL_QUEUES.results)},
+      ${tableOf(TOOL_QUEUES.dead)} TO nightshift_tools;
+    COMMIT;`);
+  const [requests, results, dead] = [TOOL_QUEUES.requests, TOOL_QUEUES.results, TOOL_QUEUES.dead].map(tableOf);
+  await ensurePolicies(client, requests ?? '', REQUEST_POLICIES);
+  await ensurePolicies(client, results ?? '', [sendPolicy(ofOwnCall("data->>'type' <> 'function_request'"))]);
+  await ensurePolicies(client, dead ?? '', [
+    sendPolicy("data->>'type' = 'dead_letter' AND data->>'reason' = 'unreadable'"),
+  ]);
+}
+
+/** Once: enabling row-level security and making a policy lock the table, and this runs at the start of every process. */
+async function ensurePolicies(client: pg.Client, table: string, policies: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ missing: boolean }>(
+    `SELECT to_regclass('tool_process.own_call') IS NOT NULL AND NOT relrowsecurity AS missing FROM pg_class WHERE oid = $1::regclass`,
+    [table],
+  );
+  if (rows[0]?.missing !== true) return;
+  const serving = 'serving ON %t TO nightshift_api, nightshift_engine USING (true) WITH CHECK (true)';
+  const made = [serving, ...policies].map((policy) => `CREATE POLICY ${policy.replace('%t', table)};`);
+  await client.query(`BEGIN; ${made.join('\n')} ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY; COMMIT;`);
+}
+
+/** The message is about a call that the process has claimed. */
+function ofOwnCall(condition: string): string {
+  return `${condition} AND EXISTS (SELECT FROM tool_process.own_call c WHERE c.workspace_id = (data->>'workspace_id')::uuid
+    AND c.id = (data->>'correlation_id')::uuid AND c.job_id = (data->>'job_id')::uuid)`;
+}
+
+function sendPolicy(check: string): string {
+  return `tools_send ON %t FOR INSERT TO nightshift_tools WITH CHECK (${check})`;
+}
 
 /**
- * The other roles see every row, as without row-level security. A tool process takes requests (locking one requires the privilege to
- * update it, but no update passes), sends progress and results of calls that it has claimed and requests for those it releases, and
- * reports messages that it cannot read.
+ * A tool process fetches, completes and deletes requests, reads those that wait or run and those of its own calls, and sends requests for
+ * calls that it releases.
  */
-const TOOL_POLICIES = `
-  BEGIN;
-  CREATE POLICY serving ON ${QUEUE_SCHEMA}.job TO nightshift_api, nightshift_engine USING (true) WITH CHECK (true);
-  CREATE POLICY tools_read ON ${QUEUE_SCHEMA}.job FOR SELECT TO nightshift_tools USING (name = '${TOOL_QUEUES.requests}');
-  CREATE POLICY tools_lock ON ${QUEUE_SCHEMA}.job FOR UPDATE TO nightshift_tools
-    USING (name = '${TOOL_QUEUES.requests}') WITH CHECK (false);
-  CREATE POLICY tools_take ON ${QUEUE_SCHEMA}.job FOR DELETE TO nightshift_tools USING (name = '${TOOL_QUEUES.requests}');
-  CREATE POLICY tools_send ON ${QUEUE_SCHEMA}.job FOR INSERT TO nightshift_tools WITH CHECK (
-    CASE WHEN name IN ('${TOOL_QUEUES.requests}', '${TOOL_QUEUES.results}') THEN
-           (data->>'type' = 'function_request') = (name = '${TOOL_QUEUES.requests}')
-           AND EXISTS (SELECT FROM tool_process.own_call c WHERE c.workspace_id = (data->>'workspace_id')::uuid
-                          AND c.id = (data->>'correlation_id')::uuid AND c.job_id = (data->>'job_id')::uuid)
-         WHEN name = '${TOOL_QUEUES.dead}' THEN data->>'type' = 'dead_letter' AND data->>'reason' = 'unreadable'
-         ELSE false END);
-  ALTER TABLE ${QUEUE_SCHEMA}.job ENABLE ROW LEVEL SECURITY;
-  COMMIT;`;
+const REQUEST_POLICIES = [
+  `tools_read ON %t FOR SELECT TO nightshift_tools USING (state <= 'active' OR state = 'cancelled' OR ${ofOwnCall('true')})`,
+  `tools_settle ON %t FOR UPDATE TO nightshift_tools USING (state <= 'active' OR state = 'cancelled') WITH CHECK (true)`,
+  `tools_delete ON %t FOR DELETE TO nightshift_tools USING (state <= 'active')`,
+  sendPolicy(ofOwnCall("data->>'type' = 'function_request'")),
+];

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
@@ -19,6 +21,15 @@ const views = {
   interrupt: 'admin_required decidable_by four_eyes id kind outcome tool_call_id workspace_id',
   principal: 'id workspace_id',
 };
+
+/** pg-boss's name of the table of a queue that has one of its own. */
+function tableOf(queue: string): string {
+  return `pgboss.j${createHash('sha224').update(queue).digest('hex')}`;
+}
+
+/** What pg-boss writes of a message that is sent. */
+const sent =
+  'blocked blocking created_on data dead_letter deletion_seconds expire_seconds group_id group_tier heartbeat_seconds id keep_until name pending_dependencies policy priority retry_backoff retry_delay retry_delay_max retry_limit singleton_key singleton_on start_after';
 
 /** Every privilege of the role on tables and views. Anything that is not here must be refused. */
 const allowed: Readonly<Record<string, Allowed>> = {
@@ -52,15 +63,19 @@ const allowed: Readonly<Record<string, Allowed>> = {
   'public.membership': { select: 'role user_id workspace_id' },
   'public.audit_entry': { insert: 'action actor at details id subject_id subject_type workspace_id' },
   'pgboss.queue': {
-    select: 'deletion_seconds expire_seconds name policy retention_seconds retry_backoff retry_delay retry_limit',
+    select:
+      'active_count completed_delta created_delta created_on dead_letter deferred_count deletion_seconds delta_on delta_seconds expire_seconds failed_count failed_delta heartbeat_seconds maintain_on monitor_claim_on monitor_on name notify partition policy queued_count ready_count ready_history retention_seconds retry_backoff retry_delay retry_delay_max retry_limit singletons_active table_name total_count updated_on warning_queued',
   },
-  'pgboss.job': {
-    select: 'blocked created_on data group_id id name priority singleton_key start_after state',
-    insert:
-      'created_on data deletion_seconds expire_seconds group_id id keep_until name policy priority retry_backoff retry_delay retry_limit singleton_key start_after',
-    update: 'priority',
+  'pgboss.version': { select: 'bam_on cron_on flow_on monitor_backoff_on reindex_on version' },
+  [tableOf('tool-execution')]: {
+    select:
+      'blocked completed_on created_on data expire_seconds group_id group_tier heartbeat_seconds id name pending_dependencies priority retry_count singleton_key start_after started_on state',
+    insert: sent,
+    update: 'blocked completed_on heartbeat_on output pending_dependencies retry_count started_on state',
     delete: true,
   },
+  [tableOf('tool-results')]: { insert: sent },
+  [tableOf('tool-execution-dead')]: { insert: sent },
 };
 
 const PRIVILEGES = `

@@ -1,4 +1,13 @@
-import { type Clock, fromPrisma, PgBoss } from 'pg-boss';
+import {
+  type Clock,
+  type FetchOptions,
+  fromPrisma,
+  type GroupConcurrencyConfig,
+  type Job,
+  type JobInsert,
+  type JobResult,
+  PgBoss,
+} from 'pg-boss';
 
 import { type Config, queuesServed } from '../config/config.js';
 import type { Logger } from '../logger.js';
@@ -15,6 +24,10 @@ export interface QueueMessage<Name extends QueueName = QueueName> {
   readonly id?: string;
   /** Not delivered before this instant (ms since the epoch). */
   readonly startAfter?: number;
+  /** Higher is delivered first. Default 0. */
+  readonly priority?: number;
+  /** What messages are found by. */
+  readonly key?: string;
 }
 
 /** How the messages of a queue are fetched. */
@@ -23,7 +36,33 @@ export interface HandleOptions {
   readonly batchSize?: number;
   /** How often the queue is asked while it is empty. Default 1 s. */
   readonly pollSeconds?: number;
+  /** Messages of one group that are handled at once in the whole installation: by the group's tier, else the default. */
+  readonly groupConcurrency?: GroupConcurrencyConfig;
+  /** Only messages with at least this priority. */
+  readonly minPriority?: number;
 }
+
+/** A message and the attempt that its handler holds: pg-boss settles no other attempt with it. */
+export interface Delivery<Name extends QueueName = QueueName> {
+  readonly id: string;
+  readonly data: QueueData[Name];
+  readonly retryCount: number;
+  readonly groupId: string | null;
+}
+
+/** A stored message. */
+export interface StoredMessage<Name extends QueueName = QueueName> {
+  readonly id: string;
+  readonly data: QueueData[Name];
+  readonly state: 'created' | 'retry' | 'active' | 'completed' | 'cancelled' | 'failed';
+  readonly createdOn: Date;
+  readonly startedOn: Date | null;
+  /** Of a dead letter: what its handler gave as the reason, or threw. */
+  readonly sourceOutput: object | null;
+}
+
+/** What became of a message: it is completed, or moved to the dead letter queue for this reason. */
+export type Handled = 'completed' | { readonly deadLetter: string };
 
 /** A handler at work. */
 export interface QueueHandler {
@@ -33,8 +72,12 @@ export interface QueueHandler {
   stop(): Promise<void>;
 }
 
-/** Queues whose messages are sent by `insertion`. */
-const insertedQueues = ['job.chat', 'job.workflow'] as const;
+/** Queues whose messages are sent by `insertion` or `insertionOf`. */
+const insertedQueues = ['job.chat', 'job.workflow', 'tool-execution'] as const;
+type InsertedQueue = (typeof insertedQueues)[number];
+
+/** How often pg-boss may look for messages of processes that were lost. */
+const monitorIntervalSeconds = 5;
 
 interface QueuesInit {
   readonly config: Config;
@@ -46,6 +89,7 @@ interface QueuesInit {
 /** pg-boss completes a message whose handler resolves and retries one whose handler rejects, as the queue's settings say. */
 export class Queues {
   private readonly boss: PgBoss;
+  private readonly postgres: Postgres;
   private readonly handled;
   /** pg-boss's statements that insert messages, by queue. */
   private readonly insertions = new Map<QueueName, string>();
@@ -53,6 +97,7 @@ export class Queues {
   private stopping: Promise<void> | undefined;
 
   constructor({ config, logger, metrics, postgres }: QueuesInit) {
+    this.postgres = postgres;
     // One process of the installation needs to expire, retry and delete messages and to send scheduled ones; pg-boss elects it.
     const maintains = queuesServed(config.values).includes('jobs');
     this.boss = new PgBoss({
@@ -63,6 +108,7 @@ export class Queues {
       supervise: maintains,
       schedule: maintains,
       maintenanceIntervalSeconds: 600,
+      monitorIntervalSeconds,
       clock: unreferencedClock,
       reindex: false, // the engine's login does not own the indexes
     });
@@ -104,6 +150,10 @@ export class Queues {
         throw error;
       }
     });
+    return this.handlerOf(queue, id);
+  }
+
+  private handlerOf(queue: QueueName, id: string): QueueHandler {
     return {
       wake: () => {
         this.boss.notifyWorker(id);
@@ -112,24 +162,137 @@ export class Queues {
     };
   }
 
-  /** Sends messages in the transaction `tx`: a rollback takes them back. */
+  private async result<Name extends QueueName>(
+    queue: Name,
+    job: Job<QueueData[Name]>,
+    handler: (message: Delivery<Name>) => Promise<Handled>,
+  ): Promise<JobResult> {
+    const { id } = job;
+    try {
+      const handled = await handler(toDelivery(job));
+      this.handled.inc({ queue, outcome: 'completed' });
+      return handled === 'completed'
+        ? { id, status: 'completed' }
+        : { id, status: 'deadletter', output: { reason: handled.deadLetter } };
+    } catch (error) {
+      this.handled.inc({ queue, outcome: 'failed' });
+      return { id, status: 'failed', output: error instanceof Error ? error : new Error(String(error)) };
+    }
+  }
+
+  /** As `handle`, for messages that are settled one by one; one whose handler rejects is retried, as its queue's settings say. */
+  async handleEach<Name extends QueueName>(
+    queue: Name,
+    options: HandleOptions,
+    handler: (message: Delivery<Name>) => Promise<Handled>,
+  ): Promise<QueueHandler> {
+    await this.start();
+    const { batchSize = 1, pollSeconds = 1, ...filter } = options;
+    const work = { ...filter, batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true } as const;
+    const id = await this.boss.work<QueueData[Name]>(queue, { ...work, perJobResults: true }, async (jobs) => {
+      const results: JobResult[] = [];
+      for (const job of jobs) results.push(await this.result(queue, job, handler));
+      return results;
+    });
+    return this.handlerOf(queue, id);
+  }
+
+  /** Fetches messages beside a handler, which settles them with `complete`, `remove` or `giveBack`. */
+  async fetch<Name extends QueueName>(queue: Name, options: FetchOptions): Promise<Delivery<Name>[]> {
+    await this.start();
+    return (await this.boss.fetch<QueueData[Name]>(queue, options)).map(toDelivery);
+  }
+
+  /** Lets another process fetch a message of this process. */
+  async giveBack(queue: QueueName, message: Delivery): Promise<void> {
+    // A cancelled message that is resumed is another attempt: what this process settles later does not count.
+    await this.boss.cancel(queue, attemptOf(message));
+    await this.boss.resume(queue, message.id);
+  }
+
+  /** Completes a request, if its attempt still holds it, and sends the response to it, in one transaction. */
+  async respond<Name extends QueueName>(
+    queue: QueueName,
+    request: Delivery,
+    response: { readonly queue: Name; readonly message: QueueMessage<Name> },
+  ): Promise<void> {
+    await this.start();
+    const client = await this.postgres.engine.connect();
+    let broken = false;
+    try {
+      await client.query('BEGIN');
+      const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
+      await this.boss.insert(response.queue, [toInsert(response.message)], { db });
+      await this.boss.complete(queue, attemptOf(request), undefined, { db });
+      await client.query('COMMIT');
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => (broken = true));
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** Deletes a message; of a delivery, if its attempt still holds it. */
+  async remove(queue: QueueName, message: string | Delivery): Promise<void> {
+    await this.start();
+    await this.boss.deleteJob(queue, typeof message === 'string' ? message : attemptOf(message));
+  }
+
+  /** Finds messages in any state, in no order. */
+  async find<Name extends QueueName>(
+    queue: Name,
+    by: { readonly id?: string; readonly key?: string; readonly data?: object },
+  ): Promise<readonly StoredMessage<Name>[]> {
+    await this.start();
+    return this.boss.findJobs<QueueData[Name]>(queue, by);
+  }
+
+  /** How many messages wait, at most a minute ago. */
+  async count(queue: QueueName): Promise<number> {
+    await this.start();
+    const [stats] = await this.boss.getQueueStats(queue, { force: true });
+    return stats?.queuedCount ?? 0;
+  }
+
+  /** Retries the messages of processes that were lost, now rather than within a minute. */
+  async superviseNow(queue: QueueName): Promise<void> {
+    await this.start();
+    await this.boss.supervise(queue);
+  }
+
+  /** Sends messages, in the transaction `tx` if there is one: a rollback takes them back. */
   async send<Name extends QueueName>(
-    tx: PrismaTransaction,
+    tx: PrismaTransaction | null,
     queue: Name,
     messages: readonly QueueMessage<Name>[],
   ): Promise<void> {
     await this.start();
-    await this.boss.insert(queue, messages.map(toInsert), { db: fromPrisma(tx) });
+    await this.boss.insert(queue, messages.map(toInsert), tx === null ? {} : { db: fromPrisma(tx) });
   }
 
   /**
    * The statement that sends messages, for a transaction that is sent as a whole. It is pg-boss's own, taken from its `insert` by the
    * `db` option when `start` ran. Throws before that.
    */
-  insertion<Name extends QueueName>(queue: Name, messages: readonly QueueMessage<Name>[]): SqlStatement {
+  insertion<Name extends InsertedQueue>(queue: Name, messages: readonly QueueMessage<Name>[]): SqlStatement {
+    const values = [JSON.stringify(messages.map(toInsert))];
+    return { name: `send-${queue}`, text: this.insertionText(queue), values };
+  }
+
+  /**
+   * The same statement for messages that `select` makes, one row each with the columns of pg-boss's `insert` (`id`, `data`,
+   * `"startAfter"`, `"groupId"`, …), as a part of a larger one. It returns a row for each message sent. `start` is required before.
+   */
+  insertionOf(queue: 'tool-execution', select: string): string {
+    const messages = `(SELECT coalesce(json_agg(message), '[]')::text FROM (${select}) message)`;
+    return this.insertionText(queue).replace('$1', () => messages);
+  }
+
+  private insertionText(queue: InsertedQueue): string {
     const text = this.insertions.get(queue);
     if (text === undefined) throw new Error('the queues are not started');
-    return { name: `send-${queue}`, text, values: [JSON.stringify(messages.map(toInsert))] };
+    return text;
   }
 
   /** Sends an empty message at each instant of `cron` (UTC), once for the whole installation. May be called again. */
@@ -142,12 +305,12 @@ export class Queues {
     const probe = { data: { probe: true } };
     for (const queue of insertedQueues) {
       const capture = (text: string, values: unknown[] = []) => {
-        if (values.length !== 1 || values[0] !== JSON.stringify([probe]))
+        if (values.length !== 1 || values[0] !== JSON.stringify([probe]) || text.split('$').length !== 2)
           throw new Error('this version of pg-boss passes messages in another way');
         this.insertions.set(queue, text);
         return Promise.resolve({ rows: [] });
       };
-      await this.boss.insert(queue, [probe], { db: { executeSql: capture } });
+      await this.boss.insert(queue, [probe], { db: { executeSql: capture }, returnId: queue === 'tool-execution' });
     }
   }
 }
@@ -173,12 +336,21 @@ const unreferencedClock: Clock = {
   },
 };
 
+function toDelivery<Data>({ id, data, retryCount, groupId = null }: Job<Data>) {
+  return { id, data, retryCount, groupId };
+}
+
+function attemptOf({ id, retryCount }: Delivery) {
+  return { id, retryCount };
+}
+
 type AnyMessage = Omit<QueueMessage, 'data'> & { readonly data: object | null };
 
-function toInsert({ data, id, startAfter }: AnyMessage) {
+function toInsert({ data, startAfter, key, ...message }: AnyMessage): JobInsert {
   return {
-    ...(id === undefined ? {} : { id }),
+    ...message,
     ...(data === null ? {} : { data }),
     ...(startAfter === undefined ? {} : { startAfter: new Date(startAfter) }),
+    ...(key === undefined ? {} : { singletonKey: key }),
   };
 }

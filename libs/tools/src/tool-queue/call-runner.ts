@@ -1,24 +1,41 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
 import { Draining } from '#jobs';
-import { type Clock, Config, crashpoint, systemClock } from '#platform';
+import {
+  BUS,
+  type Bus,
+  type Clock,
+  Config,
+  crashpoint,
+  type Delivery,
+  Queues,
+  systemClock,
+  TOOL_QUEUES,
+} from '#platform';
 
 import { type CallAnswer, CallExecution } from './call-execution.js';
 import { type ClaimedCall, ExecClaimsRepository } from './exec-claims.repository.js';
 import { ClaimLost, ExecLeases } from './exec-leases.js';
-import { ProgressSender } from './progress-sender.js';
-import { ToolOutbox } from './tool-outbox.js';
+import { type ProgressChunk, ProgressSender } from './progress-sender.js';
+import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
-import { ToolSlots } from './tool-slots.js';
 
 /** Until a call that could not be looked into is tried again. */
 const retryMs = 2_000;
+const firstPauseMs = 250;
+const longestPauseMs = 4_000;
 
-/** Runs the calls this process has claimed: owns its room and its claims, and sees to it that each gets its answer. */
+/** How a call ended here; `stopped`: why it was aborted, if it was. */
+interface Ended {
+  readonly call: ClaimedCall;
+  readonly request: Delivery;
+  readonly answer: CallAnswer;
+  readonly stopped: unknown;
+}
+
+/** Runs the calls this process has claimed: renews its claims, and sends the progress and the response of each call. */
 @Injectable()
 export class CallRunner {
-  readonly slots: ToolSlots;
-  onRoom: () => void = () => undefined;
   private readonly clock: Clock = systemClock;
   private readonly leases: ExecLeases;
   private readonly active = new Map<AbortController, Promise<void>>();
@@ -26,27 +43,22 @@ export class CallRunner {
   constructor(
     private readonly claims: ExecClaimsRepository,
     private readonly execution: CallExecution,
-    private readonly outbox: ToolOutbox,
-    readonly telemetry: ToolQueueTelemetry,
+    private readonly queues: Queues,
+    @Inject(BUS) private readonly bus: Bus,
+    private readonly telemetry: ToolQueueTelemetry,
     private readonly config: Config,
   ) {
-    const { LEASE_MS: leaseMs, TOOL_SLOTS, TOOL_SLOTS_PER_TOOL, TOOL_SLOTS_PER_WORKSPACE } = config.values;
-    this.slots = new ToolSlots({
-      total: TOOL_SLOTS,
-      perTool: TOOL_SLOTS_PER_TOOL,
-      perWorkspace: TOOL_SLOTS_PER_WORKSPACE,
-    });
+    const { LEASE_MS: leaseMs } = config.values;
     this.leases = new ExecLeases(claims, { leaseMs, clock: this.clock, logger: telemetry.logger });
   }
 
-  /** Begins to run a claimed call; `claimedAt` is the monotonic instant before the claim was sent. */
-  begin(call: ClaimedCall, claimedAt: number): void {
-    const leave = this.slots.enter(call);
+  /** Runs a claimed call; `claimedAt` is the monotonic instant before the claim was sent. Resolves when the call ends here. Never throws. */
+  async run(call: ClaimedCall, request: Delivery, claimedAt: number): Promise<void> {
     const controller = new AbortController();
     this.leases.add(call, claimedAt, (reason) => {
       controller.abort(reason);
     });
-    const done = this.run(call, controller.signal)
+    const done = this.runClaimed(call, request, controller.signal)
       .catch((error: unknown) => {
         const { workspaceId, jobId, id } = call;
         this.telemetry.logger.error({ err: error, workspaceId, jobId, toolCallId: id }, 'a tool call was dropped');
@@ -54,15 +66,14 @@ export class CallRunner {
       .finally(() => {
         this.leases.remove(call);
         this.active.delete(controller);
-        leave();
-        this.telemetry.running.set(this.slots.size);
-        this.onRoom();
+        this.telemetry.running.set(this.active.size);
       });
     this.active.set(controller, done);
-    this.telemetry.running.set(this.slots.size);
+    this.telemetry.running.set(this.active.size);
+    await done;
   }
 
-  /** Something was heard about some calls: those that are settled or cancelled stop here. */
+  /** A hint named some calls: those that are settled or cancelled stop here. */
   recheck(concerns: (call: ClaimedCall) => boolean): void {
     void this.leases.ask(concerns);
   }
@@ -76,26 +87,23 @@ export class CallRunner {
     grace.cancel();
   }
 
-  private async run(call: ClaimedCall, signal: AbortSignal): Promise<void> {
+  private async runClaimed(call: ClaimedCall, request: Delivery, signal: AbortSignal): Promise<void> {
     const redact = (text: string) => this.execution.redact(call, text);
-    const progress = new ProgressSender((chunk) => this.outbox.progress(call, chunk), this.clock, redact);
+    const progress = new ProgressSender((chunk) => this.sendProgress(call, chunk), this.clock, redact);
     const answer = await this.execution.run(call, {
       signal,
       isValid: () => this.leases.isValid(call),
-      progress: (said) => {
-        progress.report(said);
+      progress: (update) => {
+        progress.report(update);
       },
     });
     await progress.close();
     crashpoint('before-tool-commit');
-    await this.end(call, signal.reason, answer);
+    if (answer === null) await this.claims.release(call, { anew: false, delayMs: retryMs });
+    else await this.end({ call, request, answer, stopped: signal.reason });
   }
 
-  private async end(call: ClaimedCall, stopped: unknown, answer: CallAnswer | null): Promise<void> {
-    if (answer === null) {
-      await this.claims.release(call, { anew: false, delayMs: retryMs });
-      return;
-    }
+  private async end({ call, request, answer, stopped }: Ended): Promise<void> {
     const isCut = answer.status === 'cancelled';
     // The call was not cancelled: the next worker to claim it decides by its effect.
     if (isCut && stopped instanceof ClaimLost && stopped.why === 'not renewed') return;
@@ -104,6 +112,60 @@ export class CallRunner {
       await this.claims.release(call, { anew: true, delayMs: 0 });
       return;
     }
-    await this.outbox.answer(call, answer, this.config.values.LEASE_MS);
+    await this.respond(call, answer, request);
   }
+
+  /** Rejects when it cannot be sent now. */
+  private async sendProgress(call: ClaimedCall, chunk: ProgressChunk): Promise<void> {
+    const message: ToolProgressMessage = {
+      type: 'tool_progress',
+      ...placeOf(call),
+      ...chunk,
+      timestamp: this.clock.now(),
+      exec_epoch: call.epoch,
+    };
+    await this.queues.send(null, TOOL_QUEUES.results, [{ data: message, key: call.workspaceId }]);
+    this.hintResult(call);
+  }
+
+  /**
+   * Tries until the response is in the queue, where it stays until it is applied, or for a lease: then the claim runs out and the call
+   * follows its effect.
+   */
+  private async respond(call: ClaimedCall, answer: CallAnswer, request: Delivery): Promise<void> {
+    const { workspaceId, jobId, id, epoch, attempt } = call;
+    const message: ToolResponse = {
+      type: 'tool_response',
+      ...placeOf(call),
+      ...answer,
+      timestamp: this.clock.now(),
+      exec_epoch: epoch,
+      attempt,
+    };
+    const giveUpAt = this.clock.monotonic() + this.config.values.LEASE_MS;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        // Once the response is applied, the call may belong to another process, and a tool process cannot complete its request.
+        await this.queues.respond(TOOL_QUEUES.requests, request, {
+          queue: TOOL_QUEUES.results,
+          message: { data: message, key: workspaceId },
+        });
+        this.hintResult(call);
+        this.telemetry.answered.inc({ status: answer.status });
+        return;
+      } catch (error) {
+        this.telemetry.logger.warn({ err: error, workspaceId, jobId, toolCallId: id }, 'a tool response was not sent');
+        if (this.clock.monotonic() + pauseMs > giveUpAt) return;
+      }
+      await new Promise<void>((resolve) => this.clock.after(pauseMs, resolve));
+    }
+  }
+
+  private hintResult({ workspaceId }: ClaimedCall): void {
+    this.bus.publish('tool-queue', { workspaceId, queue: 'results' });
+  }
+}
+
+function placeOf({ id, workspaceId, jobId }: ClaimedCall) {
+  return { correlation_id: id, workspace_id: workspaceId, job_id: jobId };
 }

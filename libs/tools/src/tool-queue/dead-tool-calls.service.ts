@@ -4,10 +4,10 @@ import { abilityOf, assertCan, type Principal } from '#auth';
 import { type HeldJob, JobAmender } from '#jobs';
 import { isId, type Page, type PageRequest } from '#platform';
 
-import type { DeadReason } from './dead-letter.js';
-import { DeadToolCallsRepository, type LetterCall, type StoredLetter } from './dead-tool-calls.repository.js';
+import { DeadLetters, type DeadReason, type StoredLetter } from './dead-letters.js';
 import { QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { type LetterCall, QueuedCallsRepository } from './queued-calls.repository.js';
 import { letterNotFound, notRedrivable } from './tool-queue.errors.js';
 import { ToolQueue } from './tool-queue.js';
 
@@ -25,7 +25,8 @@ export interface DeadToolCall {
 @Injectable()
 export class DeadToolCallsService {
   constructor(
-    private readonly letters: DeadToolCallsRepository,
+    private readonly letters: DeadLetters,
+    private readonly calls: QueuedCallsRepository,
     private readonly amender: JobAmender,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
@@ -50,13 +51,13 @@ export class DeadToolCallsService {
     const { workspaceId } = principal;
     const stored = isId(id) ? await this.letters.find(workspaceId, id) : null;
     if (stored === null) throw letterNotFound();
-    const { job_id: jobId, correlation_id: callId } = stored.letter;
+    const { jobId, toolCallId: callId } = stored;
     if (jobId === null || callId === null) throw notRedrivable('it names no call');
     const sent = await this.amender.amend(workspaceId, jobId, (held) => this.sendAgain(held, callId, principal.id));
     if (sent === null) throw notRedrivable('its job is gone');
     this.queue.hint(workspaceId);
     const [letter] = await this.withCalls(workspaceId, [stored]);
-    await this.letters.remove(workspaceId, id);
+    await this.letters.remove(id);
     if (letter === undefined) throw letterNotFound();
     return letter;
   }
@@ -75,13 +76,11 @@ export class DeadToolCallsService {
   }
 
   private async withCalls(workspaceId: string, stored: readonly StoredLetter[]): Promise<DeadToolCall[]> {
-    const ids = stored.flatMap(({ letter }) => letter.correlation_id ?? []);
-    const calls = ids.length === 0 ? new Map<string, LetterCall>() : await this.letters.calls(workspaceId, ids);
-    return stored.map(({ id, letter: { reason, timestamp, correlation_id: callId } }) => ({
-      id,
-      reason,
-      at: timestamp,
-      call: callId === null ? null : (calls.get(callId) ?? null),
+    const ids = stored.flatMap(({ toolCallId }) => toolCallId ?? []);
+    const calls = ids.length === 0 ? new Map<string, LetterCall>() : await this.calls.calls(workspaceId, ids);
+    return stored.map(({ id, reason, at, toolCallId }) => ({
+      ...{ id, reason, at },
+      call: toolCallId === null ? null : (calls.get(toolCallId) ?? null),
     }));
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres } from '#platform';
+import { Config, Postgres, Queues, TOOL_QUEUES } from '#platform';
 
 import type { ToolEffect } from '../tool.js';
-import { insertRequestsSql, toolKey } from './request-message.repository.js';
+import { callsAgainSql, selectRequestsSql } from './request-message.repository.js';
 
 /** A call that this process holds the right to run, until the claim runs out. */
 export interface ClaimedCall {
@@ -13,8 +13,6 @@ export interface ClaimedCall {
   readonly id: string;
   readonly callId: string;
   readonly name: string;
-  /** What its places are counted by. */
-  readonly tool: string;
   /** JSON text, as executed. */
   readonly arguments: string;
   readonly effect: ToolEffect;
@@ -38,6 +36,8 @@ export interface WantedCall {
   readonly id: string;
   /** How long it may have waited, ms. */
   readonly ttlMs: number;
+  /** The epoch that its request was sent for: a later attempt has a request of its own. Absent: any. */
+  readonly epoch?: number;
 }
 
 /**
@@ -52,17 +52,16 @@ const claimSql = (jobs: 'SKIP LOCKED' | '') => `WITH open AS (
    ORDER BY j.workspace_id, j.id FOR SHARE ${jobs}),
 free AS (
   SELECT t.workspace_id, t.id, w."ttlMs", j.thread_id, j.principal
-    FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, id uuid, "ttlMs" int)
+    FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, id uuid, "ttlMs" int, epoch int)
     JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id AND t.job_id = w."jobId"
     JOIN open j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
-   WHERE t.status = 'running' AND t.executor = 'queue' AND t.cancel_requested_at IS NULL
+   WHERE t.status = 'running' AND t.executor = 'queue' AND t.cancel_requested_at IS NULL AND (w.epoch IS NULL OR w.epoch = t.exec_epoch)
      AND (t.exec_until IS NULL OR (t.effect IN ('pure', 'idempotent') AND t.exec_until < clock_timestamp()))
    ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
 UPDATE tool_call t SET exec_epoch = t.exec_epoch + 1, exec_owner = coalesce(nullif(current_setting('app.tool_process', true), ''), $2), exec_attempts = t.exec_attempts + 1,
        started_at = clock_timestamp(), progress_seq = 0, exec_until = clock_timestamp() + $3::int * interval '1 ms'
   FROM free f WHERE t.workspace_id = f.workspace_id AND t.id = f.id
 RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id AS "callId", t.name,
-  ${toolKey('t.name', 't.runtime', 't.workspace_id')} AS tool,
   coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS arguments, t.effect, t.idem_key AS "idempotencyKey",
   t.tool_version AS "toolVersion", f.thread_id AS "threadId", f.principal, t.exec_epoch AS epoch, t.exec_attempts AS attempt,
   t.queued_at < clock_timestamp() - f."ttlMs" * interval '1 ms' AS "isLate", f."ttlMs"`;
@@ -78,18 +77,17 @@ UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms
   FROM mine m WHERE t.workspace_id = m.workspace_id AND t.id = m.id RETURNING t.id`;
 
 /** A release is no attempt; the same statement enqueues the call again. $2: its waiting time restarts; $3: the delay in ms. */
-const releaseSql = `WITH back AS (
+const releaseSql = (insertion: string) => `WITH back AS (
   UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
          queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,
          exec_attempts = greatest(t.exec_attempts - 1, 0)
     FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held}
   RETURNING t.workspace_id, t.job_id, t.id, t.exec_epoch, t.exec_attempts, t.name, t.runtime, t.executed_arguments,
     t.approved_arguments, t.arguments, t.idem_key),
-sent AS (${insertRequestsSql(`back t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
-  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
-    coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
-    false AS admin_required, $4::int AS ttl, $3::int * interval '1 ms' AS delay) c`)})
+sent AS (${insertion})
 SELECT count(*)::int AS calls FROM back`;
+
+const releasedSql = selectRequestsSql(callsAgainSql('back', '$4::int', "$3::int * interval '1 ms'"));
 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 
@@ -99,6 +97,7 @@ export class ExecClaimsRepository {
   constructor(
     private readonly postgres: Postgres,
     private readonly config: Config,
+    private readonly queues: Queues,
   ) {}
 
   /** Takes what is free of `calls`, each with a new epoch. */
@@ -135,7 +134,9 @@ export class ExecClaimsRepository {
    */
   async release(claim: Claim, { anew, delayMs }: { anew: boolean; delayMs: number }): Promise<boolean> {
     const values = [JSON.stringify([claim]), anew, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
-    const { rows } = await this.postgres.engine.query<{ calls: number }>(releaseSql, values);
+    await this.queues.start();
+    const text = releaseSql(this.queues.insertionOf(TOOL_QUEUES.requests, releasedSql));
+    const { rows } = await this.postgres.engine.query<{ calls: number }>(text, values);
     return (rows[0]?.calls ?? 0) > 0;
   }
 }

@@ -1,8 +1,9 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { TOOL_QUEUES } from '#platform';
 
 import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.repository.js';
-import { insertRequestsSql } from './request-message.repository.js';
+import { selectRequestsSql } from './request-message.repository.js';
 
 interface JobRef {
   readonly workspaceId: string;
@@ -78,6 +79,7 @@ type RequestRow = readonly [
 /** A call that the same statement inserts is not visible to it; `id` then identifies the call. */
 const toolRequests: CommitPart<RequestRow> = {
   name: 'tool_requests',
+  queue: TOOL_QUEUES.requests,
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
@@ -93,7 +95,7 @@ const toolRequests: CommitPart<RequestRow> = {
     ['ttl', 'int'],
   ],
   sql: (rows) =>
-    insertRequestsSql(`${rows} r
+    selectRequestsSql(`${rows} r
       JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
       LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round
         AND t.ordinal = r.ordinal

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
 import type { HeldJob } from '#jobs';
-import { Config, insertMessagesSql, newId, TOOL_QUEUES } from '#platform';
+import { Config, newId, Queues, TOOL_QUEUES } from '#platform';
 
 import type { CancelRequest } from './queue-message.js';
-import { insertRequestsSql } from './request-message.repository.js';
+import { callsAgainSql, requestId, selectRequestsSql } from './request-message.repository.js';
 
 /** How a call of the isolated queue stands, by the database's clock, under the lock of its job. */
 export interface QueueState {
@@ -17,6 +17,9 @@ export interface QueueState {
   /** Claims since it was sent. */
   readonly attempts: number;
   readonly epoch: number;
+  /** The message that asks for the next attempt, and the one that asked for the attempt that was taken. */
+  readonly requestId: string;
+  readonly takenId: string;
   readonly owner: string | null;
   readonly cancelRequested: boolean;
   /** It was asked to stop, and its time to do so is over. */
@@ -32,31 +35,34 @@ export const CANCEL_GRACE_MS = 10_000;
 
 const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_until < clock_timestamp(), false) AS "isLost",
     exec_until IS NULL AND queued_at < clock_timestamp() - $3::int * interval '1 ms' AS "isLate", exec_attempts AS attempts,
-    exec_epoch AS epoch, split_part(exec_owner, '#', 1) AS owner, cancel_requested_at IS NOT NULL AS "cancelRequested",
+    exec_epoch AS epoch, ${requestId('id', 'exec_epoch')} AS "requestId", ${requestId('id', 'exec_epoch - 1')} AS "takenId", split_part(exec_owner, '#', 1) AS owner, cancel_requested_at IS NOT NULL AS "cancelRequested",
     coalesce(cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS} * interval '1 ms', false) AS "isOverdue",
     progress_seq AS "progressSeq", progress_shown AS "progressShown",
     (extract(epoch FROM clock_timestamp() - progress_at) * 1000)::float8 AS "shownMsAgo"
   FROM tool_call WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND executor = 'queue'`;
 
-const resendSql = insertRequestsSql(`tool_call t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
-  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
-    coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
-    false AS admin_required, $4::int AS ttl, $3::int * interval '1 ms' AS delay) c
- WHERE t.workspace_id = $1 AND t.id = $2`);
+const resendSql = `${selectRequestsSql(callsAgainSql('tool_call', '$4::int', "$3::int * interval '1 ms'"))}
+ WHERE t.workspace_id = $1 AND t.id = $2`;
 
-const sendSql = insertMessagesSql(`(SELECT $1::uuid AS id, $2::text AS queue, $3::jsonb AS data, $4::int AS priority,
-  interval '0' AS delay, $5::text AS topic, $6::text AS owner) m`);
-
-const cancelPriority = 100;
+/** Of cancel requests: tool processes read them also while they have no room for calls. */
+export const CANCEL_PRIORITY = 100;
 
 /** The queue's side of the ledger from outside every claim, in the transaction that holds the job's row, as the api's role. */
 @Injectable()
 export class QueueStateRepository {
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly queues: Queues,
+  ) {}
 
   /** How long a call may wait until a process takes it. */
   get ttlMs(): number {
     return this.config.values.TOOL_QUEUE_TTL_MS;
+  }
+
+  /** How long a silent process keeps a call. */
+  get leaseMs(): number {
+    return this.config.values.LEASE_MS;
   }
 
   /** Null: it does not run in the queue. */
@@ -66,19 +72,20 @@ export class QueueStateRepository {
   }
 
   /** Enqueues once more a call that no worker has claimed. A request that still waits stays the only one. */
-  async sendAgain({ client, workspaceId }: HeldJob, id: string): Promise<void> {
-    await client.$executeRawUnsafe(resendSql, workspaceId, id, 0, this.ttlMs);
+  async sendAgain(held: HeldJob, id: string): Promise<void> {
+    await this.send(held, id, 0);
   }
 
   /** Lets a lost call wait again, to be taken at the earliest after `delayMs`. */
-  async retry({ client, workspaceId }: HeldJob, id: string, delayMs: number): Promise<void> {
+  async retry(held: HeldJob, id: string, delayMs: number): Promise<void> {
+    const { client, workspaceId } = held;
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET exec_until = NULL, exec_owner = NULL, queued_at = clock_timestamp()
         WHERE workspace_id = $1 AND id = $2`,
       workspaceId,
       id,
     );
-    await client.$executeRawUnsafe(resendSql, workspaceId, id, delayMs, this.ttlMs);
+    await this.send(held, id, delayMs);
   }
 
   /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */
@@ -109,9 +116,7 @@ export class QueueStateRepository {
       issued_by: issuedBy,
       timestamp: Date.now(),
     };
-    // It belongs to no workspace: it must pass where requests of this workspace have to wait.
-    const place = [newId(), TOOL_QUEUES.requests, JSON.stringify(message), cancelPriority, null, null];
-    await client.$executeRawUnsafe(sendSql, ...place);
+    await this.queues.send(client, TOOL_QUEUES.requests, [{ data: message, priority: CANCEL_PRIORITY }]);
   }
 
   /** The process that claimed the call certainly had no effect. */
@@ -152,16 +157,9 @@ export class QueueStateRepository {
     await client.auditEntry.createMany({ data: [entry] });
   }
 
-  /** Keeps a note of what was given up, for people. */
-  async bury({ client, workspaceId }: HeldJob, letter: { readonly reason: string }): Promise<void> {
-    await client.$executeRawUnsafe(
-      sendSql,
-      newId(),
-      TOOL_QUEUES.dead,
-      JSON.stringify(letter),
-      0,
-      letter.reason,
-      workspaceId,
-    );
+  private async send({ client, workspaceId }: HeldJob, id: string, delayMs: number): Promise<void> {
+    await this.queues.start();
+    const text = this.queues.insertionOf(TOOL_QUEUES.requests, resendSql);
+    await client.$executeRawUnsafe(text, workspaceId, id, delayMs, this.ttlMs);
   }
 }

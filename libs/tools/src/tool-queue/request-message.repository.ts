@@ -1,24 +1,32 @@
-import { insertMessagesSql, TOOL_QUEUES } from '#platform';
+import { TOOL_QUEUES } from '#platform';
 
 /**
- * INSERT of the requests for calls. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt, name, runtime, args,
- * key, allow_edit, admin_required, ttl in ms, delay) and their jobs `j`. A message's id says which attempt it asks for, so that asking twice
- * leaves one message. Returns a row per message sent.
+ * SELECT of the requests for calls, for `Queues.insertionOf`. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt,
+ * name, runtime, args, key, allow_edit, admin_required, ttl in ms, delay) and their jobs `j`. A message's id says which attempt it asks
+ * for, so that asking twice leaves one message.
  */
-export function insertRequestsSql(calls: string): string {
-  return insertMessagesSql(`(SELECT ${requestId('c.id', 'c.epoch')} AS id, '${TOOL_QUEUES.requests}' AS queue, 0 AS priority,
-      c.delay, ${toolKey('c.name', 'c.runtime', 'j.workspace_id')} AS topic, j.workspace_id::text AS owner, jsonb_build_object(
+export function selectRequestsSql(calls: string): string {
+  return `SELECT ${requestId('c.id', 'c.epoch')} AS id, c.delay::text AS "startAfter",
+      ${toolKey('c.name', 'c.runtime', 'j.workspace_id')} AS "groupId", j.workspace_id::text AS "singletonKey", jsonb_build_object(
         'type', 'function_request', 'correlation_id', c.id, 'session_id', j.thread_id, 'workspace_id', j.workspace_id,
         'job_id', j.id, 'principal_id', j.principal, 'tool_name', c.name, 'arguments', c.args,
         'metadata', jsonb_build_object('model', j.model, 'idempotency_key', c.key, 'allow_edit', c.allow_edit,
           'admin_required', c.admin_required, 'ttl_ms', c.ttl),
         'streaming', true, 'reply_to', '${TOOL_QUEUES.results}', 'exec_epoch', c.epoch, 'attempt', c.attempt,
         'timestamp', (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS data
-      FROM ${calls}) m`);
+      FROM ${calls}`;
+}
+
+/** `calls` of `selectRequestsSql` for rows `t` of tool_call that are sent again after `delay`; `ttl` in ms. */
+export function callsAgainSql(rows: string, ttl: string, delay: string): string {
+  return `${rows} t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
+  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
+    coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
+    false AS admin_required, ${ttl} AS ttl, ${delay} AS delay) c`;
 }
 
 /**
- * SQL of what makes calls those of one tool, where places are counted: a tool of the process is one for all workspaces, tools
+ * SQL of what makes calls those of one tool, where slots are counted: a tool of the process is one for all workspaces, tools
  * that are data of a workspace are its own, even if other workspaces use the same names.
  */
 export function toolKey(name: string, runtime: string, workspaceId: string): string {
@@ -27,5 +35,5 @@ export function toolKey(name: string, runtime: string, workspaceId: string): str
 
 /** SQL of the id of the message that asks for the attempt after `epoch`. */
 export function requestId(id: string, epoch: string): string {
-  return `md5(${id}::text || ':' || ${epoch}::text)::uuid`;
+  return `md5(${id}::text || ':' || (${epoch})::text)::uuid`;
 }

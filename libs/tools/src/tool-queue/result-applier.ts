@@ -9,14 +9,15 @@ import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { toSettlement } from './to-settlement.js';
-import type { MessageFate } from './tool-messages.repository.js';
 
-/** A message with its place in the queue. */
+/** A message and for how long it has been known, ms. */
 export interface Arrived<Message> {
   readonly message: Message;
-  /** How long it has lain in the queue, ms. */
   readonly ageMs: number;
 }
+
+/** What happens to a result message: it is complete, or it is looked at again after a moment. */
+export type MessageFate = 'done' | { readonly againInMs: number };
 
 /** The outcome of applying a message; `unknown`: the call does not exist. */
 export type Applied = MessageFate | 'unknown';

@@ -1,10 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 
+import { abilityOf, assertCan, type Principal } from '#auth';
 import { JobAmender } from '#jobs';
-import { BUS, type Bus } from '#platform';
+import { BUS, type Bus, isId } from '#platform';
 
 import { QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
+import { QueuedCallsRepository } from './queued-calls.repository.js';
+import { queuedCallNotFound } from './tool-queue.errors.js';
 
 /** Which call is meant, and who wants it to end. */
 export interface CancelCall {
@@ -29,8 +32,21 @@ export class ToolQueueCancels {
     private readonly amender: JobAmender,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
+    private readonly calls: QueuedCallsRepository,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
+
+  /** Cancels a call for a member who may cancel its job. May be repeated. Throws `not_found`, `forbidden`. */
+  async cancelFor(principal: Principal, toolCallId: string): Promise<Exclude<CancelState, 'not_found'>> {
+    const { workspaceId, id: issuedBy } = principal;
+    const owner = isId(toolCallId) ? await this.calls.jobOf(workspaceId, toolCallId) : null;
+    if (owner === null) throw queuedCallNotFound();
+    const { jobId, createdBy } = owner;
+    assertCan(abilityOf(principal), { action: 'cancel', subject: 'Job', row: { workspaceId, createdBy } });
+    const state = await this.cancel({ workspaceId, jobId, toolCallId, issuedBy });
+    if (state === 'not_found') throw queuedCallNotFound();
+    return state;
+  }
 
   /** Withdraws the right to submit a result before it notifies, so a result that races this loses. May be repeated. */
   async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {

@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, JobAmender, unknownOutcome } from '#jobs';
-import { type Clock, systemClock, type Timer } from '#platform';
+import { type Clock, Queues, systemClock, type Timer, TOOL_QUEUES } from '#platform';
 
 import type { HeldCall } from '../awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
-import type { DeadLetter, DeadReason } from './dead-letter.js';
-import { type DueCall, DueCallsRepository } from './due-calls.repository.js';
+import { DeadLetters, type DeadReason } from './dead-letters.js';
 import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { type DueCall, QueuedCallsRepository } from './queued-calls.repository.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 /** A call that may be called again is sent again after these pauses, and no further. */
 const pausesMs = [1_000, 5_000, 25_000];
 const dueAtOnce = 100;
+const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
   readonly held: HeldJob;
@@ -31,12 +32,16 @@ export class ToolQueueSweeper {
   private timer: Timer | undefined;
   private sweeping: Promise<void> | undefined;
   private isStarted = false;
+  /** The waiting call that was looked at last: a sweep looks at the next ones. */
+  private lookedAt = firstId;
 
   constructor(
-    private readonly due: DueCallsRepository,
+    private readonly calls: QueuedCallsRepository,
     private readonly amender: JobAmender,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
+    private readonly dead: DeadLetters,
+    private readonly queues: Queues,
     private readonly telemetry: ToolQueueTelemetry,
   ) {}
 
@@ -55,8 +60,11 @@ export class ToolQueueSweeper {
 
   /** Looks after everything that is due now, up to a bound. */
   async sweep(): Promise<void> {
-    await this.due.endLostClaims();
-    for (const ref of await this.due.find(dueAtOnce)) {
+    await this.queues.superviseNow(TOOL_QUEUES.results);
+    await this.calls.endLostClaims();
+    const waiting = await this.calls.waiting(dueAtOnce, this.lookedAt);
+    this.lookedAt = waiting.length === dueAtOnce ? (waiting.at(-1)?.id ?? firstId) : firstId;
+    for (const ref of [...(await this.calls.due(dueAtOnce)), ...waiting]) {
       try {
         await this.lookAfter(ref);
       } catch (error) {
@@ -88,17 +96,40 @@ export class ToolQueueSweeper {
     });
   }
 
-  /** What is true now, under the lock; it may be nothing that anybody has to look after any more. */
+  /** What is true now, under the lock; the call may need nothing any more. */
   private async decide(due: Due): Promise<void> {
     const { held, call, state } = due;
     if (state.cancelRequested) {
-      if (state.isOverdue) await this.settler.stopped(held, call, { started: true });
-    } else if (state.isLost) await this.lost(due);
-    else if (state.isLate) await this.giveUp(due, notTaken(call.name, this.states.ttlMs), 'not_taken');
-    else if (!state.isTaken) {
+      if (!state.isOverdue) return;
+      await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
+      await this.settler.stopped(held, call, { started: true });
+    } else if (state.isLost) {
+      if (await this.hasResponse(call.id)) return;
+      await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
+      await this.lost(due);
+    } else if (state.isLate) await this.giveUp(due, notTaken(call.name, this.states.ttlMs), 'not_taken');
+    else if (!state.isTaken && (await this.hasLostRequest(state))) {
       await this.states.sendAgain(held, call.id);
       this.telemetry.resent.inc({ why: 'request lost' });
     }
+  }
+
+  /** A response that waits settles its call, even if its process was lost after it. */
+  private async hasResponse(id: string): Promise<boolean> {
+    const data = { type: 'tool_response', correlation_id: id };
+    const responses = await this.queues.find(TOOL_QUEUES.results, { data });
+    return responses.some(({ state }) => state === 'created' || state === 'retry' || state === 'active');
+  }
+
+  /** No request waits, and none was fetched within a lease, which is ample time to claim the call. Removes what is left of it. */
+  private async hasLostRequest({ requestId }: QueueState): Promise<boolean> {
+    const [request] = await this.queues.find(TOOL_QUEUES.requests, { id: requestId });
+    if (request === undefined) return true;
+    const { state, startedOn } = request;
+    if (state === 'created' || state === 'retry') return false;
+    if (state === 'active' && Number(startedOn) > this.clock.now() - this.states.leaseMs) return false;
+    await this.queues.remove(TOOL_QUEUES.requests, requestId);
+    return true;
   }
 
   private async lost(due: Due): Promise<void> {
@@ -117,16 +148,8 @@ export class ToolQueueSweeper {
   }
 
   private async giveUp({ held, call }: Due, end: QueueEnd, reason: DeadReason): Promise<void> {
-    const letter: DeadLetter = {
-      type: 'dead_letter',
-      reason,
-      workspace_id: held.workspaceId,
-      job_id: held.jobId,
-      correlation_id: call.id,
-      timestamp: this.clock.now(),
-      message: null,
-    };
-    await this.states.bury(held, letter);
+    const { client, workspaceId, jobId } = held;
+    await this.dead.note(client, { workspaceId, jobId, id: call.id, reason });
     await this.settler.settle(held, call, end);
   }
 }

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { Config, LOGGER, type Logger, Metrics } from '#platform';
+import { Config, LOGGER, type Logger, Metrics, Queues, TOOL_QUEUES } from '#platform';
 
-import { ToolMessagesRepository } from './tool-messages.repository.js';
+import { QueuedCallsRepository } from './queued-calls.repository.js';
 
-type Depths = Awaited<ReturnType<ToolMessagesRepository['depths']>>;
+type Depth = Awaited<ReturnType<QueuedCallsRepository['depth']>>;
 
 /** Metrics of the isolated tool queue for operators. */
 @Injectable()
 export class ToolQueueTelemetry {
-  private asked: Promise<Depths> | undefined;
+  private asked: Promise<Depth> | undefined;
   readonly running;
   readonly answered;
   readonly resent;
@@ -17,7 +17,8 @@ export class ToolQueueTelemetry {
   constructor(
     metrics: Metrics,
     @Inject(LOGGER) readonly logger: Logger,
-    @Inject(ToolMessagesRepository) messages: Pick<ToolMessagesRepository, 'depths'>,
+    @Inject(QueuedCallsRepository) calls: Pick<QueuedCallsRepository, 'depth'>,
+    @Inject(Queues) queues: Pick<Queues, 'count'>,
     config: Config,
   ) {
     this.running = metrics.gauge('nightshift_tool_queue_running', 'Calls of isolated tools this process runs');
@@ -31,28 +32,30 @@ export class ToolQueueTelemetry {
       'Calls sent again to the isolated queue, by why',
       ['why'],
     );
-    const counted = (name: string, help: string, count: (depths: Depths) => number) => {
+    const counted = (name: string, help: string, count: () => Promise<number>) => {
       metrics.gaugeOnScrape(name, help, {
         labelNames: [],
         fill: async (gauge) => {
-          gauge.set(count(await this.depths(messages)));
+          gauge.set(await count());
         },
       });
     };
-    counted('tool_queue_depth', 'Requests for isolated tools that wait', ({ waiting }) => waiting);
+    counted('tool_queue_depth', 'Calls of isolated tools that wait', async () => (await this.depth(calls)).waiting);
     counted(
       'tool_queue_age_seconds',
-      'How long the oldest request for an isolated tool has waited',
-      ({ oldestMs }) => oldestMs / 1_000,
+      'How long the oldest call of an isolated tool has waited',
+      async () => (await this.depth(calls)).oldestMs / 1_000,
     );
     // The login of role tools does not see them.
     if (config.values.ROLE !== 'tools')
-      counted('tool_queue_dead', 'Dead letters of the isolated tool queue', ({ dead }) => dead);
+      counted('tool_queue_dead', 'Dead letters of the isolated tool queue, at most a minute ago', () =>
+        queues.count(TOOL_QUEUES.dead),
+      );
   }
 
   /** The gauges of one scrape are filled side by side, and share one question. */
-  private depths(messages: Pick<ToolMessagesRepository, 'depths'>): Promise<Depths> {
-    this.asked ??= messages.depths().finally(() => {
+  private depth(calls: Pick<QueuedCallsRepository, 'depth'>): Promise<Depth> {
+    this.asked ??= calls.depth().finally(() => {
       this.asked = undefined;
     });
     return this.asked;

@@ -6,41 +6,41 @@ import { ToolSlots } from './tool-slots.js';
 const limits = { total: 5, perTool: 3, perWorkspace: 2 };
 
 describe('ToolSlots', () => {
-  it('names the tools and workspaces that have no room', () => {
+  it('acquires no slot for a tool or workspace at its limit until one is released', () => {
     const slots = new ToolSlots(limits);
-    const leave = slots.enter({ tool: 'dig', workspaceId: 'a' });
-    slots.enter({ tool: 'dig', workspaceId: 'a' });
-    slots.enter({ tool: 'dig', workspaceId: 'b' });
-    expect([slots.busyTools, slots.busyWorkspaces]).toEqual([['dig'], ['a']]);
-    leave();
-    leave();
-    expect([slots.busyTools, slots.busyWorkspaces, slots.size]).toEqual([[], [], 2]);
+    const release = slots.acquire({ tool: 'dig', workspaceId: 'a' });
+    slots.acquire({ tool: 'dig', workspaceId: 'a' });
+    slots.acquire({ tool: 'dig', workspaceId: 'b' });
+    expect(slots.busyTools).toEqual(['dig']);
+    expect(slots.acquire({ tool: 'dig', workspaceId: 'c' })).toBeUndefined();
+    expect(slots.acquire({ tool: 'fly', workspaceId: 'a' })).toBeUndefined();
+    release?.();
+    release?.();
+    expect([slots.busyTools, slots.size]).toEqual([[], 2]);
+    expect(slots.acquire({ tool: 'fly', workspaceId: 'a' })).toBeDefined();
   });
 
-  it('never has more than any limit allows, when as many as there is room for come from those that are not busy', () => {
+  it('exceeds no limit, and refuses a slot only at a limit', () => {
     const occupant = fc.record({ tool: fc.constantFrom('dig', 'fly', 'swim'), workspaceId: fc.constantFrom('a', 'b') });
-    const move = fc.oneof({ weight: 3, arbitrary: fc.array(occupant) }, { weight: 2, arbitrary: fc.nat() });
+    const move = fc.oneof({ weight: 3, arbitrary: occupant }, { weight: 2, arbitrary: fc.nat() });
     fc.assert(
       fc.property(fc.array(move), (moves) => {
         const slots = new ToolSlots(limits);
-        const inside: { tool: string; workspaceId: string; leave: () => void }[] = [];
-        const count = (of: (one: (typeof inside)[number]) => boolean) => inside.filter(of).length;
-        for (const comers of moves) {
-          if (typeof comers === 'number') {
-            for (const { leave } of inside.splice(comers % 4, 1)) leave();
+        const held: { tool: string; workspaceId: string; release: () => void }[] = [];
+        const count = (of: (one: (typeof held)[number]) => boolean) => held.filter(of).length;
+        for (const wanted of moves) {
+          if (typeof wanted === 'number') {
+            for (const { release } of held.splice(wanted % 4, 1)) release();
             continue;
           }
-          const { room, busyTools, busyWorkspaces } = slots;
-          const admitted = comers
-            .filter((it) => !busyTools.includes(it.tool) && !busyWorkspaces.includes(it.workspaceId))
-            .slice(0, Math.max(0, room));
-          for (const it of admitted) inside.push({ ...it, leave: slots.enter(it) });
-          expect(slots.size).toBe(inside.length);
-          expect(inside.length).toBeLessThanOrEqual(limits.total);
-          for (const { tool, workspaceId } of inside) {
-            expect(count((it) => it.tool === tool)).toBeLessThanOrEqual(limits.perTool);
-            expect(count((it) => it.workspaceId === workspaceId)).toBeLessThanOrEqual(limits.perWorkspace);
-          }
+          const isFull =
+            held.length >= limits.total ||
+            count(({ tool }) => tool === wanted.tool) >= limits.perTool ||
+            count(({ workspaceId }) => workspaceId === wanted.workspaceId) >= limits.perWorkspace;
+          const release = slots.acquire(wanted);
+          expect(release === undefined).toBe(isFull);
+          if (release !== undefined) held.push({ ...wanted, release });
+          expect(slots.size).toBe(held.length);
         }
       }),
     );

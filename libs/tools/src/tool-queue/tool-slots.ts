@@ -1,4 +1,4 @@
-/** Who takes up room. */
+/** What a slot is taken for. */
 interface Occupant {
   readonly tool: string;
   readonly workspaceId: string;
@@ -11,57 +11,45 @@ export interface SlotLimits {
   readonly perWorkspace: number;
 }
 
-/** The room of a tool process. A tool, or a workspace, that is at its limit leaves the rest to the others. */
+/** The slots of a tool process. A tool, or a workspace, that is at its limit leaves the other slots to the others. */
 export class ToolSlots {
   private readonly tools = new Map<string, number>();
   private readonly workspaces = new Map<string, number>();
   private taken = 0;
 
-  constructor(private readonly limits: SlotLimits) {}
+  constructor(readonly limits: SlotLimits) {}
 
   get size(): number {
     return this.taken;
   }
 
-  /** Tools without room. */
+  /** Tools at their limit. */
   get busyTools(): string[] {
-    return busy(this.tools, this.limits.perTool);
+    return [...this.tools].filter(([, count]) => count >= this.limits.perTool).map(([tool]) => tool);
   }
 
-  /** Workspaces without room. */
-  get busyWorkspaces(): string[] {
-    return busy(this.workspaces, this.limits.perWorkspace);
-  }
-
-  /** How many calls of tools and workspaces that are not busy surely find room, whichever they are. */
-  get room(): number {
+  /** Acquires a slot and returns its release, which may be called more than once. Undefined: there is none for this tool and workspace. */
+  acquire({ tool, workspaceId }: Occupant): (() => void) | undefined {
     const { total, perTool, perWorkspace } = this.limits;
-    return Math.min(total - this.taken, least(this.tools, perTool), least(this.workspaces, perWorkspace));
-  }
-
-  /** Takes a slot and gives the way out, which may be gone more than once. */
-  enter({ tool, workspaceId }: Occupant): () => void {
-    this.taken += 1;
-    add(this.tools, tool, 1);
-    add(this.workspaces, workspaceId, 1);
-    let isIn = true;
+    const isFull =
+      this.taken >= total ||
+      (this.tools.get(tool) ?? 0) >= perTool ||
+      (this.workspaces.get(workspaceId) ?? 0) >= perWorkspace;
+    if (isFull) return undefined;
+    this.change(tool, workspaceId, 1);
+    let isHeld = true;
     return () => {
-      if (!isIn) return;
-      isIn = false;
-      this.taken -= 1;
-      add(this.tools, tool, -1);
-      add(this.workspaces, workspaceId, -1);
+      if (!isHeld) return;
+      isHeld = false;
+      this.change(tool, workspaceId, -1);
     };
   }
-}
 
-function busy(counts: ReadonlyMap<string, number>, limit: number): string[] {
-  return [...counts].filter(([, count]) => count >= limit).map(([key]) => key);
-}
-
-/** The room of the fullest that still has some. */
-function least(counts: ReadonlyMap<string, number>, limit: number): number {
-  return [...counts.values()].reduce((room, count) => (count < limit ? Math.min(room, limit - count) : room), limit);
+  private change(tool: string, workspaceId: string, by: 1 | -1): void {
+    this.taken += by;
+    add(this.tools, tool, by);
+    add(this.workspaces, workspaceId, by);
+  }
 }
 
 function add(counts: Map<string, number>, key: string, change: number): void {

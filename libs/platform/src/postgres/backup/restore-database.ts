@@ -5,6 +5,7 @@ import type { DatabaseUrls } from '../database-urls.js';
 import { ownMigrationsDirectory, readMigrationFiles } from '../migration-files.js';
 import { migrate } from '../migrator.js';
 import { QUEUE_SCHEMA, TOOL_QUEUES } from '../queue-list.js';
+import { deleteMessages } from '../queue-schema.js';
 import { supportedVersion } from '../server-version.js';
 import { type Archive, readArchive } from './archive.js';
 import {
@@ -56,7 +57,8 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
     });
     await assertKnownMigrations(client, file);
     await migrate(urls);
-    await dropToolRequests(client);
+    // They may have been served since the backup; the rows of the calls decide which are sent again.
+    await deleteMessages(client, TOOL_QUEUES.requests);
     await init.adapt();
     await client.query('ANALYZE');
     return { server: server.text };
@@ -127,9 +129,4 @@ async function assertKnownMigrations(client: pg.Client, file: string): Promise<v
   const { rows } = await client.query<{ name: string }>('SELECT name FROM _migration ORDER BY name');
   const unknown = rows.find(({ name }) => !known.has(name));
   if (unknown !== undefined) throw backupOfNewerBuild(file, unknown.name);
-}
-
-/** Requests for isolated tools may have been served since the backup; the rows of the calls decide which are sent again. */
-async function dropToolRequests(client: pg.Client): Promise<void> {
-  await client.query(`DELETE FROM ${QUEUE_SCHEMA}.job WHERE name = $1`, [TOOL_QUEUES.requests]);
 }
