@@ -39,7 +39,7 @@ export default defineConfig(
         atMost(3, 'FunctionDeclaration'),
         atMost(3, 'ArrowFunctionExpression'),
         atMost(3, "MethodDefinition[kind='method'] > FunctionExpression"),
-        atMost(5, "MethodDefinition[kind='constructor'] > FunctionExpression"),
+        atMost(8, "MethodDefinition[kind='constructor'] > FunctionExpression"),
       ],
     },
   },
