@@ -2,16 +2,23 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 
 import {
   type DueHandler,
+  type ExpireAction,
   type HeldInterrupt,
   type InterruptSettlement,
   InterruptSettler,
   InterruptTimers,
 } from '#jobs';
-import { AwaitingCallsRepository, callUpdated, type HeldCall, UNKNOWN_OUTCOME_TEXT } from '#tools';
+import {
+  AwaitingCallsRepository,
+  callUpdated,
+  clientOnly,
+  type HeldCall,
+  type Settlement,
+  UNKNOWN_OUTCOME_TEXT,
+} from '#tools';
 
 import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
-import { notProvidedInTime, timedOutAtClients } from './client-timeout.js';
 
 interface Looked {
   readonly call: HeldCall;
@@ -78,4 +85,27 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     if (call === null || claim?.id !== interrupt.id) throw new Error(`interrupt ${interrupt.id} is about no call`);
     return { call, claim };
   }
+}
+
+/** The error code of a job whose request chose `fail`. */
+const CLIENT_TIMEOUT_CODE = 'client_tool_timeout';
+
+/** The error code of a job whose handed-over calls got no results in time. */
+const HANDED_OVER_TIMEOUT_CODE = 'client_tool_expired';
+
+type TimedOut = Settlement & { readonly status: 'timed_out' | 'skipped' };
+
+/** How a call ends whose result no later request has brought in time. Pure. */
+function notProvidedInTime(): TimedOut {
+  const message = 'Tool result was not provided in time';
+  return { status: 'timed_out', failure: { phase: 'timeout', message, failJob: HANDED_OVER_TIMEOUT_CODE } };
+}
+
+/** How a call ends that no client served in time, by what its request declared. Pure. */
+function timedOutAtClients(name: string, action: ExpireAction): TimedOut {
+  const phase = 'timeout';
+  if (action === 'skip') return { status: 'skipped', failure: { phase, message: clientOnly(name) } };
+  const message = `No client ran tool "${name}" in time.`;
+  const failJob = action === 'fail' ? { failJob: CLIENT_TIMEOUT_CODE } : {};
+  return { status: 'timed_out', failure: { phase, message, ...failJob } };
 }

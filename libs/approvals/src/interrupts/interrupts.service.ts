@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Principal, scopeOf } from '#auth';
+import { abilityOf, asSubject, type Principal, scopeOf } from '#auth';
 import {
   type DeciderRights,
   type Interrupt,
@@ -12,11 +12,9 @@ import {
 } from '#jobs';
 import { isId } from '#platform';
 
-import { assertAnswerFields } from './answer-fields.js';
-import { deciderRightsOf } from './decider-rights.js';
 import { InterruptDeciders } from './interrupt-deciders.js';
 import { invalidAnswer } from './interrupts.errors.js';
-import { toInterruptAnswer } from './to-interrupt-answer.js';
+import { assertAnswerFields, toInterruptAnswer } from './to-interrupt-answer.js';
 
 /** The requests to list. */
 export interface InterruptQuery extends Omit<InterruptFilter, 'decider'> {
@@ -80,4 +78,17 @@ function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery):
 /** Of others we only know what every member has. */
 function rightsOfOther(userId: string): DeciderRights {
   return { userId, approves: 'own', changes: 'own' };
+}
+
+/** What `mayDecide` allows a principal, as the filter of a list of requests. */
+function deciderRightsOf(principal: Principal): DeciderRights {
+  const { workspaceId, userId, scopes } = principal;
+  if (userId === null || !scopes.includes('approve')) return { userId: null, approves: 'none', changes: 'none' };
+  const ability = abilityOf(principal);
+  const extent = (may: (createdBy: string | null) => boolean) => (may(null) ? 'any' : may(userId) ? 'own' : 'none');
+  return {
+    userId,
+    approves: extent((requester) => ability.can('approve', asSubject('Interrupt', { workspaceId, requester }))),
+    changes: extent((createdBy) => ability.can('change', asSubject('Job', { workspaceId, createdBy }))),
+  };
 }

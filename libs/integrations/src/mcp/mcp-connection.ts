@@ -1,12 +1,18 @@
-import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  Client,
+  type JsonSchemaValidator,
+  type jsonSchemaValidator,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
 
 import type { OutboundError } from '#platform';
-import type { ToolContext } from '#tools';
+import { compileSchema, type SchemaCheck, type ToolContext } from '#tools';
 
 import { type ListedTool, type McpDefinition, toListedTool } from './mcp-definition.js';
 import { McpFailure, toMcpFailure } from './mcp-failure.js';
 import { type CallInFlight, KEY_HEADER } from './mcp-http.transport.js';
-import { schemaValidator } from './schema-validator.js';
 
 /** All that a server was ready to tell of its tools. */
 export interface McpListing {
@@ -193,4 +199,28 @@ function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
 
 async function close(client: Client): Promise<void> {
   await client.close().catch(() => undefined);
+}
+
+/**
+ * Checks structured content with our own compiler (linear patterns, nothing fetched) instead of the client's. A schema that
+ * cannot be compiled promises nothing: then any content will do.
+ */
+const schemaValidator: jsonSchemaValidator = {
+  getValidator<T>(schema: object): JsonSchemaValidator<T> {
+    const check = checkOf({ ...schema });
+    return (input) => {
+      const problems = check(input);
+      return problems.length === 0
+        ? { valid: true, data: input as T, errorMessage: undefined } // valid by the schema that T stands for
+        : { valid: false, data: undefined, errorMessage: problems.join('; ') };
+    };
+  },
+};
+
+function checkOf(schema: Readonly<Record<string, unknown>>): SchemaCheck {
+  try {
+    return compileSchema(schema);
+  } catch {
+    return () => [];
+  }
 }

@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, PrismaService, type PrismaTransaction, Redactor, type Secret, ToolSecretBox } from '#platform';
+import {
+  AppError,
+  newId,
+  PrismaService,
+  type PrismaTransaction,
+  Redactor,
+  type Secret,
+  ToolSecretBox,
+} from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
-import { secretInvalid, secretMissing, secretNotFound, tooManySecrets } from './secrets.errors.js';
 import { problemOfValue, SECRET_NAME, secretPlace, type WorkspaceSecret } from './workspace-secret.js';
 import { WorkspaceSecretsRepository } from './workspace-secrets.repository.js';
 
@@ -124,4 +131,24 @@ export class WorkspaceSecrets {
 function assertMayManage(principal: MemberPrincipal): void {
   const { workspaceId } = principal;
   assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceSecret', row: { workspaceId } });
+}
+
+/** A name or value that cannot be kept. */
+function secretInvalid(field: 'name' | 'value', problem: string): AppError {
+  return new AppError({ code: 'bad_request', message: `${field}: ${problem}`, field });
+}
+
+/** Absent and forbidden look the same. */
+function secretNotFound(): AppError {
+  return new AppError({ code: 'not_found', message: 'Secret not found or unauthorized' });
+}
+
+/** The cap is there so that lists need no pages. */
+function tooManySecrets(limit: number): AppError {
+  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} secrets: remove one first` });
+}
+
+/** A tool names a secret that the workspace does not have; the model reads this. */
+function secretMissing(name: string): AppError {
+  return new AppError({ code: 'secret_missing', message: `the secret "${name}" is not set in this workspace` });
 }

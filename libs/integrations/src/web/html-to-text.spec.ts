@@ -1,8 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 
-import { htmlToText } from './html-to-text.js';
-import { TextWriter } from './text-writer.js';
+import { htmlToText, TextWriter } from './html-to-text.js';
 
 const text = async (html: string) => (await htmlToText(html, 'https://a.test/dir/page')).text;
 
