@@ -75,7 +75,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   openai_answer: { owner: 'libs/chat' },
   openai_call_id: { owner: 'libs/chat' },
   openai_session: { owner: 'libs/chat' },
-  rate_limit: { owner: 'apps/api' },
+  rate_limit: { owner: 'libs/jobs' },
   round: {
     owner: 'libs/jobs',
     others: {
