@@ -1,6 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { LRUCache } from 'lru-cache';
+
 import { isMarkedAuthenticated } from '#auth/api';
 import type { Clock } from '#platform';
 
@@ -40,7 +42,7 @@ export interface RefusalDelayDependencies {
  * credential are never delayed, because behind a proxy other clients share the address.
  */
 export class RefusalDelay {
-  private readonly addresses = new Map<string, TokenBucket>();
+  private readonly addresses = new LRUCache<string, TokenBucket>({ max: MAX_ADDRESSES });
   private delayed = 0;
 
   constructor(private readonly dependencies: RefusalDelayDependencies) {}
@@ -80,9 +82,7 @@ export class RefusalDelay {
     const now = this.dependencies.clock.monotonic();
     const { perSecond } = this.dependencies;
     const bucket = this.addresses.get(key) ?? new TokenBucket(now, { perSecond, burst: perSecond });
-    this.addresses.delete(key);
     this.addresses.set(key, bucket);
-    if (this.addresses.size > MAX_ADDRESSES) this.dropOldest();
     return bucket.take(now);
   }
 
@@ -104,12 +104,5 @@ export class RefusalDelay {
     });
     this.delayed -= 1;
     return true;
-  }
-
-  private dropOldest(): void {
-    for (const key of this.addresses.keys()) {
-      this.addresses.delete(key);
-      return;
-    }
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { Config } from '#platform';
 import { defineTool, type Tool, ToolCatalog, type WorkspaceToolSource } from '#tools';
@@ -28,7 +29,7 @@ const MOST_REMEMBERED = 10_000;
 export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
   readonly name = 'MCP servers';
   /** By hash: equal definitions are equally usable, whosever they are. */
-  private readonly usable = new Map<string, boolean>();
+  private readonly usable = new LRUCache<string, boolean>({ max: MOST_REMEMBERED });
 
   constructor(
     private readonly listings: McpListingsRepository,
@@ -57,7 +58,6 @@ export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
     const known = this.usable.get(hash);
     if (known !== undefined) return known;
     const isUsable = problemOf(definition) === null;
-    if (this.usable.size >= MOST_REMEMBERED) this.usable.clear();
     this.usable.set(hash, isUsable);
     return isUsable;
   }

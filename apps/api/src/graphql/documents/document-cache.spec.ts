@@ -114,12 +114,17 @@ describe('DocumentCache', () => {
     expect(closed.get('{ __typename b }')).toHaveProperty('document');
   });
 
-  it('stays within its bounds however many come', () => {
+  it('stays within 500 documents and 2 MiB of text, and keeps the most recently used ones', () => {
     const small = new DocumentCache(schema);
-    for (let i = 0; i < 3_000; i += 1) small.get(`query Q${i} { b }`);
-    expect(Reflect.get(small, 'known')).toHaveProperty('size', 500);
-    small.get('query Q2999 { b }');
-    expect(Reflect.get(small, 'characters')).toBeLessThan(500 * 40);
+    const used = small.get('{ b }');
+    for (let i = 0; i < 3_000; i += 1) {
+      small.get(`query Q${i} { b }`);
+      expect(small.get('{ b }')).toBe(used);
+    }
+    expect(Reflect.get(small, 'known')).toMatchObject({ size: 500 });
+    for (let i = 0; i < 100; i += 1) small.get(`query Q${i} { b }${' '.repeat(40_000)}`);
+    expect(Reflect.get(small, 'known')).toMatchObject({ size: 52 });
+    expect(small.get('{ b }')).not.toBe(used);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   type ValidationRule,
   visit,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 
 import { AppError } from '#platform';
 import { graphqlLimits } from '#platform/api';
@@ -59,9 +60,11 @@ export interface DocumentOptions {
  * valid documents are kept, so nonsense cannot push them out for free.
  */
 export class DocumentCache {
-  private readonly known = new Map<string, ValidDocument>();
-  private characters = 0;
-
+  private readonly known = new LRUCache<string, ValidDocument>({
+    max: maxEntries,
+    maxSize: maxCharacters,
+    sizeCalculation: (_, source) => source.length,
+  });
   private readonly rules: readonly ValidationRule[];
   private readonly allowed: AllowedOperations | null;
 
@@ -76,14 +79,9 @@ export class DocumentCache {
   /** The document, or what is wrong with it. Never throws. */
   get(source: string): ValidDocument | readonly GraphQLError[] {
     const known = this.known.get(source);
-    if (known !== undefined) {
-      // Maps keep the order of insertion: the first one is the one that was not used for longest.
-      this.known.delete(source);
-      this.known.set(source, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const checked = this.check(source);
-    if ('document' in checked) this.remember(source, checked);
+    if ('document' in checked) this.known.set(source, checked);
     return checked;
   }
 
@@ -103,16 +101,6 @@ export class DocumentCache {
       return { document, introspects: introspects(document), costs: new Map(), derived: new Map() };
     } catch (error) {
       return [error instanceof GraphQLError ? error : new GraphQLError('The document cannot be read')];
-    }
-  }
-
-  private remember(source: string, document: ValidDocument): void {
-    this.known.set(source, document);
-    this.characters += source.length;
-    for (const oldest of this.known.keys()) {
-      if (this.known.size <= maxEntries && this.characters <= maxCharacters) return;
-      this.known.delete(oldest);
-      this.characters -= oldest.length;
     }
   }
 }

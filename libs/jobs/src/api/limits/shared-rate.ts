@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import { type Clock, type RateLimit, rateLimited } from '#platform';
 
 import type { RateCounter } from './rate-counter.js';
@@ -35,7 +37,7 @@ export interface Allowance {
  * early while another one has unused reservations; small limits are reserved one by one and are exact.
  */
 export class SharedRate {
-  private readonly shares = new Map<string, Share>();
+  private readonly shares = new LRUCache<string, Share>({ max: maxKeys });
   private readonly limit: number;
   private readonly atOnce: number;
 
@@ -55,7 +57,7 @@ export class SharedRate {
 
   /** What is left as far as this process knows, without using any of it. */
   peek(key: string): Allowance {
-    return this.allowance(this.shares.get(key));
+    return this.allowance(this.shares.peek(key));
   }
 
   /** Uses one. Throws `rate_limited` when none is left. */
@@ -93,12 +95,10 @@ export class SharedRate {
 
   private shareOf(key: string): Share {
     const known = this.shares.get(key);
-    this.shares.delete(key);
     const isOver = known !== undefined && known.endsAt <= this.clock.monotonic() && known.reserving === undefined;
     const fresh: Share = { reserved: 0, free: this.limit, endsAt: Infinity, waiting: 0, reserving: undefined };
     const share = known === undefined || isOver ? fresh : known;
     this.shares.set(key, share);
-    if (this.shares.size > maxKeys) this.forgetOldest();
     return share;
   }
 
@@ -108,12 +108,5 @@ export class SharedRate {
     if (share === undefined || leftMs <= 0) return { limit, remaining: limit, retryAfterSeconds: 0 };
     const remaining = share.reserved + share.free;
     return { limit, remaining, retryAfterSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil(leftMs / 1_000)) };
-  }
-
-  private forgetOldest(): void {
-    for (const key of this.shares.keys()) {
-      this.shares.delete(key);
-      return;
-    }
   }
 }
