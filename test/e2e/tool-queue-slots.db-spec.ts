@@ -4,7 +4,7 @@ import { ToolResults, ToolWorker } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
-import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
+import { openTestToolQueue, sendCalls, type TestToolQueue } from '../harness/tool-queue.js';
 
 describe('slots of a tool process', () => {
   let database: TestDatabase;
@@ -57,6 +57,26 @@ describe('slots of a tool process', () => {
     const running = await Promise.all([1, 2, 3].map((n) => noisy.handling(n)));
     expect(running.filter(({ context }) => context.workspaceId === sent.workspaceId)).toHaveLength(1);
     await waits(noisy, 6);
+  });
+
+  it('run no more calls of a tool in a workspace than its concurrency, in all processes together', async () => {
+    const [queue, other] = [await open(), await open()];
+    const limited = { name: 'pure', concurrency: 2 };
+    const sent = await sendCalls(queue.app, queue.workspaceId, [limited, limited, limited]);
+    begin(queue);
+    const [first] = [await queue.handling(1), await queue.handling(2)];
+    begin(other);
+    const [marker] = await sendCalls(other.app, other.workspaceId, [limited]);
+    if (marker === undefined) throw new Error('nothing was sent');
+    await eventually('a call of another workspace runs', async () =>
+      (await queue.callOf(marker)).taken ? true : undefined,
+    );
+    await waits(queue, 1);
+    first.finish('done');
+    await eventually('the third call runs', async () => {
+      const epochs = await Promise.all(sent.map(async (call) => (await queue.callOf(call)).exec_epoch));
+      return epochs.every((epoch) => epoch === 1) ? true : undefined;
+    });
   });
 
   it('leave a call to another process that has a slot for its tool', async () => {

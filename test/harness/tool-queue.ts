@@ -202,20 +202,28 @@ export function watchedTool(effect: ToolEffect, handled: Handling[]): Tool {
   });
 }
 
+/** A tool with a limit of calls that run at once in a workspace. */
+interface LimitedTool {
+  readonly name: string;
+  readonly concurrency: number;
+}
+
 /** Sends calls of one round of a new job, which then waits. Tools are named by their effect. */
 export async function sendCalls(
   app: INestApplicationContext,
   workspaceId: string,
-  names: readonly string[],
+  wanted: readonly (string | LimitedTool)[],
 ): Promise<readonly SentCall[]> {
   const { jobId } = await app.get(JobStarter).start(requestOf(workspaceId));
   const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'the test');
   if (job === undefined) throw new Error('the job cannot be claimed');
-  const calls = names.map((name, i) => ({
+  const tools = wanted.map((tool) => (typeof tool === 'string' ? { name: tool, concurrency: null } : tool));
+  const calls = tools.map(({ name, concurrency }, i) => ({
     id: newId(),
     ordinal: i + 1,
     callId: `call_${i + 1}`,
     name,
+    concurrency,
     arguments: `{"n":${i + 1}}`,
     effect: effects.find((effect) => effect === name) ?? 'once',
   }));

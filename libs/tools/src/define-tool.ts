@@ -36,6 +36,8 @@ interface ToolSpec {
   readonly version?: string;
   /** Default `worker`; `queue` for what takes long or must not share the job's process, `job` for what is a job of its own. */
   readonly isolation?: 'worker' | 'queue' | 'job';
+  /** 1 to 100, with isolation `queue` only: how many of its calls run at once in a workspace. Default: no limit. */
+  readonly concurrency?: number;
   /** Of a tool that is a workflow. */
   readonly workflowId?: string;
   /** Default: the tool itself requires no approval. */
@@ -98,6 +100,7 @@ function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
   return {
     sort: spec.sort ?? (spec.execute === undefined ? 'client' : 'server'),
     isolation: spec.isolation ?? 'worker',
+    concurrency: spec.concurrency ?? null,
     workflowId: spec.workflowId ?? null,
     approval: spec.approval ?? null,
     allowEdit: spec.allowEdit ?? true,

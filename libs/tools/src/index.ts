@@ -41,16 +41,17 @@ export {
   type OfferTerms,
   resolveOffered,
 } from './resolve-offered.js';
-export type {
-  JsonSchema,
-  OnUnknown,
-  Tool,
-  ToolContext,
-  ToolEffect,
-  ToolProgress,
-  ToolRuntime,
-  ToolSort,
-  Verification,
+export {
+  type JsonSchema,
+  MOST_CONCURRENT,
+  type OnUnknown,
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolProgress,
+  type ToolRuntime,
+  type ToolSort,
+  type Verification,
 } from './tool.js';
 export { runArguments } from './run-arguments.js';
 export { ToolRegistry, TOOL_NAME } from './tool.registry.js';

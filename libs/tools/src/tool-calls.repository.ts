@@ -33,6 +33,7 @@ type NewRow = readonly [
   approval: string | null,
   grantId: string | null,
   toolVersion: string | null,
+  concurrency: number | null,
   contents: readonly string[],
 ];
 
@@ -58,13 +59,14 @@ const newCalls: CommitPart<NewRow> = {
     ['approval', 'text'],
     ['grant_id', 'uuid'],
     ['tool_version', 'text'],
+    ['concurrency', 'int'],
     ['contents', 'text[]'],
   ],
   sql: (
     rows,
   ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
     error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes,
-    executor, approval, grant_id, tool_version, queued_at, argument_keys)
+    executor, approval, grant_id, tool_version, concurrency, queued_at, argument_keys)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN r.lease_epoch END, clock_timestamp(),
@@ -72,7 +74,7 @@ const newCalls: CommitPart<NewRow> = {
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
     up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
-    r.grant_id, r.tool_version, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END,
+    r.grant_id, r.tool_version, r.concurrency, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END,
     nullif(ARRAY(SELECT tool_call_key(s.seed, c) FROM (SELECT tool_call_seed(r.workspace_id, tool_call_day(r.id)) AS seed OFFSET 0) AS s
       CROSS JOIN unnest(r.contents) AS c), '{}')
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
@@ -162,6 +164,8 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly grantId?: string | null;
   /** Fingerprint of the tool that was offered; absent: none was. */
   readonly toolVersion?: string | null;
+  /** Of a call in the isolated queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
+  readonly concurrency?: number | null;
 }
 
 /**
@@ -189,6 +193,7 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
     call.approval ?? null,
     call.grantId ?? null,
     call.toolVersion ?? null,
+    call.concurrency ?? null,
     argumentContents(call.arguments),
   ]);
 }

@@ -57,6 +57,16 @@ describe('ToolRegistry', () => {
   });
 
   it.each([
+    [
+      'a limit of calls in the worker',
+      { name: 'x', description: 'd', input, execute, concurrency: 2 },
+      'concurrency requires',
+    ],
+    [
+      'a limit of no calls',
+      { name: 'x', description: 'd', input, execute, isolation: 'queue' as const, concurrency: 0 },
+      'concurrency is 1 to 100',
+    ],
     ['a name with spaces', { name: 'a b', description: 'd', input, execute }, 'a name is'],
     ['an endless name', { name: 'a'.repeat(65), description: 'd', input, execute }, 'a name is'],
     ['no description', { name: 'a', description: ' ', input, execute }, 'no description'],

@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '#models';
 
 import { compileSchema } from './compile-schema.js';
-import type { Tool } from './tool.js';
+import { MOST_CONCURRENT, type Tool } from './tool.js';
 import { invalidTool } from './tools.errors.js';
 
 /** What a tool may be called. */
@@ -49,10 +49,17 @@ function problemOf(tool: Tool): string | null {
   if (tool.parameters['type'] !== 'object') return 'its input is not an object schema';
   const timeoutMs = tool.timeoutMs ?? 1;
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) return 'its time limit is wrong';
+  const { concurrency, isolation } = tool;
+  if (concurrency !== null && isolation !== 'queue') return 'concurrency requires isolation "queue"';
+  if (concurrency !== null && !isConcurrency(concurrency)) return `concurrency is 1 to ${MOST_CONCURRENT}`;
   try {
     compileSchema(tool.parameters);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message.replace(/\.$/, '') : 'its schema does not compile';
   }
+}
+
+function isConcurrency(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= MOST_CONCURRENT;
 }

@@ -30,6 +30,9 @@ export interface ToolProgress {
   readonly message?: string;
 }
 
+/** Of calls of one tool in one workspace, where the tool limits them. */
+export const MOST_CONCURRENT = 100;
+
 /** A JSON Schema (2020-12, or draft-07 when its `$schema` names that) of an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -77,6 +80,8 @@ export interface Tool {
    * the handler only starts that, for `context.toolCallId` and once for each idempotency key.
    */
   readonly isolation: 'worker' | 'queue' | 'job';
+  /** Of a tool with isolation `queue`: how many of its calls run at once in a workspace, in all tool processes. Null: no limit. */
+  readonly concurrency: number | null;
   /** Of a tool that is a workflow: which one. It is not offered to jobs that run it. */
   readonly workflowId: string | null;
   /** The tool's own layer of the approval policy; null: it asks for nothing. It can only tighten. */

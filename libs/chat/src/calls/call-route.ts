@@ -6,7 +6,7 @@ export type CallRoute =
   /** This worker runs it. */
   | ({ readonly type: 'run' } & Allowed)
   /** A tool worker of the isolated queue runs it, if one claims it within `ttlMs`. */
-  | ({ readonly type: 'queue'; readonly ttlMs: number } & Allowed)
+  | ({ readonly type: 'queue'; readonly ttlMs: number; readonly concurrency: number | null } & Allowed)
   /** A sub-job runs it. */
   | ({ readonly type: 'sub-job' } & Allowed)
   /** A person must approve it (`awaiting_approval`), or a client must run it (`awaiting_client`). */

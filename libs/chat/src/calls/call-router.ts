@@ -112,7 +112,12 @@ export class CallRouter {
       case 'worker':
         return { type: 'run', ...allowed };
       case 'queue':
-        return { type: 'queue', ttlMs: this.config.values.TOOL_QUEUE_TTL_MS, ...allowed };
+        return {
+          type: 'queue',
+          ttlMs: this.config.values.TOOL_QUEUE_TTL_MS,
+          concurrency: tool.concurrency,
+          ...allowed,
+        };
       case 'job':
         return { type: 'sub-job', ...allowed };
     }

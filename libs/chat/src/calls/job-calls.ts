@@ -160,12 +160,13 @@ export class JobCalls {
     }
     if (route.type === 'open') this.park(known, route);
     if (route.type === 'queue') {
-      const { toolVersion, ttlMs } = route;
+      const { toolVersion, ttlMs, concurrency } = route;
       const queued: QueuedCall = {
         ...known,
         arguments: state.approvedArguments ?? known.arguments,
         toolVersion,
         ttlMs,
+        concurrency,
       };
       if (await this.send(known, queueCallRows(this.run.job, queued))) this.services.sent.queued(this.run.job);
     }

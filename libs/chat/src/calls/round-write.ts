@@ -135,7 +135,10 @@ function stored(
   if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };
   const allowed = { id, approval: route.approval, grantId: route.grantId };
   if (route.type === 'sub-job') return { ...begun, ...allowed, status: 'running', executor: 'job' };
-  if (route.type === 'queue') return { ...begun, ...allowed, status: 'running', executor: 'queue', ttlMs: route.ttlMs };
+  if (route.type === 'queue') {
+    const { ttlMs, concurrency } = route;
+    return { ...begun, ...allowed, status: 'running', executor: 'queue', ttlMs, concurrency };
+  }
   return { ...allowed, ...endOf(state) };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { isOwnHeader, readInput, Redactor, toStorable } from '#platform';
-import { assertSchema, type JsonSchema } from '#tools';
+import { assertSchema, type JsonSchema, MOST_CONCURRENT } from '#tools';
 
 import { bodyNames, bodyTexts } from './fill-body.js';
 import { toolInvalid } from './http.errors.js';
@@ -60,6 +60,7 @@ const definition = z.strictObject({
   allowEdit: z.boolean().default(true),
   sensitiveFields: names,
   isolation: z.enum(['worker', 'queue']).default('worker'),
+  concurrency: z.int().min(1).max(MOST_CONCURRENT).optional(),
   onUnknown: z.enum(['ask', 'verify', 'report', 'fail']).optional(),
   verify: verify.optional(),
 });

@@ -14,7 +14,7 @@ export interface VersionedTool {
 /** The tool that jobs run; its version names this very definition. */
 export function toTool({ id, version, definition }: VersionedTool, executor: HttpToolExecutor): Tool {
   const { name, description, parameters, effect, repeatable, isolation, allowEdit, sensitiveFields } = definition;
-  const { timeoutMs, approval, onUnknown, verify } = definition;
+  const { timeoutMs, approval, onUnknown, verify, concurrency } = definition;
   const operation = operationOf(definition);
   return defineTool({
     name,
@@ -28,6 +28,7 @@ export function toTool({ id, version, definition }: VersionedTool, executor: Htt
     isolation,
     allowEdit,
     sensitiveFields,
+    ...(concurrency === undefined || isolation !== 'queue' ? {} : { concurrency }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(approval === undefined ? {} : { approval }),
     ...(onUnknown === undefined ? {} : { onUnknown }),

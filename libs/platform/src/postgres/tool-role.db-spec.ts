@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, Allowed>> = {
   ...Object.fromEntries(Object.entries(views).map(([name, select]) => [`tool_process.${name}`, { select }])),
   'public.tool_call': {
     select:
-      'approval approved_arguments arguments call_id cancel_requested_at decided_by effect exec_attempts exec_epoch exec_until executed_arguments executor id idem_key job_id name queued_at round runtime status tool_version workspace_id',
+      'approval approved_arguments arguments call_id cancel_requested_at concurrency decided_by effect exec_attempts exec_epoch exec_until executed_arguments executor id idem_key job_id name queued_at round runtime status tool_version workspace_id',
     update: 'exec_attempts exec_epoch exec_owner exec_until progress_seq queued_at started_at',
   },
   'public.job': { select: 'cancel_requested_at finished_at id principal thread_id workspace_id', update: 'restarts' },

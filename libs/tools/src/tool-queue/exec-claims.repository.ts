@@ -83,7 +83,7 @@ const releaseSql = (insertion: string) => `WITH back AS (
          exec_attempts = greatest(t.exec_attempts - 1, 0)
     FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held}
   RETURNING t.workspace_id, t.job_id, t.id, t.exec_epoch, t.exec_attempts, t.name, t.runtime, t.executed_arguments,
-    t.approved_arguments, t.arguments, t.idem_key),
+    t.approved_arguments, t.arguments, t.idem_key, t.concurrency),
 sent AS (${insertion})
 SELECT count(*)::int AS calls FROM back`;
 

@@ -24,6 +24,8 @@ export interface QueuedCall {
   /** The text of the request for its approval; only for the reader of the message. */
   readonly allowEdit?: boolean;
   readonly adminRequired?: boolean;
+  /** How many calls of its tool run at once in the workspace. Absent: no limit. */
+  readonly concurrency?: number | null;
   /** How long it may wait until a process takes it, ms: TOOL_QUEUE_TTL_MS. */
   readonly ttlMs: number;
 }
@@ -35,6 +37,7 @@ type SentRow = readonly [
   ordinal: number,
   args: string,
   version: string | null,
+  concurrency: number | null,
 ];
 
 /**
@@ -50,10 +53,11 @@ const queuedCalls: CommitPart<SentRow> = {
     ['ordinal', 'int'],
     ['arguments', 'text'],
     ['tool_version', 'text'],
+    ['concurrency', 'int'],
   ],
   sql: (rows) => `UPDATE tool_call t SET status = 'running', executor = 'queue', started_epoch = r.lease_epoch,
       queued_at = clock_timestamp(), started_at = NULL, exec_owner = NULL, exec_until = NULL, exec_attempts = 0,
-      cancel_requested_at = NULL, executed_arguments = r.arguments, tool_version = coalesce(r.tool_version, t.tool_version)
+      cancel_requested_at = NULL, executed_arguments = r.arguments, tool_version = coalesce(r.tool_version, t.tool_version), concurrency = r.concurrency
     FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
@@ -74,6 +78,7 @@ type RequestRow = readonly [
   allowEdit: boolean,
   adminRequired: boolean,
   ttlMs: number,
+  concurrency: number | null,
 ];
 
 /** A call that the same statement inserts is not visible to it; `id` then identifies the call. */
@@ -93,6 +98,7 @@ const toolRequests: CommitPart<RequestRow> = {
     ['allow_edit', 'bool'],
     ['admin_required', 'bool'],
     ['ttl', 'int'],
+    ['concurrency', 'int'],
   ],
   sql: (rows) =>
     selectRequestsSql(`${rows} r
@@ -101,7 +107,7 @@ const toolRequests: CommitPart<RequestRow> = {
         AND t.ordinal = r.ordinal
       CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name,
         coalesce(r.runtime, t.runtime, 'server') AS runtime, r.args,
-        r.key, r.allow_edit, r.admin_required, r.ttl, interval '0' AS delay) c
+        r.key, r.allow_edit, r.admin_required, r.ttl, r.concurrency, interval '0' AS delay) c
      WHERE c.id IS NOT NULL`),
 };
 
@@ -111,8 +117,8 @@ const toolRequests: CommitPart<RequestRow> = {
  * `commitUnlessCancelled`, then call `ToolQueue.hint`.
  */
 export function queueCallRows(job: JobRef, call: QueuedCall): readonly PartRow[] {
-  const { round, ordinal, toolVersion = null } = call;
-  const moved = [job.workspaceId, job.jobId, round, ordinal, call.arguments, toolVersion] as const;
+  const { round, ordinal, toolVersion = null, concurrency = null } = call;
+  const moved = [job.workspaceId, job.jobId, round, ordinal, call.arguments, toolVersion, concurrency] as const;
   return [partRow(queuedCalls, moved), requestRow(job, call, null)];
 }
 
@@ -124,8 +130,17 @@ export function queueNewCallRow(job: JobRef, call: QueuedCall & { readonly id: s
 }
 
 function requestRow({ workspaceId, jobId }: JobRef, call: QueuedCall, id: string | null): PartRow {
-  const { round, ordinal, name, runtime = null, allowEdit = true, adminRequired = false, ttlMs } = call;
+  const {
+    round,
+    ordinal,
+    name,
+    runtime = null,
+    allowEdit = true,
+    adminRequired = false,
+    ttlMs,
+    concurrency = null,
+  } = call;
   const key = idempotencyKey(jobId, round, ordinal);
-  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired, ttlMs] as const;
+  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired, ttlMs, concurrency] as const;
   return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...said]);
 }

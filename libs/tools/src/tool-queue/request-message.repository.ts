@@ -2,12 +2,13 @@ import { TOOL_QUEUES } from '#platform';
 
 /**
  * SELECT of the requests for calls, for `Queues.insertionOf`. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt,
- * name, runtime, args, key, allow_edit, admin_required, ttl in ms, delay) and their jobs `j`. A message's id says which attempt it asks
- * for, so that asking twice leaves one message.
+ * name, runtime, args, key, allow_edit, admin_required, ttl in ms, concurrency, delay) and their jobs `j`. A message's id says which
+ * attempt it asks for, so that asking twice leaves one message. A tool with a limit is a group of its workspace, and its limit the tier.
  */
 export function selectRequestsSql(calls: string): string {
   return `SELECT ${requestId('c.id', 'c.epoch')} AS id, c.delay::text AS "startAfter",
-      ${toolKey('c.name', 'c.runtime', 'j.workspace_id')} AS "groupId", j.workspace_id::text AS "singletonKey", jsonb_build_object(
+      CASE WHEN c.concurrency IS NULL THEN ${toolKey('c.name', 'c.runtime', 'j.workspace_id')}
+        ELSE j.workspace_id || '/' || c.name END AS "groupId", c.concurrency::text AS "groupTier", j.workspace_id::text AS "singletonKey", jsonb_build_object(
         'type', 'function_request', 'correlation_id', c.id, 'session_id', j.thread_id, 'workspace_id', j.workspace_id,
         'job_id', j.id, 'principal_id', j.principal, 'tool_name', c.name, 'arguments', c.args,
         'metadata', jsonb_build_object('model', j.model, 'idempotency_key', c.key, 'allow_edit', c.allow_edit,
@@ -22,7 +23,7 @@ export function callsAgainSql(rows: string, ttl: string, delay: string): string 
   return `${rows} t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
   CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
-    false AS admin_required, ${ttl} AS ttl, ${delay} AS delay) c`;
+    false AS admin_required, t.concurrency, ${ttl} AS ttl, ${delay} AS delay) c`;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   TOOL_QUEUES,
 } from '#platform';
 
+import { MOST_CONCURRENT } from '../tool.js';
 import { CallRunner } from './call-runner.js';
 import { DeadLetters } from './dead-letters.js';
 import { ExecClaimsRepository } from './exec-claims.repository.js';
@@ -24,6 +25,12 @@ import { ToolSlots } from './tool-slots.js';
 
 /** Of the first handler, in case every hint is lost; of the others, which work only where there is more than one call. */
 const [pollSeconds, relaxedPollSeconds] = [1, 15];
+
+/** pg-boss counts the running calls of a tool with a limit, whose tier names it. Calls of other tools have no limit as a group. */
+const groupConcurrency = {
+  default: 1_000_000,
+  tiers: Object.fromEntries(Array.from({ length: MOST_CONCURRENT }, (_, i) => [String(i + 1), i + 1])),
+};
 
 /** One handler of requests: it runs one call at a time. */
 interface Seat {
@@ -114,7 +121,7 @@ export class ToolWorker {
 
   private addSeat(): void {
     const seat: Seat = { isBusy: false };
-    const options = { pollSeconds: this.seats.length === 0 ? pollSeconds : relaxedPollSeconds };
+    const options = { groupConcurrency, pollSeconds: this.seats.length === 0 ? pollSeconds : relaxedPollSeconds };
     this.seats.push(seat);
     this.register(async () => {
       seat.handler = await this.queues.handleEach(TOOL_QUEUES.requests, options, async (message) => {
@@ -144,7 +151,7 @@ export class ToolWorker {
       await this.queues.giveBack(TOOL_QUEUES.requests, message);
       if (message.groupId !== null) busy.add(message.groupId);
       if (this.state !== 'taking') return false;
-      [message] = await this.queues.fetch(TOOL_QUEUES.requests, { ignoreGroups: [...busy] });
+      [message] = await this.queues.fetch(TOOL_QUEUES.requests, { groupConcurrency, ignoreGroups: [...busy] });
     }
     return message !== undefined;
   }
