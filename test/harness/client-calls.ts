@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 
 import { ApprovalsModule, type ClientCall, clientToolInterrupt, ClientToolsService } from '#approvals';
 import type { MemberPrincipal } from '#auth';
-import { insertInterrupt, InterruptTimers, JobAmender, JobQueue, JobsModule, JobStarter } from '#jobs';
+import { insertInterrupt, InterruptTimers, JobQueue, JobsModule, JobStarter, JobUpdater } from '#jobs';
 import { AppError, Config, createLogger, newId, openPlatform, PlatformModule, Redactor } from '#platform';
 import { newCallRow, type ToolCallStatus, type ToolFailure } from '#tools';
 
@@ -142,7 +142,7 @@ async function layOut(
   const write = writeOf(job, 1, { rows: calls.map((one) => newCallRow(job, 1, one)) });
   const [written] = await app.get(EventLogRepository).commit([write]);
   if (written instanceof Error) throw written;
-  await app.get(JobAmender).amend(workspaceId, jobId, async (held) => {
+  await app.get(JobUpdater).update(workspaceId, jobId, async (held) => {
     const where = { workspaceId, jobId };
     const rows = await held.client.toolCall.findMany({
       where,

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
-import { insertInterrupt, interruptOpened, JobAmender, JobStarter, type NewInterrupt } from '#jobs';
+import { insertInterrupt, interruptOpened, JobStarter, JobUpdater, type NewInterrupt } from '#jobs';
 import { newId, Postgres } from '#platform';
 import { newCallRow } from '#tools';
 
@@ -54,7 +54,7 @@ export async function openInterrupt(
     request: { mode: 'approval', prompt: 'Continue?' },
     ...changes,
   };
-  await app.get(JobAmender).amend(workspaceId, jobId, async (held) => {
+  await app.get(JobUpdater).update(workspaceId, jobId, async (held) => {
     await insertInterrupt(held.client, held, asked);
     held.append(interruptOpened(asked));
   });

@@ -4,7 +4,7 @@ import { type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
 
 import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';
-import type { ProviderDownTerms } from './outages/provider-outages.service.js';
+import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
 /** The input of a chat job, as stored in its row (`chatFormat`). Never contains a secret. */
 export interface ChatInput {
@@ -34,7 +34,7 @@ export interface ChatInput {
   readonly routing?: AgentCandidates;
   readonly parameters?: ModelParameters;
   /** Takes precedence over the settings of the instance and the agent while the model provider is down. */
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
   /** The job only makes this call; it uses no model. */
   readonly call?: DirectCall;
   /** The job that this one retries: it adds no message, and the unfinished response of that job is left out of the prompt. */
@@ -62,11 +62,11 @@ export function toChatInput(stored: unknown): ChatInput {
 /** The messages of the request that join the thread: all, or only those after the last response that the request repeats. */
 export function joiningMessages({ messages, history, alreadySaid, retryOf }: ChatInput): readonly ChatMessage[] {
   if (retryOf !== undefined) return [];
-  return history === 'thread' ? messages : saidSinceAnswer(messages).slice(alreadySaid);
+  return history === 'thread' ? messages : userMessagesSinceAnswer(messages).slice(alreadySaid);
 }
 
 /** The user messages after the last response or tool result of a conversation. Pure. */
-export function saidSinceAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function userMessagesSinceAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
   return messages.slice(last + 1).filter(({ role }) => role === 'user');
 }

@@ -32,7 +32,7 @@ export class ChatSession {
       case 'paused':
         return toOutcome(end);
       case 'stopped':
-        if (!this.calls.goOnElsewhere) {
+        if (!this.calls.continuesElsewhere) {
           await this.calls.close();
           this.session.keepOpenText(end.open);
         }

@@ -2,7 +2,7 @@ import { AppError } from '#platform';
 
 /** The request names a tool that the server does not have. */
 export const unknownTool = (name: string) =>
-  new AppError({ code: 'bad_request', message: `There is no tool named "${name.slice(0, 64)}"`, field: 'tools' });
+  new AppError({ code: 'bad_request', message: `The server has no tool named "${name.slice(0, 64)}"`, field: 'tools' });
 
 export const toolsSwitchedOff = () =>
   new AppError({
@@ -11,7 +11,8 @@ export const toolsSwitchedOff = () =>
     field: 'tools',
   });
 
-export const nothingSaid = () => new AppError({ code: 'bad_request', message: 'Missing messages', field: 'messages' });
+export const missingMessages = () =>
+  new AppError({ code: 'bad_request', message: 'Missing messages', field: 'messages' });
 
 export const tooManyMessages = (limit: number) =>
   new AppError({ code: 'too_large', message: `messages exceeds ${limit} entries`, field: 'messages' });

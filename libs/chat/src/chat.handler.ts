@@ -22,7 +22,7 @@ import { type ChatInput, toChatInput } from './chat-input.js';
 import { ChatSession, takeOver, toOutcome } from './chat-session.js';
 import { directCall } from './direct-call.js';
 import { buildHistory } from './history/build-history.js';
-import { type Conversation, ConversationRepository, NOTHING_SAID } from './history/conversation.repository.js';
+import { type Conversation, ConversationRepository, EMPTY_CONVERSATION } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
@@ -79,7 +79,7 @@ export class ChatHandler implements JobHandler {
     const calls = new JobCalls(run, this.calls, routeContext(run.job, { ...input, agent }, routed), conversation.calls);
     const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
-      if (!calls.goOnElsewhere) await calls.close();
+      if (!calls.continuesElsewhere) await calls.close();
       return { status: 'failed', ...failure };
     }
     const loop = await this.loopInput(run, { agent, input, offered, pager, conversation });
@@ -118,7 +118,7 @@ export class ChatHandler implements JobHandler {
   private conversationOf({ job, totals }: JobRun, { history, call }: ChatInput): Promise<Conversation> {
     const isNew = job.epoch === 1 && totals.rounds === 0;
     const hasNoRows = isNew && history === 'request' && call === undefined;
-    return hasNoRows ? Promise.resolve(NOTHING_SAID) : this.conversations.load(job);
+    return hasNoRows ? Promise.resolve(EMPTY_CONVERSATION) : this.conversations.load(job);
   }
 
   private async loopInput(
@@ -142,7 +142,9 @@ export class ChatHandler implements JobHandler {
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered,
       ...(pager === undefined ? {} : { pager }),
-      ...(input.client?.handedOver === undefined ? {} : { newCallId, said: conversation.said }),
+      ...(input.client?.handedOver === undefined
+        ? {}
+        : { newCallId, messagesAfterRound: conversation.messagesAfterRound }),
       limits: input.call === undefined ? this.agents.limitsOf(agent, input.maxRounds) : this.singleCall(),
       signal: run.signal,
     };

@@ -14,11 +14,11 @@ import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#m
 import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
 import { type ClientSide, ToolCatalog } from '#tools';
 
-import { AgentChoice, type AgentTerms, NOBODY } from './agents/agent-choice.js';
+import { AgentChoice, NO_AGENT, type PinnedAgent } from './agents/agent-choice.js';
 import {
   callNotRetried,
   handedOverNotRetried,
-  nothingSaid,
+  missingMessages,
   toolsSwitchedOff,
   tooManyMessages,
   unknownTool,
@@ -107,7 +107,7 @@ export class ChatService {
     // The provider key was erased at the job's end, and no other key replaces it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
-    const terms = isAgents ? await this.instance.agents.again(workspaceId, jobId, toChatInput(input)) : NOBODY;
+    const terms = isAgents ? await this.instance.agents.again(workspaceId, jobId, toChatInput(input)) : NO_AGENT;
     const pins = await this.pinsOf(workspaceId, chat.tools, terms);
     return this.starter.start({
       ...this.identityOf(principal, newId()),
@@ -124,8 +124,8 @@ export class ChatService {
   }
 
   /** The agent of the request; or the job itself, if its agent is gone and the request repeats a key. */
-  private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<AgentTerms | StartedJob> {
-    if (agent === undefined) return NOBODY;
+  private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<PinnedAgent | StartedJob> {
+    if (agent === undefined) return NO_AGENT;
     try {
       return await this.instance.agents.choose(principal, agent);
     } catch (error) {
@@ -150,10 +150,10 @@ export class ChatService {
   private async check(
     workspaceId: string,
     request: StartChat,
-    terms: AgentTerms,
+    terms: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
     const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.instance.config.values;
-    if (request.messages.length === 0) throw nothingSaid();
+    if (request.messages.length === 0) throw missingMessages();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
     if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     return this.pinsOf(workspaceId, request.tools, terms);
@@ -166,14 +166,14 @@ export class ChatService {
   private async pinsOf(
     workspaceId: string,
     wanted: StartChat['tools'],
-    granted: AgentTerms,
+    granted: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
     const asked = wanted.filter((tool) => typeof tool === 'string');
     const names = new Set([...asked, ...granted.tools]);
     if (names.size === 0) return {};
     const tools = await this.catalog.of(workspaceId);
     const pins = [...names].map((name) => {
-      const tool = granted === NOBODY || granted.tools.includes(name) ? tools.find(name) : undefined;
+      const tool = granted === NO_AGENT || granted.tools.includes(name) ? tools.find(name) : undefined;
       if (tool?.enabled !== true) throw unknownTool(name);
       return [name, tool.version] as const;
     });
@@ -207,7 +207,7 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
 }
 
 /** A job that has to choose its agent belongs to none yet. */
-function agentIdOf({ input: { agent } }: AgentTerms): Pick<StartRequest, 'agentId'> {
+function agentIdOf({ input: { agent } }: PinnedAgent): Pick<StartRequest, 'agentId'> {
   return agent === undefined ? {} : { agentId: agent.id };
 }
 

@@ -43,21 +43,21 @@ export type {
   KnownAnswers,
   NewAnswer,
 } from './answers/answer.js';
-export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
+export { isConcurrentWrite, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
 export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';
 export { type AppliedRun, AppliedRuns } from './answers/applied-runs.service.js';
 export { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
-export { type ContinuationOrder, Continuations, type HeldAnswer } from './answers/continuations.service.js';
+export { type ContinuationInput, Continuations, type LockedAnswer } from './answers/continuations.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
-export type { ProviderDownTerms } from './outages/provider-outages.service.js';
+export type { ProviderDownOptions } from './outages/provider-outages.service.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
 export type { DirectCall } from './direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';
-export type { ConversationTerms, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
+export type { ConversationOptions, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
 export { NodeConversations } from './nodes/node-conversations.service.js';
 export { MessagesRepository, type PositionPage } from './threads/messages.repository.js';
 export { contentOf, type RoundRecord, RoundsRepository } from './threads/rounds.repository.js';

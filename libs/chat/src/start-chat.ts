@@ -5,7 +5,7 @@ import type { Secret } from '#platform';
 import type { ClientSide, ToolRuntime } from '#tools';
 
 import type { AgentSelection } from './agent.js';
-import type { ProviderDownTerms } from './outages/provider-outages.service.js';
+import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
 /** A request to answer in a thread, in the background; the common input of GraphQL, REST and the OpenAI API. */
 export interface StartChat {
@@ -49,7 +49,7 @@ export interface StartChat {
     readonly maxRounds: number;
   };
   /** Takes precedence over the settings of the instance and the agent while the model provider is down. */
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;

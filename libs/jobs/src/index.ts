@@ -1,4 +1,4 @@
-export { HeldJob, JobAmender } from './amend/job-amender.js';
+export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { JobQueue } from './queue/job-queue.js';
 export { DueLooks } from './due-looks.js';
@@ -34,7 +34,7 @@ export {
 } from './interrupt.js';
 export {
   type DueHandler,
-  type HeldInterrupt,
+  type LockedInterrupt,
   InterruptSettler,
   type Settlement as InterruptSettlement,
 } from './resolve/interrupt-settler.js';

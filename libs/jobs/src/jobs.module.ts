@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 
-import { AmendRepository } from './amend/amend.repository.js';
-import { JobAmender } from './amend/job-amender.js';
 import { AdmissionRepository } from './cancel/admission.repository.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
@@ -49,10 +47,12 @@ import { ShownTextsRepository } from './text/shown-texts.repository.js';
 import { ThreadQueue } from './thread-queue/thread-queue.js';
 import { ThreadQueueRepository } from './thread-queue/thread-queue.repository.js';
 import { TurnMessages } from './thread-queue/turn-messages.js';
+import { JobUpdateRepository } from './update/job-update.repository.js';
+import { JobUpdater } from './update/job-updater.js';
 
 const shared = [
   AdmissionRepository,
-  AmendRepository,
+  JobUpdateRepository,
   CancelRepository,
   DueInterruptsRepository,
   EventFeed,
@@ -64,7 +64,7 @@ const shared = [
   InterruptSettler,
   InterruptsRepository,
   InterruptTimers,
-  JobAmender,
+  JobUpdater,
   JobGauges,
   JobHandlers,
   JobOwnersRepository,

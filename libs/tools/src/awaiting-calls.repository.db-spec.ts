@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
-import { JobAmender } from '#jobs';
+import { JobUpdater } from '#jobs';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { startTestEngine, type TestEngine } from '../../../test/harness/engine.js';
@@ -38,7 +38,7 @@ describe('how long a call took that is settled from outside', () => {
     const through = from === 'interrupted' ? ['running', from] : [from];
     for (const status of through) await rows(`${move} WHERE id = $1`, [toolCallId, status, ago, ms]);
     const calls = engine.app.get(AwaitingCallsRepository);
-    await engine.app.get(JobAmender).amend(workspaceId, jobId, async (job) => {
+    await engine.app.get(JobUpdater).update(workspaceId, jobId, async (job) => {
       const call = await calls.find(job, toolCallId);
       if (call === null) throw new Error('no such call');
       await calls.settle(job, call, { status: 'error', failure: { phase: 'execution', message: 'no' } });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
+import { type LockedJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
 import { Prisma, type ToolCallRow } from '#platform';
 
 import { argumentContents } from './history/argument-content.js';
@@ -46,25 +46,29 @@ const open: ToolCallStatus[] = ['pending', 'awaiting_approval', 'awaiting_client
  */
 @Injectable()
 export class AwaitingCallsRepository {
-  async find({ client, workspaceId, jobId }: HeldJob, id: string): Promise<HeldCall | null> {
+  async find({ client, workspaceId, jobId }: LockedJob, id: string): Promise<HeldCall | null> {
     const row = await client.toolCall.findUnique({ where: { workspaceId_id: { workspaceId, id }, jobId } });
     return row === null ? null : toHeldCall(row);
   }
 
   /** By the id the model knows it by; the newest if a provider repeated one. */
-  async findByCallId({ client, workspaceId, jobId }: HeldJob, callId: string): Promise<HeldCall | null> {
+  async findByCallId({ client, workspaceId, jobId }: LockedJob, callId: string): Promise<HeldCall | null> {
     const where = { workspaceId, jobId, callId };
     const row = await client.toolCall.findFirst({ where, orderBy: { round: 'desc' } });
     return row === null ? null : toHeldCall(row);
   }
 
   /** Whether a sub-job has started for the call. */
-  async hasSubJob({ client, workspaceId, jobId }: HeldJob, id: string): Promise<boolean> {
+  async hasSubJob({ client, workspaceId, jobId }: LockedJob, id: string): Promise<boolean> {
     return (await client.job.count({ where: { workspaceId, parentJobId: jobId, parentCallId: id } })) > 0;
   }
 
   /** Lets a call run with these arguments; it starts under the job's next lease. */
-  async approve(job: HeldJob, call: HeldCall, decision: CallDecision & { readonly arguments: string }): Promise<void> {
+  async approve(
+    job: LockedJob,
+    call: HeldCall,
+    decision: CallDecision & { readonly arguments: string },
+  ): Promise<void> {
     const { approval = 'person', by = null, decisionId = null } = decision;
     // The history finds a call by its proposed arguments and by its approved ones.
     const added = decision.arguments === call.arguments ? [] : argumentContents(decision.arguments);
@@ -78,7 +82,7 @@ export class AwaitingCallsRepository {
   }
 
   /** Settles a call that is open, or interrupted and decided upon. The duration counts until now, if it runs; waiting for people does not count. */
-  async settle(job: HeldJob, call: HeldCall, end: Settlement & CallDecision): Promise<void> {
+  async settle(job: LockedJob, call: HeldCall, end: Settlement & CallDecision): Promise<void> {
     const result = end.status === 'completed' ? end.result : null;
     const error = end.status === 'completed' ? null : JSON.stringify(end.failure);
     const bytes = end.status === 'completed' ? (end.resultBytes ?? null) : null;
@@ -94,7 +98,7 @@ export class AwaitingCallsRepository {
   }
 
   /** Ends every call (of these rounds) that is still open: cancelled, or interrupted if it may have run. Gives them as they then are. */
-  async closeAll({ client, workspaceId, jobId }: HeldJob, rounds?: readonly number[]): Promise<HeldCall[]> {
+  async closeAll({ client, workspaceId, jobId }: LockedJob, rounds?: readonly number[]): Promise<HeldCall[]> {
     const ofRounds = rounds === undefined ? Prisma.empty : Prisma.sql`AND t.round = ANY(${[...rounds]}::int[])`;
     const closed = await client.$queryRaw<{ id: string }[]>`
       UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
@@ -110,14 +114,14 @@ export class AwaitingCallsRepository {
   }
 
   /** The ids of all calls of these rounds. */
-  async idsOf({ client, workspaceId, jobId }: HeldJob, rounds: readonly number[]): Promise<ReadonlySet<string>> {
+  async idsOf({ client, workspaceId, jobId }: LockedJob, rounds: readonly number[]): Promise<ReadonlySet<string>> {
     const where = { workspaceId, jobId, round: { in: [...rounds] } };
     const rows = await client.toolCall.findMany({ where, select: { id: true } });
     return new Set(rows.map(({ id }) => id));
   }
 
   /** Lets an interrupted call run once more, with its old key. Its approval stays valid. */
-  async repeat(job: HeldJob, call: HeldCall, decision: CallDecision): Promise<void> {
+  async repeat(job: LockedJob, call: HeldCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'pending', error = NULL, finished_at = NULL, executor = 'worker',
             decision_id = ${decision.decisionId ?? null}::uuid,
@@ -127,7 +131,7 @@ export class AwaitingCallsRepository {
   }
 
   /** A client begins to run it. */
-  async startAtClient(job: HeldJob, call: HeldCall): Promise<void> {
+  async startAtClient(job: LockedJob, call: HeldCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'running', executor = 'client', started_at = clock_timestamp(), executed_arguments = approved_arguments`,
       where: Prisma.sql`status = 'awaiting_client'`,
@@ -135,7 +139,7 @@ export class AwaitingCallsRepository {
   }
 
   /** A client that had begun was lost, and beginning again does no harm. */
-  async backToClients(job: HeldJob, call: HeldCall): Promise<void> {
+  async backToClients(job: LockedJob, call: HeldCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'awaiting_client', started_at = NULL`,
       where: Prisma.sql`status = 'running' AND executor = 'client'`,
@@ -143,7 +147,7 @@ export class AwaitingCallsRepository {
   }
 
   private async move(
-    { client, workspaceId, jobId }: HeldJob,
+    { client, workspaceId, jobId }: LockedJob,
     call: HeldCall,
     { set, where }: { readonly set: Prisma.Sql; readonly where: Prisma.Sql },
   ): Promise<void> {

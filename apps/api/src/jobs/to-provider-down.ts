@@ -1,4 +1,4 @@
-import type { ProviderDownTerms } from '#chat';
+import type { ProviderDownOptions } from '#chat';
 import { AppError } from '#platform';
 
 /** The longest time for which failed model requests may be repeated at least every minute: 7 days. */
@@ -6,7 +6,7 @@ export const maxModelRetryForMs = 604_800_000;
 
 /** Reads the options of a start for a model provider that is down; null counts as absent. Throws `bad_request` with the field. Pure. */
 export function toProviderDown(given: { readonly modelRetryForMs?: unknown; readonly onProviderDown?: unknown }): {
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
 } {
   const { modelRetryForMs: ms, onProviderDown: action } = given;
   if (ms != null && !(typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= maxModelRetryForMs))

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal, scopeOf } from '#auth';
-import { type HeldJob, type Interrupt, InterruptsRepository, JobAmender, jobNotFound, JobsRepository } from '#jobs';
+import { type Interrupt, InterruptsRepository, jobNotFound, JobsRepository, JobUpdater, type LockedJob } from '#jobs';
 import { isId } from '#platform';
 import { AwaitingCallsRepository, type HeldCall } from '#tools';
 
@@ -12,7 +12,7 @@ import { notPending, notTheirs } from './client-tools.errors.js';
 
 /** A call that was left to clients, with everything about it held by the lock of its job. */
 export interface HeldClientCall {
-  readonly job: HeldJob;
+  readonly job: LockedJob;
   readonly call: HeldCall;
   readonly interrupt: Interrupt;
   readonly claim: ClaimState;
@@ -27,7 +27,7 @@ export interface HeldClientCall {
 export class ClientCalls {
   constructor(
     private readonly jobs: JobsRepository,
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly calls: AwaitingCallsRepository,
     private readonly interrupts: InterruptsRepository,
     private readonly claims: ClientClaimsRepository,
@@ -44,7 +44,7 @@ export class ClientCalls {
     work: (held: HeldClientCall) => Promise<T>,
   ): Promise<T> {
     const { workspaceId, id } = await this.findJob(principal, ref.jobId);
-    const done = await this.amender.amend(workspaceId, id, async (job) => {
+    const done = await this.updater.update(workspaceId, id, async (job) => {
       const call = await this.calls.findByCallId(job, ref.callId);
       if (call === null) throw jobNotFound();
       return { result: await work(await this.look(job, call)) };
@@ -62,7 +62,7 @@ export class ClientCalls {
     return job;
   }
 
-  private async look(job: HeldJob, call: HeldCall): Promise<HeldClientCall> {
+  private async look(job: LockedJob, call: HeldCall): Promise<HeldClientCall> {
     const claim = await this.claims.find(job, call.id);
     const interrupt = claim === null ? null : await this.interrupts.read(job.client, job.workspaceId, claim.id);
     if (claim === null || interrupt === null) throw notPending(call.status);

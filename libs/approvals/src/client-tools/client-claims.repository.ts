@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { HeldJob } from '#jobs';
+import type { LockedJob } from '#jobs';
 import { Prisma } from '#platform';
 
 /** How the newest request for a client to run a call stands. */
@@ -45,7 +45,7 @@ const extendedBy = (lastsMs: number) => Prisma.sql`claim_until = claim.until,
 @Injectable()
 export class ClientClaimsRepository {
   /** Null: the call was never left to a client. */
-  async find({ client, workspaceId }: HeldJob, toolCallId: string): Promise<ClaimState | null> {
+  async find({ client, workspaceId }: LockedJob, toolCallId: string): Promise<ClaimState | null> {
     const [state] = await client.$queryRaw<ClaimState[]>`
       SELECT id, claim_digest AS digest, coalesce(claim_until > clock_timestamp(), false) AS "isHeld",
              validated_at IS NOT NULL AS "isValidated", (extract(epoch FROM claim_until) * 1000)::float8 AS until,
@@ -55,7 +55,7 @@ export class ClientClaimsRepository {
     return state ?? null;
   }
 
-  async contextOf({ client, workspaceId, jobId }: HeldJob): Promise<CallContext> {
+  async contextOf({ client, workspaceId, jobId }: LockedJob): Promise<CallContext> {
     const { threadId, messageId, messageClientId, thread } = await client.job.findUniqueOrThrow({
       where: { workspaceId_id: { workspaceId, id: jobId } },
       select: { threadId: true, messageId: true, messageClientId: true, thread: { select: { clientId: true } } },
@@ -64,7 +64,7 @@ export class ClientClaimsRepository {
   }
 
   /** Gives the end of the claim, ms since the epoch. */
-  async claim({ client, workspaceId }: HeldJob, { id, lastsMs, digest, device, by }: NewClaim): Promise<number> {
+  async claim({ client, workspaceId }: LockedJob, { id, lastsMs, digest, device, by }: NewClaim): Promise<number> {
     const claimed = await client.$queryRaw<ClaimEnd[]>`
       UPDATE interrupt SET claim_digest = ${digest}, claim_device = ${device}, claimed_by = ${by}, validated_at = NULL,
              ${extendedBy(lastsMs)}
@@ -75,7 +75,7 @@ export class ClientClaimsRepository {
   }
 
   /** The client begins: the claim now lasts `lastsMs` from here. */
-  async validate({ client, workspaceId }: HeldJob, id: string, lastsMs: number): Promise<number> {
+  async validate({ client, workspaceId }: LockedJob, id: string, lastsMs: number): Promise<number> {
     const validated = await client.$queryRaw<ClaimEnd[]>`
       UPDATE interrupt SET validated_at = clock_timestamp(), ${extendedBy(lastsMs)}
        WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND validated_at IS NULL
@@ -85,7 +85,7 @@ export class ClientClaimsRepository {
   }
 
   /** Any client may claim again. */
-  async free({ client, workspaceId }: HeldJob, id: string): Promise<void> {
+  async free({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     const data = { claimDigest: null, claimUntil: null, claimDevice: null, claimedBy: null, validatedAt: null };
     await client.interrupt.updateMany({ where: { workspaceId, id, status: 'open' }, data });
   }

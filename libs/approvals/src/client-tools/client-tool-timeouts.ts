@@ -3,10 +3,10 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import {
   type DueHandler,
   type ExpireAction,
-  type HeldInterrupt,
   type InterruptSettlement,
   InterruptSettler,
   InterruptTimers,
+  type LockedInterrupt,
 } from '#jobs';
 import {
   AwaitingCallsRepository,
@@ -43,7 +43,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   }
 
   /** The timeout that the request declared. A claim extends it, so a client that runs the call can finish. */
-  async expire(held: HeldInterrupt): Promise<InterruptSettlement | null> {
+  async expire(held: LockedInterrupt): Promise<InterruptSettlement | null> {
     const { call, claim } = await this.look(held);
     if (claim.isHeld) return null;
     if (call.status === 'running' && call.effect === 'once') return this.lose(held, { call, claim });
@@ -57,7 +57,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   }
 
   /** A `once` call is not offered to another client; any other is. */
-  async lapse(held: HeldInterrupt): Promise<InterruptSettlement | null> {
+  async lapse(held: LockedInterrupt): Promise<InterruptSettlement | null> {
     const { call, claim } = await this.look(held);
     if (claim.isHeld || !claim.isValidated) return null;
     if (call.effect === 'once') return this.lose(held, { call, claim });
@@ -68,7 +68,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   }
 
   /** The outcome is unknown. A call has one open request at a time, so this one ends before a person is asked. */
-  private async lose(held: HeldInterrupt, { call, claim }: Looked): Promise<null> {
+  private async lose(held: LockedInterrupt, { call, claim }: Looked): Promise<null> {
     const { job } = held;
     const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;
     await this.calls.settle(job, call, { status: 'interrupted', failure });
@@ -79,7 +79,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     return null;
   }
 
-  private async look({ job, interrupt }: HeldInterrupt): Promise<Looked> {
+  private async look({ job, interrupt }: LockedInterrupt): Promise<Looked> {
     const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
     const claim = call === null ? null : await this.claims.find(job, call.id);
     if (call === null || claim?.id !== interrupt.id) throw new Error(`interrupt ${interrupt.id} is about no call`);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, type Interrupt, InterruptsRepository } from '#jobs';
+import { type Interrupt, InterruptsRepository, type LockedJob } from '#jobs';
 import { AwaitingCallsRepository, type HeldCall } from '#tools';
 
 import { ClientCallEnds } from './client-call-ends.js';
@@ -29,7 +29,7 @@ export class HandedCalls {
   ) {}
 
   /** What the job waits for of its client, in the order of the model. */
-  async waiting(job: HeldJob): Promise<readonly HandedCall[]> {
+  async waiting(job: LockedJob): Promise<readonly HandedCall[]> {
     const open = await this.interrupts.openOfJob(job.client, job);
     const handed: HandedCall[] = [];
     for (const interrupt of open) {
@@ -41,7 +41,7 @@ export class HandedCalls {
   }
 
   /** Ends them with the outcomes that the client reports; the job continues. */
-  async settle(job: HeldJob, handed: readonly HandedCall[], { texts, submission, by }: HandedResults): Promise<void> {
+  async settle(job: LockedJob, handed: readonly HandedCall[], { texts, submission, by }: HandedResults): Promise<void> {
     for (const { call, interrupt } of handed) {
       const text = texts.get(call.callId);
       if (text === undefined) throw new Error(`call ${call.callId} has no result`);

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { type DueHandler, type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler } from '#jobs';
+import {
+  type DueHandler,
+  type Interrupt,
+  type InterruptSettlement,
+  InterruptSettler,
+  type LockedInterrupt,
+} from '#jobs';
 import { toStorable } from '#platform';
 import {
   APPROVAL_EXPIRED_TEXT,
@@ -94,7 +100,7 @@ export class ApprovalDecisions implements DueHandler {
   }
 
   /** Never approves: the call is denied, and the job continues or fails. */
-  async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
+  async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
     const call = await this.callOf(held);
     const failJob = held.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
     const failure: ToolFailure = { phase: 'approval', message: APPROVAL_EXPIRED_TEXT, ...failJob };
@@ -105,7 +111,7 @@ export class ApprovalDecisions implements DueHandler {
   }
 
   private async approve(
-    held: HeldInterrupt,
+    held: LockedInterrupt,
     { call, answer, by }: { call: HeldCall; answer: ApprovalAnswer; by: string },
   ): Promise<InterruptSettlement> {
     const { job, interrupt } = held;
@@ -123,7 +129,7 @@ export class ApprovalDecisions implements DueHandler {
   }
 
   private async deny(
-    held: HeldInterrupt,
+    held: LockedInterrupt,
     { call, reason, by }: { call: HeldCall; reason: string | null; by: string },
   ): Promise<InterruptSettlement> {
     const failure: ToolFailure = { phase: 'approval', message: deniedText(reason) };
@@ -132,7 +138,7 @@ export class ApprovalDecisions implements DueHandler {
   }
 
   private async refuse(
-    { job, interrupt }: HeldInterrupt,
+    { job, interrupt }: LockedInterrupt,
     end: { call: HeldCall; failure: ToolFailure; approval: 'denied' | 'expired'; by: string | null },
   ): Promise<void> {
     const { call, failure, approval, by } = end;
@@ -140,7 +146,7 @@ export class ApprovalDecisions implements DueHandler {
     job.append(callUpdated({ ...call, status: 'denied', error: failure }));
   }
 
-  private async grant(held: HeldInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
+  private async grant(held: LockedInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
     const { workspaceId, id: interruptId, threadId, requester, adminRequired, request } = held.interrupt;
     const operation = request['operation'];
     // A grant is for what a person's own job does in its thread, not for what a model has started below it.
@@ -160,7 +166,7 @@ export class ApprovalDecisions implements DueHandler {
     });
   }
 
-  private async callOf({ job, interrupt }: HeldInterrupt): Promise<HeldCall> {
+  private async callOf({ job, interrupt }: LockedInterrupt): Promise<HeldCall> {
     const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
     return call;

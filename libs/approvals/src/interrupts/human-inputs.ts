@@ -1,7 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler, InterruptTimers } from '#jobs';
+import {
+  type Interrupt,
+  type InterruptSettlement,
+  InterruptSettler,
+  InterruptTimers,
+  type LockedInterrupt,
+} from '#jobs';
 import {
   AwaitingCallsRepository,
   callUpdated,
@@ -68,7 +74,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   }
 
   /** The request expired: treated as declined, or as the request sets. */
-  async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
+  async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
     const skips = held.interrupt.expireAction === 'skip';
     const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
     const settlement: Settlement = skips
@@ -80,7 +86,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
 
   /** A question of a workflow is about no call: its node reads the outcome. */
   private async settleCall(
-    { job, interrupt }: HeldInterrupt,
+    { job, interrupt }: LockedInterrupt,
     { settlement, by }: { readonly settlement: Settlement; readonly by: string | null },
   ): Promise<void> {
     if (interrupt.toolCallId === null) return;

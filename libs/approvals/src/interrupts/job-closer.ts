@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
+import { InterruptSettler, InterruptsRepository, JobUpdater } from '#jobs';
 import { BUS, type Bus } from '#platform';
 import { AwaitingCallsRepository, callUpdated } from '#tools';
 
@@ -15,7 +15,7 @@ interface EndingJob {
 @Injectable()
 export class JobCloser {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly interrupts: InterruptsRepository,
     private readonly settler: InterruptSettler,
     private readonly calls: AwaitingCallsRepository,
@@ -33,7 +33,7 @@ export class JobCloser {
     rounds?: readonly number[],
     requests: readonly string[] = [],
   ): Promise<void> {
-    const closed = await this.amender.amend(workspaceId, jobId, async (job) => {
+    const closed = await this.updater.update(workspaceId, jobId, async (job) => {
       if (job.row.epoch !== epoch || job.row.status !== 'running') return [];
       const calls = await this.calls.closeAll(job, rounds);
       for (const call of calls) job.append(callUpdated(call));

@@ -1,5 +1,5 @@
 import type { Principal } from '#auth';
-import { alreadyAnswered, type HeldInterrupt, type Interrupt, requestExpired } from '#jobs';
+import { alreadyAnswered, type Interrupt, type LockedInterrupt, requestExpired } from '#jobs';
 import { canonicalJson } from '#tools';
 
 import { mayDecide } from '../policies/may-decide.js';
@@ -12,7 +12,7 @@ export type KeptAnswer = Readonly<Record<string, unknown>>;
  * Whether a held request can take this answer now. False: it was answered just so before, and the same reply is due again.
  * Throws `cannot_decide`, `already_answered` with the stored outcome, or `expired`.
  */
-export function mayTakeAnswer({ interrupt, job }: HeldInterrupt, principal: Principal, answer: KeptAnswer): boolean {
+export function mayTakeAnswer({ interrupt, job }: LockedInterrupt, principal: Principal, answer: KeptAnswer): boolean {
   assertEntitled(principal, interrupt);
   const { status, outcome, expiresAt } = interrupt;
   if (status === 'expired') throw requestExpired();

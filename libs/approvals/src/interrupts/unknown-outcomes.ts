@@ -3,13 +3,13 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '#auth';
 import {
   type DueHandler,
-  type HeldInterrupt,
-  type HeldJob,
   insertInterrupt,
   type Interrupt,
   interruptOpened,
   type InterruptSettlement,
   InterruptSettler,
+  type LockedInterrupt,
+  type LockedJob,
 } from '#jobs';
 import { AwaitingCallsRepository, callUpdated, executionError, type HeldCall, projectResult } from '#tools';
 
@@ -40,7 +40,7 @@ export class UnknownOutcomes implements DueHandler {
 
   /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */
   async open(
-    job: HeldJob,
+    job: LockedJob,
     call: HeldCall,
     about: { readonly worker: string | null } = { worker: null },
   ): Promise<void> {
@@ -82,7 +82,7 @@ export class UnknownOutcomes implements DueHandler {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
   }
 
-  private async apply({ job, interrupt }: HeldInterrupt, end: { decided: Decided; by: string }): Promise<void> {
+  private async apply({ job, interrupt }: LockedInterrupt, end: { decided: Decided; by: string }): Promise<void> {
     const { decided, by } = end;
     const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);

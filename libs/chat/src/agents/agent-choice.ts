@@ -11,7 +11,7 @@ import { AgentsService } from './agents.service.js';
 import { coveredBy } from './apply-agent.js';
 
 /** The agent of a job, as pinned when the job is accepted. */
-export interface AgentTerms {
+export interface PinnedAgent {
   readonly input: Pick<ChatInput, 'agent' | 'routing'>;
   /** Null: the agent has no model of its own, or is not chosen yet. */
   readonly model: string | null;
@@ -20,7 +20,7 @@ export interface AgentTerms {
 }
 
 /** No agent answers. */
-export const NOBODY: AgentTerms = { input: {}, model: null, tools: [] };
+export const NO_AGENT: PinnedAgent = { input: {}, model: null, tools: [] };
 
 /** Finds the agent when a job is accepted, and pins it. */
 @Injectable()
@@ -32,7 +32,7 @@ export class AgentChoice {
   ) {}
 
   /** Throws `not_found` (no such agent), `no_agents` (the workspace has no agents). */
-  async choose(principal: Principal, selection: AgentSelection): Promise<AgentTerms> {
+  async choose(principal: Principal, selection: AgentSelection): Promise<PinnedAgent> {
     if (selection.type === 'agent')
       return this.only(principal.workspaceId, await this.agents.find(principal, selection.ref));
     const all = await this.agents.all(principal);
@@ -45,7 +45,7 @@ export class AgentChoice {
   }
 
   /** The agent of a retry: the pinned or chosen one of the retried job. */
-  async again(workspaceId: string, jobId: string, { agent, routing }: ChatInput): Promise<AgentTerms> {
+  async again(workspaceId: string, jobId: string, { agent, routing }: ChatInput): Promise<PinnedAgent> {
     const chosen = agent ?? (routing === undefined ? null : await this.repository.chosen(workspaceId, jobId));
     const pins = chosen === null ? (routing?.candidates ?? []) : [toPin(chosen)];
     const tools = await this.grants(workspaceId, await this.repository.pinned(workspaceId, pins));
@@ -53,7 +53,7 @@ export class AgentChoice {
     return { input, model: null, tools };
   }
 
-  private async only(workspaceId: string, agent: Agent): Promise<AgentTerms> {
+  private async only(workspaceId: string, agent: Agent): Promise<PinnedAgent> {
     const tools = await this.grants(workspaceId, [agent]);
     return { input: { agent: toChosen(agent) }, model: agent.model, tools };
   }

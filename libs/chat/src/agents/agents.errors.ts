@@ -12,7 +12,11 @@ export const agentInvalid = (field: string, problem: string) =>
 
 /** Neither the server nor the workspace has a tool of this name. */
 export const agentToolUnknown = (field: 'tools' | 'externalTools', name: string) =>
-  new AppError({ code: 'bad_request', message: `${field}: there is no tool named "${name.slice(0, 128)}"`, field });
+  new AppError({
+    code: 'bad_request',
+    message: `${field}: the server has no tool named "${name.slice(0, 128)}"`,
+    field,
+  });
 
 export const agentNameTaken = (name: string) =>
   new AppError({ code: 'conflict', message: `An agent called "${name.slice(0, 100)}" exists already`, field: 'name' });

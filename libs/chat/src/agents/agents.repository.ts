@@ -18,7 +18,7 @@ import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenA
 import { ROUTING_ROUND } from './route-to-agent.js';
 
 /** The fields of an agent that are not part of its versions. */
-export interface AgentFace {
+export interface AgentIdentity {
   readonly id: string;
   readonly name: string;
   readonly slug: string;
@@ -79,16 +79,16 @@ export class AgentsRepository {
   async create(
     tx: PrismaTransaction,
     scope: Scope,
-    agent: { readonly face: AgentFace; readonly isDefault: boolean; readonly settings: AgentSettings },
+    agent: { readonly identity: AgentIdentity; readonly isDefault: boolean; readonly settings: AgentSettings },
   ): Promise<void> {
     const { workspaceId, principal: createdBy } = scope;
-    const { face, isDefault, settings } = agent;
-    await tx.agent.create({ data: { ...face, workspaceId, isDefault, createdBy } });
-    await this.addVersion(tx, scope, { id: face.id, number: 1, settings });
+    const { identity, isDefault, settings } = agent;
+    await tx.agent.create({ data: { ...identity, workspaceId, isDefault, createdBy } });
+    await this.addVersion(tx, scope, { id: identity.id, number: 1, settings });
   }
 
-  async rename(tx: PrismaTransaction, scope: Scope, { id, ...face }: AgentFace): Promise<void> {
-    const data = { ...face, updatedAt: new Date() };
+  async rename(tx: PrismaTransaction, scope: Scope, { id, ...identity }: AgentIdentity): Promise<void> {
+    const data = { ...identity, updatedAt: new Date() };
     await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
@@ -241,8 +241,8 @@ function toAgent(row: Omit<AgentRow, 'workspaceId' | 'version'>, version: Versio
   };
 }
 
-function toPreset(face: AgentFace, version: VersionFields): AgentPreset {
-  const { id, name, slug, description, maxRunningJobs } = face;
+function toPreset(identity: AgentIdentity, version: VersionFields): AgentPreset {
+  const { id, name, slug, description, maxRunningJobs } = identity;
   return { id, version: version.number, name, slug, description, maxRunningJobs, ...toSettings(version) };
 }
 

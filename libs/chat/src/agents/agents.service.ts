@@ -30,7 +30,7 @@ import {
   defaultAgentNeeded,
   tooManyAgents,
 } from './agents.errors.js';
-import { type AgentFace, AgentsRepository, hashOf } from './agents.repository.js';
+import { type AgentIdentity, AgentsRepository, hashOf } from './agents.repository.js';
 
 const MAX_AGENTS = 100;
 
@@ -126,10 +126,10 @@ export class AgentsService {
     return this.change(principal, 'agent-created', async (tx) => {
       const others = await this.agents.listed(tx, scopeOf(principal));
       if (others.length >= MAX_AGENTS) throw tooManyAgents(MAX_AGENTS);
-      const face = toFace(read, newId());
-      assertFree(others, face);
-      await this.agents.create(tx, scopeOf(principal), { face, isDefault: others.length === 0, settings });
-      return face.id;
+      const identity = toIdentity(read, newId());
+      assertFree(others, identity);
+      await this.agents.create(tx, scopeOf(principal), { identity, isDefault: others.length === 0, settings });
+      return identity.id;
     });
   }
 
@@ -158,8 +158,8 @@ export class AgentsService {
     return this.change(principal, 'agent-changed', async (tx) => {
       const agent = await this.get(tx, principal, before.id);
       if (expectedVersion !== null && expectedVersion !== agent.version) throw agentChanged(agent.version);
-      const { settings, ...face } = read;
-      const { id, name, slug, description, maxRunningJobs } = { ...agent, ...face };
+      const { settings, ...identity } = read;
+      const { id, name, slug, description, maxRunningJobs } = { ...agent, ...identity };
       assertFree(await this.agents.listed(tx, scopeOf(principal)), { id, name, slug });
       await this.agents.rename(tx, scopeOf(principal), { id, name, slug, description, maxRunningJobs });
       await this.put(tx, principal, { agent, settings: { ...settingsOf(agent), ...settings } });
@@ -252,7 +252,7 @@ export class AgentsService {
   }
 }
 
-function toFace({ name, slug, description = '', maxRunningJobs = null }: ReadAgent, id: string): AgentFace {
+function toIdentity({ name, slug, description = '', maxRunningJobs = null }: ReadAgent, id: string): AgentIdentity {
   if (name === undefined) throw agentInvalid('name', 'must not be empty');
   const own = toSlug(name);
   // "auto" is reserved; a name without latin letters or digits has an empty slug.
@@ -260,7 +260,10 @@ function toFace({ name, slug, description = '', maxRunningJobs = null }: ReadAge
   return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description, maxRunningJobs };
 }
 
-function assertFree(others: readonly ListedAgent[], { id, name, slug }: Pick<AgentFace, 'id' | 'name' | 'slug'>): void {
+function assertFree(
+  others: readonly ListedAgent[],
+  { id, name, slug }: Pick<AgentIdentity, 'id' | 'name' | 'slug'>,
+): void {
   const rest = others.filter((other) => other.id !== id);
   if (rest.some((other) => other.name === name)) throw agentNameTaken(name);
   if (rest.some((other) => other.slug === slug)) throw agentSlugTaken(slug);

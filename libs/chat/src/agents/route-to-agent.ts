@@ -35,11 +35,11 @@ export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent
     description: agent.description,
     agent,
   }));
-  const { system, ...asked } = routingRequest(routes.map(withoutSilence), '');
+  const { system, ...asked } = routingRequest(routes.map(withoutEmptyDescription), '');
   const steps = toolLoop({
     ...loop,
     ...asked,
-    messages: [{ role: 'system', content: system }, ...lastSaid(messages)],
+    messages: [{ role: 'system', content: system }, ...lastUserMessage(messages)],
     rounds: [],
     offered: [],
     nextRound: () => ROUTING_ROUND,
@@ -58,12 +58,12 @@ export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent
 /** Its number comes before every round that answers. */
 export const ROUTING_ROUND = 0;
 
-function withoutSilence<T extends { readonly description: string }>(route: T) {
+function withoutEmptyDescription<T extends { readonly description: string }>(route: T) {
   return { ...route, description: route.description === '' ? null : route.description };
 }
 
 /** The last user message; without one, the conversation itself. */
-function lastSaid(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+function lastUserMessage(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.findLast(({ role }) => role === 'user');
   return last === undefined ? messages : [last];
 }

@@ -20,13 +20,13 @@ type SessionRow = readonly [
 ];
 
 const fields = `b(principal text, "sessionId" text, model text, format text, "afterSeq" int, "afterRound" int, key text,
-    hash text, digest text, "requestDigest" text, resumes uuid, said jsonb, about jsonb)`;
+    hash text, digest text, "requestDigest" text, resumes uuid, messages jsonb, about jsonb)`;
 
 const columns = `workspace_id, id, job_id, principal, session_id, model, format, after_seq, after_round, idempotency_key,
     request_hash, results_digest, request_digest, resumes, said, about`;
 
 const values = `r.workspace_id, r.id, r.job_id, b.principal, b."sessionId", b.model, b.format, b."afterSeq", b."afterRound", b.key,
-    decode(b.hash, 'hex'), decode(b.digest, 'hex'), decode(b."requestDigest", 'hex'), b.resumes, b.said, b.about`;
+    decode(b.hash, 'hex'), decode(b.digest, 'hex'), decode(b."requestDigest", 'hex'), b.resumes, b.messages, b.about`;
 
 const answers: CommitPart<AnswerRow> = {
   name: 'answers',
@@ -104,7 +104,7 @@ function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...
     digest: applied?.results ?? null,
     requestDigest: applied?.request ?? null,
     resumes,
-    said: applied === null || applied.said.length === 0 ? null : applied.said,
+    messages: applied === null || applied.messages.length === 0 ? null : applied.messages,
   };
 }
 
@@ -117,7 +117,7 @@ const onceOnly: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** Whether a write failed because a concurrent one of the same session, thread or key was first. The caller then reads again. */
-export function isOvertaken(error: unknown): boolean {
+export function isConcurrentWrite(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const constraint = violatedConstraint(error);
   if (constraint !== undefined && onceOnly.has(constraint)) return true;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, idempotencyKeyMismatch } from '#jobs';
+import { idempotencyKeyMismatch, type LockedJob } from '#jobs';
 import type { ChatMessage } from '#models';
 import { newId, Prisma } from '#platform';
 
@@ -15,7 +15,7 @@ const threadWaitMs = 250;
 @Injectable()
 export class AnswerWritesRepository {
   /** Serializes the requests of one session. */
-  async lockSession({ client, workspaceId }: HeldJob, { principal, sessionId }: Answer): Promise<void> {
+  async lockSession({ client, workspaceId }: LockedJob, { principal, sessionId }: Answer): Promise<void> {
     if (sessionId === null) return;
     await client.$queryRaw`
       SELECT 1 FROM openai_session
@@ -23,7 +23,7 @@ export class AnswerWritesRepository {
   }
 
   /** Stores the answer and its key. Throws `idempotency_key_mismatch` for a key that is used for something else. */
-  async insert(job: HeldJob, answer: NewAnswer): Promise<void> {
+  async insert(job: LockedJob, answer: NewAnswer): Promise<void> {
     const { client, workspaceId, jobId } = job;
     const { principal, idempotency } = answer;
     if (idempotency !== null) {
@@ -38,15 +38,15 @@ export class AnswerWritesRepository {
   /**
    * Adds the messages that a client sent with the results of a round to the job's thread. While a job waits, no other job adds messages to its
    * thread. A start locks the thread first and then may want the session, which is locked here: to prevent a deadlock this waits only for a
-   * moment and then fails with an error that `isOvertaken` recognizes; nothing is written.
+   * moment and then fails with an error that `isConcurrentWrite` recognizes; nothing is written.
    */
-  async keepSaid(
-    { client, workspaceId, jobId, row: { threadId, createdBy } }: HeldJob,
+  async storeUserMessages(
+    { client, workspaceId, jobId, row: { threadId, createdBy } }: LockedJob,
     afterRound: number,
-    said: readonly ChatMessage[],
+    messages: readonly ChatMessage[],
   ): Promise<void> {
-    if (threadId === null || said.length === 0) return;
-    const rows = said.map((message, i) => ({ i, id: newId(), role: message.role, content: toContent(message) }));
+    if (threadId === null || messages.length === 0) return;
+    const rows = messages.map((message, i) => ({ i, id: newId(), role: message.role, content: toContent(message) }));
     const lockThread = Prisma.sql`
       SELECT 1 FROM thread WHERE workspace_id = ${workspaceId}::uuid AND id = ${threadId}::uuid FOR NO KEY UPDATE`;
     const locked = await client.$queryRaw<object[]>`${lockThread} SKIP LOCKED`;
@@ -66,7 +66,7 @@ export class AnswerWritesRepository {
   }
 
   /** Does nothing if the latest answer of the session belongs to another job. */
-  async moveSession({ client, workspaceId }: HeldJob, from: Answer, toId: string): Promise<void> {
+  async moveSession({ client, workspaceId }: LockedJob, from: Answer, toId: string): Promise<void> {
     const { principal, sessionId, id: latestAnswer } = from;
     if (sessionId === null) return;
     const where = { workspaceId, principal, sessionId, latestAnswer };

@@ -47,7 +47,7 @@ export type NewAnswer = Pick<
   /** The client's notes about its request. */
   readonly about: object | null;
   /** Of a continuation, and of an answer that resumes one: the applied results, and the messages after them. */
-  readonly applied: (ContinuationDigests & { readonly said: readonly ChatMessage[] }) | null;
+  readonly applied: (ContinuationDigests & { readonly messages: readonly ChatMessage[] }) | null;
   /** Id of the answer from whose applied results this one resumes; null: it starts from the beginning, or continues a run. */
   readonly resumes: string | null;
 };

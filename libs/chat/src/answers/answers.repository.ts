@@ -138,7 +138,7 @@ export class AnswersRepository {
    * User messages in a thread after a call of a client was handed out there, oldest first: those sent with results of its round, and those of
    * later turns.
    */
-  async saidSince(
+  async userMessagesSince(
     { workspaceId, id: principal }: Asker,
     { threadId, callId, limit }: { readonly threadId: string; readonly callId: string; readonly limit: number },
   ): Promise<readonly unknown[]> {

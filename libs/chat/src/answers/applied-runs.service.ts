@@ -36,7 +36,7 @@ export class AppliedRuns {
    */
   async read(principal: Principal, answer: Answer): Promise<AppliedRun | null> {
     const { workspaceId, jobId, afterRound } = answer;
-    const [found, { rounds, calls, said }, end] = await Promise.all([
+    const [found, { rounds, calls, messagesAfterRound }, end] = await Promise.all([
       this.jobs.findInputInScope(scopeOf(principal), jobId),
       this.conversations.load({ workspaceId, jobId, threadId: null, messageId: null }),
       this.answers.endOfWindow(answer),
@@ -47,7 +47,7 @@ export class AppliedRuns {
     if ((done.at(-1)?.round ?? 0) < afterRound) return null;
     return {
       asked: toChatInput(found.input).messages,
-      done: done.flatMap((round) => [...roundMessages(round), ...(said.get(round.round) ?? [])]),
+      done: done.flatMap((round) => [...roundMessages(round), ...(messagesAfterRound.get(round.round) ?? [])]),
     };
   }
 }

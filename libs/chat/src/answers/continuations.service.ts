@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type HandedCall, HandedCalls } from '#approvals';
 import type { Principal } from '#auth';
-import { type HeldJob, JobAmender } from '#jobs';
+import { JobUpdater, type LockedJob } from '#jobs';
 import type { ChatMessage, ModelParameters } from '#models';
 import { newId, toStorable } from '#platform';
 
@@ -11,7 +11,7 @@ import { AnswerWritesRepository } from './answer-writes.repository.js';
 import { AnswersRepository } from './answers.repository.js';
 
 /** A run that waits for its client; its job and session are locked. */
-export interface HeldAnswer {
+export interface LockedAnswer {
   /** The newest answer of the job; `state` is that of the job. */
   readonly answer: Answer;
   /** The open calls, in the order of the model. */
@@ -19,12 +19,12 @@ export interface HeldAnswer {
 }
 
 /** The client's input for a run that waits for it. */
-export interface ContinuationOrder {
+export interface ContinuationInput {
   /** Text by call id; exactly one for each open call. */
   readonly results: ReadonlyMap<string, string>;
   readonly digests: ContinuationDigests;
   /** The messages after the results. */
-  readonly said: readonly ChatMessage[];
+  readonly messages: readonly ChatMessage[];
   readonly idempotency: NewAnswer['idempotency'];
   readonly about: NewAnswer['about'];
   /** Sampling parameters of the following rounds; they replace those of the run. */
@@ -35,7 +35,7 @@ export interface ContinuationOrder {
 @Injectable()
 export class Continuations {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly answers: AnswersRepository,
     private readonly writes: AnswerWritesRepository,
     private readonly calls: HandedCalls,
@@ -44,29 +44,29 @@ export class Continuations {
   /**
    * `decide` reads the run under the lock and returns what to apply; if it throws or returns null, nothing changes. One transaction settles all
    * calls, stores the messages that came with the results, re-queues the job and starts the new answer. Null: the job is absent or of another
-   * principal, or `decide` returned null. May throw an error that `isOvertaken` recognizes.
+   * principal, or `decide` returned null. May throw an error that `isConcurrentWrite` recognizes.
    */
   async apply(
     principal: Principal,
     { workspaceId, jobId, principal: owner }: Pick<Answer, 'workspaceId' | 'jobId' | 'principal'>,
-    decide: (held: HeldAnswer) => ContinuationOrder | null,
+    decide: (held: LockedAnswer) => ContinuationInput | null,
   ): Promise<Answer | null> {
     if (principal.workspaceId !== workspaceId || principal.id !== owner) return null;
-    return this.amender.amend(workspaceId, jobId, async (job) => {
+    return this.updater.update(workspaceId, jobId, async (job) => {
       const answer = await this.answers.latestOf(job.client, workspaceId, jobId);
       if (answer?.principal !== principal.id) return null;
       await this.writes.lockSession(job, answer);
       const handed = answer.state === 'paused' ? await this.calls.waiting(job) : [];
       const order = decide({ answer, callIds: handed.map(({ call }) => call.callId) });
-      return order === null ? null : this.goOn(job, { answer, handed, order });
+      return order === null ? null : this.continueJob(job, { answer, handed, order });
     });
   }
 
-  private async goOn(
-    job: HeldJob,
-    { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationOrder },
+  private async continueJob(
+    job: LockedJob,
+    { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationInput },
   ): Promise<Answer> {
-    const { results: texts, digests, said, idempotency, about, parameters } = order;
+    const { results: texts, digests, messages, idempotency, about, parameters } = order;
     await this.calls.settle(job, handed, { texts, submission: digests.results, by: answer.principal });
     const { sessionId, principal, model, format, job: row } = answer;
     if (job.row.kind === 'chat')
@@ -75,11 +75,11 @@ export class Continuations {
       ...{ id: newId(), principal, sessionId, model, format, idempotency, about },
       afterSeq: row.lastSeq,
       afterRound: Math.max(...handed.map(({ call }) => call.round)),
-      applied: { ...digests, said },
+      applied: { ...digests, messages },
       resumes: null,
     };
     await this.writes.insert(job, next);
-    await this.writes.keepSaid(job, next.afterRound, said);
+    await this.writes.storeUserMessages(job, next.afterRound, messages);
     await this.writes.moveSession(job, answer, next.id);
     const begun = await this.answers.latestOf(job.client, job.workspaceId, job.jobId);
     if (begun === null) throw new Error(`job ${job.jobId} lost its answers under its lock`);

@@ -5,7 +5,7 @@ import type { ChatMessage } from '#models';
 import { toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
-import { saidSinceAnswer } from '../chat-input.js';
+import { userMessagesSinceAnswer } from '../chat-input.js';
 import { toContent } from '../threads/turn-message-part.repository.js';
 import { AnswersRepository } from './answers.repository.js';
 
@@ -23,10 +23,10 @@ export class DuplicateMessageFilter {
     { threadId, callId }: { readonly threadId: string; readonly callId: string },
     messages: readonly ChatMessage[],
   ): Promise<number> {
-    const said = saidSinceAnswer(messages).map((message) => canonicalJson(toStorable(toContent(message))));
-    if (said.length === 0) return 0;
-    const known = await this.answers.saidSince(principal, { threadId, callId, limit: said.length });
-    const first = said.findIndex((text, i) => i >= known.length || text !== canonicalJson(known[i]));
-    return first === -1 ? said.length : first;
+    const texts = userMessagesSinceAnswer(messages).map((message) => canonicalJson(toStorable(toContent(message))));
+    if (texts.length === 0) return 0;
+    const known = await this.answers.userMessagesSince(principal, { threadId, callId, limit: texts.length });
+    const first = texts.findIndex((text, i) => i >= known.length || text !== canonicalJson(known[i]));
+    return first === -1 ? texts.length : first;
   }
 }

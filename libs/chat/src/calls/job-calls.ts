@@ -116,7 +116,7 @@ export class JobCalls {
   }
 
   /** Whether another worker continues the job after this run. */
-  get goOnElsewhere(): boolean {
+  get continuesElsewhere(): boolean {
     const { signal } = this.run;
     return signal.aborted && !endsJob(signal.reason);
   }

@@ -5,7 +5,7 @@ import type { ClientSide, OfferedTool } from '#tools';
 import type { RouteContext } from './call-router.js';
 
 /** The options of a request that apply to all its calls. */
-export interface CallTerms {
+export interface CallOptions {
   /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
   /** Policy layers of the agents of the parent jobs. */
@@ -19,7 +19,7 @@ export interface CallTerms {
 /** The context in which the calls of a job are decided. */
 export function routeContext(
   job: Pick<ClaimedJob, 'workspaceId' | 'jobId' | 'threadId' | 'createdBy' | 'principal'>,
-  { client, toolApproval, callerPolicies = [], agent = null }: CallTerms,
+  { client, toolApproval, callerPolicies = [], agent = null }: CallOptions,
   offered: readonly OfferedTool[],
 ): RouteContext {
   const { workspaceId, jobId, threadId, createdBy, principal } = job;

@@ -50,10 +50,10 @@ describe('buildHistory', () => {
       { number: 1, text: 'Let me see.', partial: false },
       { number: 2, text: 'It is one.', partial: false },
     ];
-    const saidTo = { jobId: 'j', afterRound: 1 };
+    const sentTo = { jobId: 'j', afterRound: 1 };
     const sent: readonly HistoryMessage[] = [
-      { position: 5, role: 'user', content: 'please', jobId: null, saidTo },
-      { position: 4, role: 'user', content: 'and hurry', jobId: null, saidTo },
+      { position: 5, role: 'user', content: 'please', jobId: null, sentTo },
+      { position: 4, role: 'user', content: 'and hurry', jobId: null, sentTo },
     ];
     const history = buildHistory(
       [...rows, ...sent],

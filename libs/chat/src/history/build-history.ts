@@ -15,7 +15,7 @@ export interface HistoryMessage {
   readonly content: unknown;
   readonly jobId: string | null;
   /** The client sent the message to a running job, with the results of a round, and it follows that round. Absent: it stands alone. */
-  readonly saidTo?: { readonly jobId: string; readonly afterRound: number } | null;
+  readonly sentTo?: { readonly jobId: string; readonly afterRound: number } | null;
 }
 
 /** What a job has written to a thread. */
@@ -35,7 +35,7 @@ export interface HistoryRound {
 
 /**
  * The conversation of a thread as a provider accepts it, in the order of positions. A job's message expands to its rounds, their calls and
- * exactly one result for each call, whatever its status; a job that did not complete ends with a message that states so. A message sent to a
+ * exactly one result for each call, also for an open call; a job that did not complete ends with a message that states so. A message sent to a
  * running job follows the round that it belongs to. Leaves out messages of jobs that `jobs` does not contain (the loop gets the rounds of the
  * current job instead). Pure.
  */
@@ -45,8 +45,8 @@ export function buildHistory(
 ): readonly ChatMessage[] {
   const rows = messages.toSorted((a, b) => a.position - b.position);
   const expanded = new Set(rows.flatMap((row) => (isAnswer(row) && jobs.has(row.jobId) ? [row.jobId] : [])));
-  const within = Map.groupBy(rows, ({ saidTo }) =>
-    saidTo != null && expanded.has(saidTo.jobId) ? saidTo.jobId : null,
+  const within = Map.groupBy(rows, ({ sentTo }) =>
+    sentTo != null && expanded.has(sentTo.jobId) ? sentTo.jobId : null,
   );
   const others = within.get(null) ?? [];
   return repairConversation(
@@ -70,7 +70,7 @@ function plainMessages({ role, content }: HistoryMessage): readonly ChatMessage[
 function jobMessages(job: HistoryJob, within: readonly HistoryMessage[]): readonly ChatMessage[] {
   const rounds = job.rounds.toSorted((a, b) => a.number - b.number);
   const calls = job.calls.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
-  const sentAfter = ({ number }: HistoryRound) => within.filter(({ saidTo }) => saidTo?.afterRound === number);
+  const sentAfter = ({ number }: HistoryRound) => within.filter(({ sentTo }) => sentTo?.afterRound === number);
   const messages = rounds
     .filter((round) => !round.partial)
     .flatMap((round) => [...roundMessages(answered(round, calls)), ...sentAfter(round).flatMap(plainMessages)]);

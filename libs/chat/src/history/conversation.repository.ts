@@ -29,12 +29,12 @@ export interface Conversation {
   /** Text of an uncommitted round was shown: it must be withdrawn before the round is requested again. */
   readonly openRound: number | null;
   /** The messages that its client sent after the results of a round, by round. */
-  readonly said: ReadonlyMap<number, readonly ChatMessage[]>;
+  readonly messagesAfterRound: ReadonlyMap<number, readonly ChatMessage[]>;
 }
 
 /** The conversation of a new job in an empty thread. */
-export const NOTHING_SAID: Conversation = {
-  ...{ messages: [], jobs: new Map(), rounds: [], calls: [], openRound: null, said: new Map() },
+export const EMPTY_CONVERSATION: Conversation = {
+  ...{ messages: [], jobs: new Map(), rounds: [], calls: [], openRound: null, messagesAfterRound: new Map() },
 };
 
 interface Row {
@@ -44,7 +44,7 @@ interface Row {
   readonly rounds: readonly StoredRound[] | null;
   readonly calls: readonly StoredCall[] | null;
   readonly openRound: number | null;
-  readonly said: readonly { readonly round: number; readonly messages: readonly ChatMessage[] }[] | null;
+  readonly messagesAfterRound: readonly { readonly round: number; readonly messages: readonly ChatMessage[] }[] | null;
 }
 
 /** Only the newest messages of a thread enter a prompt. */
@@ -77,13 +77,13 @@ export const callJson = `json_build_object('jobId', c.job_id, 'round', c.round, 
 /** One statement, so that it is consistent. `own` is the message that the job writes; rounds of nodes belong to no message. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
-said AS (
+thread_messages AS (
   SELECT position, role, content, job_id AS "jobId", CASE WHEN said_to_job_id IS NOT NULL THEN
-    json_build_object('jobId', said_to_job_id, 'afterRound', after_round) END AS "saidTo" FROM message
+    json_build_object('jobId', said_to_job_id, 'afterRound', after_round) END AS "sentTo" FROM message
    WHERE workspace_id = $1 AND thread_id = w.thread AND position < coalesce((SELECT position FROM own), 2147483647)
    ORDER BY position DESC LIMIT ${maxMessages}),
-wrote AS (SELECT id, status FROM job WHERE workspace_id = $1 AND id IN (SELECT "jobId" FROM said UNION ALL SELECT w.job))
-SELECT (SELECT json_agg(said) FROM said) AS messages,
+wrote AS (SELECT id, status FROM job WHERE workspace_id = $1 AND id IN (SELECT "jobId" FROM thread_messages UNION ALL SELECT w.job))
+SELECT (SELECT json_agg(thread_messages) FROM thread_messages) AS messages,
   (SELECT json_agg(wrote) FROM wrote) AS jobs,
   (SELECT json_agg(json_build_object('jobId', r.job_id, 'number', r.number, 'text', r.text, 'reasoning', r.reasoning,
       'finishReason', r.finish_reason, 'partial', r.partial)) FROM round r
@@ -95,7 +95,7 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
         WHERE b.workspace_id = $1 AND b.job_id = w.job AND b.type IN ('round-finished', 'round-restarted')), 0)
     LIMIT 1) AS "openRound",
   (SELECT json_agg(json_build_object('round', a.after_round, 'messages', a.said)) FROM openai_answer a
-    WHERE a.workspace_id = $1 AND a.job_id = w.job AND a.said IS NOT NULL) AS said) AS c`;
+    WHERE a.workspace_id = $1 AND a.job_id = w.job AND a.said IS NOT NULL) AS "messagesAfterRound") AS c`;
 
 /** The position of a job in a thread. */
 interface Place {
@@ -172,6 +172,6 @@ function toConversation(jobId: string | null, row: Row | undefined): Conversatio
     rounds: rounds.filter((round) => round.jobId === jobId),
     calls: calls.filter((call) => call.jobId === jobId),
     openRound: row?.openRound ?? null,
-    said: new Map((row?.said ?? []).map(({ round, messages }) => [round, messages])),
+    messagesAfterRound: new Map((row?.messagesAfterRound ?? []).map(({ round, messages }) => [round, messages])),
   };
 }

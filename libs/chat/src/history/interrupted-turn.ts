@@ -12,7 +12,7 @@ const END = 'UNTRUSTED-DATA>>>';
 /**
  * The assistant message that closes a turn whose job failed or was cancelled on the way: the text shown since the last committed
  * round, a note that it was stopped, and a digest of the calls made, so that the next turn does not repeat them. The digest is one
- * block of JSON lines: no line break and no angle bracket inside them is literal, so nothing a tool said can end the block.
+ * block of JSON lines: no line break and no angle bracket inside them is literal, so no tool output can end the block.
  */
 export function interruptedTurn(partialText: string, calls: readonly LedgerCall[]): string {
   const lines = calls.slice(0, MAX_CALLS).map(digestLine);

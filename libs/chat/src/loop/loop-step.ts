@@ -82,7 +82,7 @@ export interface LoopInput {
   /** Present: ids of calls for clients are reserved before the calls are planned, and this function replaces ids that are taken. */
   readonly newCallId?: () => string;
   /** The messages that the client sent after the results of a round, by round. */
-  readonly said?: ReadonlyMap<number, readonly ChatMessage[]>;
+  readonly messagesAfterRound?: ReadonlyMap<number, readonly ChatMessage[]>;
   /** The result that the model reads after a call to an unknown tool. */
   readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;

@@ -24,7 +24,10 @@ export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): Rou
   const offered = note === null ? offeredAfter(input, rounds) : [];
   const messages = [
     ...input.messages,
-    ...rounds.flatMap((earlier) => [...roundMessages(earlier), ...(input.said?.get(earlier.round) ?? [])]),
+    ...rounds.flatMap((earlier) => [
+      ...roundMessages(earlier),
+      ...(input.messagesAfterRound?.get(earlier.round) ?? []),
+    ]),
     ...(note ?? []),
   ];
   const tools = definitionsOf(offered, input.capture);

@@ -4,7 +4,7 @@ import { toToolCallItem } from '#tools';
 import { callThatEndsJob } from '../calls/call-that-ends-job.js';
 import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
 import { JobCalls } from '../calls/job-calls.js';
-import { type CallTerms, routeContext } from '../calls/route-context.js';
+import { type CallOptions, routeContext } from '../calls/route-context.js';
 import type { ChatCalls } from '../chat.handler.js';
 import type { DirectCall } from '../direct-call.js';
 import type { LoopOutcome } from '../loop/loop-step.js';
@@ -13,7 +13,7 @@ import { type LastRound, LoopSession } from '../loop-session.js';
 import { ConversationFailed } from './conversation-failed.js';
 import {
   agentOf,
-  type ConversationTerms,
+  type ConversationOptions,
   type NodeAnswer,
   type NodeCallEnd,
   type NodeConversation,
@@ -33,7 +33,7 @@ export interface ConversationServices {
   readonly calls: ChatCalls;
 }
 
-type Rest = { readonly type: 'answered' | 'limit'; readonly last: LastRound | null } | NodeWait;
+type ConversationEnd = { readonly type: 'answered' | 'limit'; readonly last: LastRound | null } | NodeWait;
 
 /**
  * The conversations of one workflow job, under one claim. Many may run at once; each continues after its committed rounds, however often it
@@ -52,7 +52,7 @@ export class JobConversations {
   constructor(
     private readonly run: JobRun,
     private readonly services: ConversationServices,
-    private readonly terms: ConversationTerms,
+    private readonly options: ConversationOptions,
     resumed: ResumedConversations,
   ) {
     this.unread = byConversation(resumed);
@@ -67,18 +67,18 @@ export class JobConversations {
    * must be released.
    */
   async converse(view: NodeCallingRun, asked: NodeConversation): Promise<NodeAnswer> {
-    const rest = await this.reachRest(view, asked);
-    if (rest.type === 'waiting') return rest;
-    const { text = '', captured = null } = rest.last ?? {};
-    return rest.type === 'limit' ? { type: 'limit', text } : { type: 'answered', text, captured };
+    const end = await this.runToEnd(view, asked);
+    if (end.type === 'waiting') return end;
+    const { text = '', captured = null } = end.last ?? {};
+    return end.type === 'limit' ? { type: 'limit', text } : { type: 'answered', text, captured };
   }
 
   /** Makes a call for a node, by the same rules as a model's, and once. Throws like `converse`. */
   async callTool(view: NodeCallingRun, call: DirectCall): Promise<NodeCallEnd> {
     const request: NodeRequest = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
-    const rest = await this.reachRest(view, request);
-    if (rest.type === 'waiting') return rest;
-    const end = rest.last?.ends.get(1);
+    const conversation = await this.runToEnd(view, request);
+    if (conversation.type === 'waiting') return conversation;
+    const end = conversation.last?.ends.get(1);
     if (end === undefined) throw new Error(`the call of node run ${view.node.nodeRun} has no end`);
     return { type: 'finished', ...end };
   }
@@ -107,7 +107,7 @@ export class JobConversations {
     await this.services.calls.closer.close(this.run.job);
   }
 
-  private async reachRest(view: NodeCallingRun, request: NodeRequest): Promise<Rest> {
+  private async runToEnd(view: NodeCallingRun, request: NodeRequest): Promise<ConversationEnd> {
     for (;;) {
       const { session, calls, end } = await this.drive(view, request);
       switch (end.type) {
@@ -135,20 +135,20 @@ export class JobConversations {
     const committed = await this.committed(view);
     const ledger = await unknown.decide(view, committed.calls);
     const { input, routed } = await this.services.loops.inputFor(view, request, {
-      terms: this.terms,
+      options: this.options,
       rounds: toLoopRounds(committed.rounds, ledger),
       nextRound: () => this.nextRound(view.node.nodeRun),
       callIds: this.callIds,
     });
     const context = {
-      ...routeContext(view.job, { ...this.terms, ...layerOf(this.terms, request) }, routed),
+      ...routeContext(view.job, { ...this.options, ...layerOf(this.options, request) }, routed),
       unknownTool,
     };
     const calls = new JobCalls(view, this.services.calls, context, ledger);
     const ending = callThatEndsJob(ledger);
     if (ending !== null) throw new ConversationFailed(ending, true);
-    const agent = agentOf(this.terms, request);
-    const outage = this.services.loops.outages.of(view, [this.terms.providerDown, agent?.limits]);
+    const agent = agentOf(this.options, request);
+    const outage = this.services.loops.outages.of(view, [this.options.providerDown, agent?.limits]);
     const session = new LoopSession(view, calls, outage, this.callIds);
     return { session, calls, end: await session.drive(input) };
   }
@@ -204,8 +204,8 @@ export class JobConversations {
 }
 
 /** The agent's layer of the policy. Only chats know their agent by name. */
-function layerOf(terms: ConversationTerms, asked: Pick<NodeConversation, 'agent'>): CallTerms {
-  const agent = agentOf(terms, asked);
+function layerOf(options: ConversationOptions, asked: Pick<NodeConversation, 'agent'>): CallOptions {
+  const agent = agentOf(options, asked);
   return agent === null ? {} : { agent: { name: null, toolApproval: agent.toolApproval } };
 }
 
@@ -224,7 +224,7 @@ function keyOf({ nodeRun, branch }: Pick<ConversationNode, 'nodeRun' | 'branch'>
 }
 
 /** Shows viewers the calls that an earlier worker left with an unknown outcome. */
-export function tellLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
+export function showLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
   const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
   const nodes = new Map(rounds.map(({ number, nodeId }) => [number, nodeId]));
   for (const call of calls) {

@@ -1,20 +1,20 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
 import type { AgentSettings } from '../agent.js';
-import type { CallTerms } from '../calls/route-context.js';
-import type { ProviderDownTerms } from '../outages/provider-outages.service.js';
+import type { CallOptions } from '../calls/route-context.js';
+import type { ProviderDownOptions } from '../outages/provider-outages.service.js';
 
 /** The settings of an agent that apply to conversations naming it, in addition to those that their nodes have copied. */
-export type NodeAgentTerms = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
+export type NodeAgentOptions = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
 
 /** What applies to all conversations of a job. */
-export interface ConversationTerms extends CallTerms {
+export interface ConversationOptions extends CallOptions {
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
   /** Takes precedence over the settings of the instance and the agents while the model provider is down. */
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
   /** The agents of conversations, by the names that the conversations use. */
-  readonly agents?: Readonly<Record<string, NodeAgentTerms>>;
+  readonly agents?: Readonly<Record<string, NodeAgentOptions>>;
 }
 
 /** A conversation with a model, including its tools. */
@@ -39,9 +39,9 @@ export interface NodeConversation {
 
 /** The agent that answers; null: none. */
 export function agentOf(
-  { agents = {} }: ConversationTerms,
+  { agents = {} }: ConversationOptions,
   { agent }: Pick<NodeConversation, 'agent'>,
-): NodeAgentTerms | null {
+): NodeAgentOptions | null {
   return agent !== undefined && Object.hasOwn(agents, agent) ? (agents[agent] ?? null) : null;
 }
 

@@ -6,8 +6,8 @@ import type { ChatMessage } from '#models';
 import { ChatCalls } from '../chat.handler.js';
 import { buildHistory } from '../history/build-history.js';
 import { ConversationRepository } from '../history/conversation.repository.js';
-import { JobConversations, tellLostCalls } from './job-conversations.js';
-import type { ConversationTerms } from './node-conversation.js';
+import { JobConversations, showLostCalls } from './job-conversations.js';
+import type { ConversationOptions } from './node-conversation.js';
 import { NodeConversationsRepository, type ResumedConversations } from './node-conversations.repository.js';
 import { NodeLoops } from './node-loops.service.js';
 
@@ -28,11 +28,11 @@ export class NodeConversations {
    * Call it once each time the handler of a job begins, before any node runs: reads what its unfinished nodes have committed, withdraws the
    * unfinished text of an earlier worker, and shows the calls that it lost.
    */
-  async open(run: JobRun, terms: ConversationTerms = {}): Promise<JobConversations> {
+  async open(run: JobRun, options: ConversationOptions = {}): Promise<JobConversations> {
     const isNew = run.job.epoch === 1 && run.totals.rounds === 0;
     const resumed = isNew ? nothing : await this.resume(run);
     const { repository, loops, calls } = this;
-    return new JobConversations(run, { repository, loops, calls }, terms, resumed);
+    return new JobConversations(run, { repository, loops, calls }, options, resumed);
   }
 
   /** The messages of the job's thread before its own response, valid for a provider; empty without a thread. */
@@ -53,10 +53,10 @@ export class NodeConversations {
     const { workspaceId, jobId } = run.job;
     const [resumed, shown] = await Promise.all([
       this.repository.resume(run.job),
-      this.shown.sinceRest({ workspaceId, jobId, contentLength: run.contentLength }),
+      this.shown.sinceLastWait({ workspaceId, jobId, contentLength: run.contentLength }),
     ]);
     run.resumeText(shown);
-    tellLostCalls(run, resumed);
+    showLostCalls(run, resumed);
     return resumed;
   }
 }

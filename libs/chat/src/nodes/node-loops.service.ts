@@ -13,7 +13,12 @@ import { repairConversation } from '../history/repair-conversation.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
 import { ProviderOutages } from '../outages/provider-outages.service.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
-import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
+import {
+  agentOf,
+  type ConversationOptions,
+  type NodeAgentOptions,
+  type NodeConversation,
+} from './node-conversation.js';
 
 /** A conversation to run: with a model, or a call that the node makes itself. */
 export type NodeRequest = Omit<NodeConversation, 'model'> & {
@@ -22,7 +27,7 @@ export type NodeRequest = Omit<NodeConversation, 'model'> & {
 
 /** The state of a conversation, among the others of its job. */
 export interface NodeRounds {
-  readonly terms: ConversationTerms;
+  readonly options: ConversationOptions;
   readonly rounds: readonly LoopRound[];
   readonly nextRound: () => number;
   readonly callIds: ReadonlySet<string>;
@@ -44,10 +49,10 @@ export class NodeLoops {
     request: NodeRequest,
     given: NodeRounds,
   ): Promise<{ readonly input: LoopInput; readonly routed: readonly OfferedTool[] }> {
-    const agent = agentOf(given.terms, request);
+    const agent = agentOf(given.options, request);
     const { model, modelName } = await this.modelOf(job, request.model);
     const tools = await this.catalog.of(job.workspaceId);
-    const offered = await this.offered(job, { names: request.tools, agent }, given.terms);
+    const offered = await this.offered(job, { names: request.tools, agent }, given.options);
     const pager = pagerOf(tools);
     const { capture, toolChoice, parameters } = request;
     const input: LoopInput = {
@@ -83,7 +88,7 @@ export class NodeLoops {
   }
 
   /** The instance's limits, tightened by the agent's. The node counts its rounds, because a person may grant it more. */
-  private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentTerms | null): LoopLimits {
+  private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentOptions | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
     const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;
     return { ...tightened({ ...limits, maxRestartsPerRound }, agent), maxRounds };
@@ -91,8 +96,8 @@ export class NodeLoops {
 
   private async offered(
     { workspaceId, workflowId }: ClaimedJob,
-    { names, agent }: { readonly names: readonly string[]; readonly agent: NodeAgentTerms | null },
-    { toolPins: pins, client }: ConversationTerms,
+    { names, agent }: { readonly names: readonly string[]; readonly agent: NodeAgentOptions | null },
+    { toolPins: pins, client }: ConversationOptions,
   ): Promise<readonly OfferedTool[]> {
     const tools = await this.catalog.of(workspaceId);
     const all = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;

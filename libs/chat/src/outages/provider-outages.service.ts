@@ -10,7 +10,7 @@ import { OutagesRepository } from './outages.repository.js';
 import type { RetryPolicy } from './plan-retry.js';
 
 /** The settings of a start or an agent for failed model requests; absent fields: the settings of the instance. */
-export interface ProviderDownTerms {
+export interface ProviderDownOptions {
   /** How long (ms) failed requests are retried at least once a minute. */
   readonly modelRetryForMs?: number;
   /** `fail`: the job fails instead of waiting. */
@@ -33,7 +33,7 @@ export class ProviderOutages {
   ) {}
 
   /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence, before the instance's. */
-  of(run: CallingRun, terms: readonly (ProviderDownTerms | undefined)[]): ConversationOutage {
+  of(run: CallingRun, terms: readonly (ProviderDownOptions | undefined)[]): ConversationOutage {
     const mayHaveWaited = () => run.job.epoch > 1 || this.waited.has(run.job);
     return new ConversationOutage(run, {
       policy: this.policyFor(run, terms),
@@ -60,7 +60,7 @@ export class ProviderOutages {
     return new AppError({ code: found.code, message });
   }
 
-  private policyFor({ node }: CallingRun, terms: readonly (ProviderDownTerms | undefined)[]): RetryPolicy {
+  private policyFor({ node }: CallingRun, terms: readonly (ProviderDownOptions | undefined)[]): RetryPolicy {
     const { values } = this.config;
     const onProviderDown = firstOf(terms, 'onProviderDown') ?? values.ON_PROVIDER_DOWN;
     const retryForMs = firstOf(terms, 'modelRetryForMs') ?? values.MODEL_RETRY_FOR_MS;
@@ -76,10 +76,10 @@ export class ProviderOutages {
   }
 }
 
-function firstOf<Name extends keyof ProviderDownTerms>(
-  terms: readonly (ProviderDownTerms | undefined)[],
+function firstOf<Name extends keyof ProviderDownOptions>(
+  terms: readonly (ProviderDownOptions | undefined)[],
   name: Name,
-): ProviderDownTerms[Name] | undefined {
+): ProviderDownOptions[Name] | undefined {
   return terms.find((one) => one?.[name] !== undefined)?.[name];
 }
 

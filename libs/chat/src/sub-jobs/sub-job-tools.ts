@@ -42,7 +42,7 @@ export function subJobTools(
     defineTool({
       name: 'job_result',
       description:
-        'Tells how far a job is that was started with start_job, and gives its answer once it is completed. Waits a few seconds for one that runs.',
+        'Returns the state of a job that was started with start_job, and its answer once it is completed. Waits a few seconds for a running job.',
       input: z.object({ job_id: z.string().max(64).describe('job_id of its handle') }),
       runtime: 'server',
       effect: 'pure',

@@ -22,7 +22,7 @@ export interface CancelResult {
   readonly seq: number;
 }
 
-export interface CancelOrder extends JobRef {
+export interface CancelInput extends JobRef {
   /** The principal that requested the cancel. */
   readonly by: string;
   readonly reason: string;
@@ -93,7 +93,7 @@ export class CancelRepository {
   }
 
   /** Locks the job's row, then branches on its status. Null: no such job. */
-  async cancel(tx: PrismaTransaction, order: CancelOrder): Promise<CancelResult | null> {
+  async cancel(tx: PrismaTransaction, order: CancelInput): Promise<CancelResult | null> {
     const job = await this.lock(tx, order);
     if (job === null) return null;
     const { status, threadId, parentJobId } = job;

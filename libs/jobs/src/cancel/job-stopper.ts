@@ -7,7 +7,7 @@ import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { AdmissionRepository } from './admission.repository.js';
-import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
+import { type CancelInput, CancelRepository, type CancelResult } from './cancel.repository.js';
 
 /** How a stop went, in the words of the REST API. */
 export type StopState = 'aborted' | 'already_terminal' | 'cancel_requested' | 'not_found';
@@ -63,7 +63,7 @@ export class JobStopper {
   }
 
   /** Cancels a job whose result is no longer needed, and its descendants, without waiting for its worker. May be called again. */
-  async stopUnwanted(job: JobRef, reason: string = parentStopped): Promise<void> {
+  async cancelTree(job: JobRef, reason: string = parentStopped): Promise<void> {
     await this.cancel({ ...job, by: 'system', reason });
     await this.stopBelow(job, 'system');
   }
@@ -89,7 +89,7 @@ export class JobStopper {
     return stopped;
   }
 
-  private async cancel(order: CancelOrder): Promise<CancelResult | null> {
+  private async cancel(order: CancelInput): Promise<CancelResult | null> {
     const { workspaceId, jobId } = order;
     const result = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.cancel(client, order));
     if (result === null || result.state === 'terminal') return result;

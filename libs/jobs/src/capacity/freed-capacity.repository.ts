@@ -6,7 +6,7 @@ import { jobFormat, type JobRef } from '../job.js';
 import { ceilingsOf, nextClauses } from './room-statement.js';
 
 /** A job that no longer runs: it ended or waits. `threadId` null: no other job is queued behind it. */
-export interface RestedJob {
+export interface InactiveJob {
   readonly workspaceId: string;
   readonly threadId: string | null;
 }
@@ -42,14 +42,14 @@ export class FreedCapacityRepository {
   ) {}
 
   /** For each job, whether others are queued behind it. Reads the current state: call it after the commit that ended the job. */
-  async findSuccessors(rested: readonly RestedJob[]): Promise<Successors[]> {
+  async findSuccessors(jobs: readonly InactiveJob[]): Promise<Successors[]> {
     const { rows } = await this.postgres.engine.query<Successors & { readonly i: string }>({
       name: 'successors',
       text: successorsSql,
-      values: [rested.map(({ workspaceId }) => workspaceId), rested.map(({ threadId }) => threadId)],
+      values: [jobs.map(({ workspaceId }) => workspaceId), jobs.map(({ threadId }) => threadId)],
     });
     const byIndex = new Map(rows.map(({ i, ...successors }) => [Number(i), successors]));
-    return rested.map((_, i) => byIndex.get(i + 1) ?? { inThread: false, inWorkspace: false });
+    return jobs.map((_, i) => byIndex.get(i + 1) ?? { inThread: false, inWorkspace: false });
   }
 
   /** The queued jobs of these workspaces that fit under the caps, fair between users. */

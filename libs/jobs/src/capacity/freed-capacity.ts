@@ -4,7 +4,7 @@ import { BUS, type Bus, GroupWriter, systemClock } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
-import { FreedCapacityRepository, type RestedJob, type Successors } from './freed-capacity.repository.js';
+import { FreedCapacityRepository, type InactiveJob, type Successors } from './freed-capacity.repository.js';
 
 const batching = { tickMs: 0, maxBatch: 500 } as const;
 
@@ -17,7 +17,7 @@ const batching = { tickMs: 0, maxBatch: 500 } as const;
  */
 @Injectable()
 export class FreedCapacity {
-  private readonly looks: GroupWriter<RestedJob, Successors>;
+  private readonly looks: GroupWriter<InactiveJob, Successors>;
   /** One look at a time; workspaces that are freed meanwhile share the next one. */
   private readonly wakes: GroupWriter<string, undefined>;
 
@@ -27,12 +27,12 @@ export class FreedCapacity {
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: JobTelemetry,
   ) {
-    this.looks = new GroupWriter((rested) => this.repository.findSuccessors(rested), systemClock, batching);
+    this.looks = new GroupWriter((jobs) => this.repository.findSuccessors(jobs), systemClock, batching);
     this.wakes = new GroupWriter((workspaceIds) => this.wake(workspaceIds), systemClock, batching);
   }
 
   /** Call it after the commit that ended or parked the job. Never rejects: if it fails, the sweeper finds the jobs. */
-  async freed(job: RestedJob): Promise<void> {
+  async freed(job: InactiveJob): Promise<void> {
     const { workspaceId, threadId } = job;
     try {
       const { inThread, inWorkspace } = await this.looks.submit(job);

@@ -6,7 +6,6 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { type NotificationStage, notificationStage } from '../../../../test/harness/notifications.js';
-import { JobAmender } from '../amend/job-amender.js';
 import { JobStopper } from '../cancel/job-stopper.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
 import type { InterruptKind, NewInterrupt } from '../interrupt.js';
@@ -15,6 +14,7 @@ import type { JobOutcome } from '../run/job-handler.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { Worker } from '../run/worker.js';
 import type { StartRequest } from '../start/start-request.js';
+import { JobUpdater } from '../update/job-updater.js';
 import { endNotifications } from './new-notification.repository.js';
 import { NotificationsRepository } from './notifications.repository.js';
 
@@ -133,8 +133,8 @@ describe('the notification of a request', () => {
     await ask(job, 'human_input', 2);
     const id = newId();
     await api.app
-      .get(JobAmender)
-      .amend(job.workspaceId, job.jobId, (held) => insertInterrupt(held.client, held, asked('unknown_outcome', id)));
+      .get(JobUpdater)
+      .update(job.workspaceId, job.jobId, (held) => insertInterrupt(held.client, held, asked('unknown_outcome', id)));
     const all = await stage.notificationsOf(job.jobId);
     expect(all.map(({ type }) => type)).toEqual(['input_needed', 'input_needed', 'input_needed']);
     expect(all.at(-1)).toMatchObject({ interrupt_id: id, user_id: api.userId });

@@ -50,7 +50,7 @@ export class Presence implements OnModuleDestroy {
     }
     const job = { workspaceId, jobId, viewers: 1, here: Promise.resolve() };
     this.watched.set(jobId, job);
-    if (!this.left.delete(jobId)) job.here = atMost(this.timeoutMs, this.tell([job]));
+    if (!this.left.delete(jobId)) job.here = atMost(this.timeoutMs, this.store([job]));
     if (this.refresh === undefined) this.refreshLater();
     return job.here;
   }
@@ -66,7 +66,7 @@ export class Presence implements OnModuleDestroy {
     if (this.watched.size === 0) this.stopRefresh();
     this.leaving ??= systemClock.after(this.leaveMs, () => {
       this.leaving = undefined;
-      void this.tellLeft();
+      void this.storeLeft();
     });
   }
 
@@ -76,20 +76,20 @@ export class Presence implements OnModuleDestroy {
     this.leaving?.cancel();
     for (const [jobId, job] of this.watched) this.left.set(jobId, job);
     this.watched.clear();
-    if (this.left.size > 0) await this.tellLeft();
+    if (this.left.size > 0) await this.storeLeft();
     await this.writer.drain();
   }
 
-  private tellLeft(): Promise<void> {
+  private storeLeft(): Promise<void> {
     const left = [...this.left.values()];
     this.left.clear();
-    return this.tell(left);
+    return this.store(left);
   }
 
   private refreshLater(): void {
     this.refresh = systemClock.after(this.refreshMs, () => {
       this.refreshLater();
-      void this.tell([...this.watched.values()]);
+      void this.store([...this.watched.values()]);
       this.repository.forgetStale(this.process).catch(this.warn);
     });
   }
@@ -99,7 +99,7 @@ export class Presence implements OnModuleDestroy {
     this.refresh = undefined;
   }
 
-  private async tell(jobs: readonly WatchedJob[]): Promise<void> {
+  private async store(jobs: readonly WatchedJob[]): Promise<void> {
     await this.writer.submit(jobs).catch(this.warn);
   }
 

@@ -12,7 +12,7 @@ export interface DueInterrupt {
 }
 
 /** An open request whose job has ended. */
-export interface LeftOver {
+export interface LeftoverRequest {
   readonly workspaceId: string;
   readonly id: string;
   readonly jobId: string;
@@ -58,10 +58,10 @@ export class DueInterruptsRepository {
   }
 
   /** Cancels up to `limit` open requests of ended jobs. Their logs end with `job-finished`, so no event is appended. */
-  closeLeftOver(limit: number): Promise<LeftOver[]> {
+  closeLeftOver(limit: number): Promise<LeftoverRequest[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<
-        LeftOver[]
+        LeftoverRequest[]
       >`UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}',
            decided_at = clock_timestamp(), remind_at = NULL, claim_until = NULL
         WHERE (workspace_id, id) IN (

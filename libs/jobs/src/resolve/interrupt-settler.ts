@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 
 import { crashpoint } from '#platform';
 
-import { type HeldJob, JobAmender } from '../amend/job-amender.js';
 import type { Interrupt, InterruptKind, Outcome } from '../interrupt.js';
 import { alreadyAnswered, requestNotFound } from '../interrupts/interrupts.errors.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
+import { JobUpdater, type LockedJob } from '../update/job-updater.js';
 
 /** A request whose job's row is locked: both stay as read until the settlement commits. */
-export interface HeldInterrupt {
-  readonly job: HeldJob;
+export interface LockedInterrupt {
+  readonly job: LockedJob;
   readonly interrupt: Interrupt;
 }
 
@@ -26,9 +26,9 @@ export interface Settlement {
 export interface DueHandler {
   readonly kind: InterruptKind;
   /** Writes the effects of the expiry with `held.job.client` and returns the settlement. Null: the expiry was postponed meanwhile. */
-  expire(held: HeldInterrupt): Promise<Settlement | null>;
+  expire(held: LockedInterrupt): Promise<Settlement | null>;
   /** The client that claimed the request stopped renewing. Only for kinds that can be claimed. Null: the request is open to all clients again. */
-  lapse?(held: HeldInterrupt): Promise<Settlement | null>;
+  lapse?(held: LockedInterrupt): Promise<Settlement | null>;
 }
 
 /**
@@ -38,7 +38,7 @@ export interface DueHandler {
 @Injectable()
 export class InterruptSettler {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly interrupts: InterruptsRepository,
   ) {}
 
@@ -49,9 +49,9 @@ export class InterruptSettler {
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
-    decide: (held: HeldInterrupt) => Promise<Settlement | null>,
+    decide: (held: LockedInterrupt) => Promise<Settlement | null>,
   ): Promise<Interrupt> {
-    const settled = await this.amender.amend(ref.workspaceId, ref.jobId, async (job) => {
+    const settled = await this.updater.update(ref.workspaceId, ref.jobId, async (job) => {
       const interrupt = await this.interrupts.read(job.client, ref.workspaceId, ref.id);
       if (interrupt === null || interrupt.jobId !== ref.jobId) throw requestNotFound();
       const settlement = await decide({ job, interrupt });
@@ -71,13 +71,13 @@ export class InterruptSettler {
    * Re-queues a job once nothing of it is open; call it after the other writes of the change. The nodes of a workflow wait independently, so
    * for a workflow every settled request re-queues the job.
    */
-  async requeueIfSettled(job: HeldJob): Promise<void> {
+  async requeueIfSettled(job: LockedJob): Promise<void> {
     if (job.row.kind === 'workflow') job.requeue('request answered');
     else if (!(await this.interrupts.isAnythingOpen(job.client, job))) job.requeue('nothing is open any more');
   }
 
   /** Ends a request in a transaction that has already locked its job. */
-  async store({ job, interrupt }: HeldInterrupt, settlement: Settlement): Promise<Interrupt> {
+  async store({ job, interrupt }: LockedInterrupt, settlement: Settlement): Promise<Interrupt> {
     const { status, outcome, by } = settlement;
     crashpoint('in-decision');
     const decidedAt = await this.interrupts.settle(job.client, interrupt, settlement);

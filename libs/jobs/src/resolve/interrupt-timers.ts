@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { type Clock, systemClock } from '#platform';
 
-import { JobAmender } from '../amend/job-amender.js';
 import { DueLooks } from '../due-looks.js';
 import type { InterruptKind } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
+import { JobUpdater } from '../update/job-updater.js';
 import { type DueInterrupt, DueInterruptsRepository } from './due-interrupts.repository.js';
 import { type DueHandler, InterruptSettler } from './interrupt-settler.js';
 
@@ -29,7 +29,7 @@ export class InterruptTimers {
     private readonly interrupts: InterruptsRepository,
     private readonly dues: DueInterruptsRepository,
     private readonly settler: InterruptSettler,
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly telemetry: JobTelemetry,
   ) {
     this.looks = new DueLooks({ what: 'due requests', logger: telemetry.logger });
@@ -94,7 +94,7 @@ export class InterruptTimers {
   }
 
   private async remind(due: DueInterrupt): Promise<void> {
-    await this.amender.amend(due.workspaceId, due.jobId, async (job) => {
+    await this.updater.update(due.workspaceId, due.jobId, async (job) => {
       const interrupt = await this.interrupts.read(job.client, due.workspaceId, due.id);
       if (interrupt === null || !job.isOpen || !(await this.interrupts.remindLater(job.client, due))) return;
       const { id: interruptId, kind, title, expiresAt } = interrupt;

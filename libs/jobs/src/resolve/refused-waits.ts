@@ -35,7 +35,7 @@ export class RefusedWaits {
   /** Cancels the job if it or a descendant has opened a refused request; returns whether that is so. May be called again. */
   async refuse(job: JobRef): Promise<boolean> {
     if (!(await this.waits.isDue(job))) return false;
-    await this.stopper.stopUnwanted(job, humanWait);
+    await this.stopper.cancelTree(job, humanWait);
     return true;
   }
 
@@ -43,7 +43,7 @@ export class RefusedWaits {
   async look(): Promise<void> {
     for (const job of await this.waits.due(dueAtOnce, this.looks.stillPutOff())) {
       try {
-        await this.stopper.stopUnwanted(job, humanWait);
+        await this.stopper.cancelTree(job, humanWait);
       } catch (err) {
         const { workspaceId, jobId } = job;
         this.looks.postpone(jobId);

@@ -34,8 +34,8 @@ export class JobRunner {
   private readonly firstByteTimeoutMs: number;
   private readonly active = new Set<Promise<void>>();
   /** Slots reserved for jobs whose claim is under way. */
-  private kept = 0;
-  private noneKept: (() => void)[] = [];
+  private reserved = 0;
+  private noneReserved: (() => void)[] = [];
 
   constructor(
     leases: LeaseRepository,
@@ -62,7 +62,7 @@ export class JobRunner {
   }
 
   get freeSlots(): number {
-    return this.slots - this.active.size - this.kept;
+    return this.slots - this.active.size - this.reserved;
   }
 
   get kinds(): JobKind[] {
@@ -74,14 +74,14 @@ export class JobRunner {
   }
 
   /** Reserves free slots for jobs whose claim is under way. */
-  keep(count: number): void {
-    this.kept += count;
+  reserve(count: number): void {
+    this.reserved += count;
   }
 
   /** Call it after the claim, right before its jobs begin. */
-  giveBack(count: number): void {
-    this.kept -= count;
-    if (this.kept === 0) for (const done of this.noneKept.splice(0)) done();
+  releaseReserved(count: number): void {
+    this.reserved -= count;
+    if (this.reserved === 0) for (const done of this.noneReserved.splice(0)) done();
   }
 
   /** Starts to run a claimed job; `claimedAt` is the monotonic instant before the claim was sent. */
@@ -112,7 +112,7 @@ export class JobRunner {
    * job is released.
    */
   async drain(graceMs: number): Promise<void> {
-    if (this.kept > 0) await new Promise<void>((done) => this.noneKept.push(done));
+    if (this.reserved > 0) await new Promise<void>((done) => this.noneReserved.push(done));
     for (const run of this.keeper.runs()) run.draining = true;
     const grace = this.clock.after(graceMs, () => {
       for (const run of this.keeper.runs()) run.abort(new Draining());
@@ -146,7 +146,7 @@ export class JobRunner {
     const deadline = this.watchDeadline(run);
     if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
     try {
-      await this.ender.runToRest(run, this.handlers.find(job.kind));
+      await this.ender.runToEnd(run, this.handlers.find(job.kind));
     } finally {
       deadline.cancel();
       this.keeper.remove(run);

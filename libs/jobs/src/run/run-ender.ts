@@ -15,12 +15,12 @@ import type { JobHandler, JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
 import type { ClaimedJob } from './lease.repository.js';
 
-type Rest =
+type RunResult =
   | { readonly kind: 'end'; readonly end: JobEnd }
   | { readonly kind: 'waiting'; readonly interruptIds: readonly string[] }
   | { readonly kind: 'released'; readonly agentId?: string };
 
-const failed = (code: string, message: string): Rest => ({
+const failed = (code: string, message: string): RunResult => ({
   kind: 'end',
   end: { status: 'failed', reason: code, error: { code, message } },
 });
@@ -37,13 +37,13 @@ export class RunEnder {
   ) {}
 
   /** Never rejects: after a lost lease nothing is written, any other error ends the job. */
-  async runToRest(run: JobRun, handler: JobHandler | undefined): Promise<void> {
+  async runToEnd(run: JobRun, handler: JobHandler | undefined): Promise<void> {
     const { jobId, workspaceId, epoch, kind } = run.job;
     try {
       if (epoch === 1) this.telemetry.queueWait.observe(Math.max(0, run.job.waitedMs) / 1_000);
-      const rest = await this.reachRest(run, handler);
-      if (rest.kind !== 'end') return;
-      this.telemetry.finished.inc({ kind, status: rest.end.status });
+      const result = await this.runHandler(run, handler);
+      if (result.kind !== 'end') return;
+      this.telemetry.finished.inc({ kind, status: result.end.status });
       this.telemetry.rounds.observe(run.totals.rounds);
     } catch (error) {
       const err = error instanceof LeaseLost && error.cause !== undefined ? error.cause : error;
@@ -52,26 +52,28 @@ export class RunEnder {
   }
 
   /** If the job was answered or cancelled while it was about to wait, its handler reads its rows again. */
-  private async reachRest(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
+  private async runHandler(run: JobRun, handler: JobHandler | undefined): Promise<RunResult> {
     for (;;) {
-      const rest = await this.restOf(run, handler);
+      const result = await this.resultOf(run, handler);
       crashpoint('before-finish');
-      if (rest.kind !== 'waiting') {
-        await this.commitRest(run, rest);
-        return rest;
+      if (result.kind !== 'waiting') {
+        await this.commitResult(run, result);
+        return result;
       }
-      if (await this.commitWaiting(run, rest)) {
+      if (await this.commitWaiting(run, result)) {
         // A waiting job keeps its thread, but no longer counts as running.
         await this.capacity.freed({ workspaceId: run.job.workspaceId, threadId: null });
-        return rest;
+        return result;
       }
       await run.commit(); // stores the handler's writes before it reads its rows again
     }
   }
 
-  private async commitWaiting(run: JobRun, rest: Extract<Rest, { kind: 'waiting' }>): Promise<boolean> {
+  private async commitWaiting(run: JobRun, result: Extract<RunResult, { kind: 'waiting' }>): Promise<boolean> {
     try {
-      return await run.commitWaiting({ events: [{ type: 'job-waiting', body: { interruptIds: rest.interruptIds } }] });
+      return await run.commitWaiting({
+        events: [{ type: 'job-waiting', body: { interruptIds: result.interruptIds } }],
+      });
     } catch (error) {
       if (!(error instanceof CancelRequested)) throw error;
       run.abort(new JobCancelled(error.why));
@@ -79,14 +81,14 @@ export class RunEnder {
     }
   }
 
-  private async restOf(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
+  private async resultOf(run: JobRun, handler: JobHandler | undefined): Promise<RunResult> {
     if (handler === undefined) return failed('internal', `No handler for jobs of kind ${run.job.kind}`);
     const excess = run.job.attempts - this.config.values.MAX_ATTEMPTS;
     if (excess > 0) run.abort(new Poisoned());
     if (excess > 1) {
       // Even the runs that only close the job stopped their workers: it ends without its handler.
       run.totals.contentLength = (await this.cancels.abandon(run.job)) ?? run.totals.contentLength;
-      this.tellStopped(run.job);
+      this.hintCancelled(run.job);
       return poisoned(run);
     }
     let outcome: JobOutcome;
@@ -96,14 +98,14 @@ export class RunEnder {
       if (!run.signal.aborted) return this.failure(run, error);
       outcome = { status: 'released' };
     }
-    return run.signal.aborted ? this.restAfterAbort(run, outcome) : toRest(outcome);
+    return run.signal.aborted ? this.resultAfterAbort(run, outcome) : toResult(outcome);
   }
 
   /** The signal's reason decides, unless the handler had completed the job before it saw the abort. */
-  private restAfterAbort(run: JobRun, outcome: JobOutcome): Rest {
+  private resultAfterAbort(run: JobRun, outcome: JobOutcome): RunResult {
     const reason: unknown = run.signal.reason;
     if (reason instanceof LeaseLost) throw reason;
-    if (outcome.status === 'completed') return toRest(outcome);
+    if (outcome.status === 'completed') return toResult(outcome);
     if (reason instanceof JobCancelled) return { kind: 'end', end: { status: 'cancelled', reason: reason.why } };
     if (reason instanceof DeadlineReached) return failed('deadline', 'Job timed out');
     if (reason instanceof Poisoned) return poisoned(run);
@@ -111,7 +113,7 @@ export class RunEnder {
     return this.failure(run, reason);
   }
 
-  private failure(run: JobRun, error: unknown): Rest {
+  private failure(run: JobRun, error: unknown): RunResult {
     if (error instanceof LeaseLost) throw error;
     // The error is not about the job. As after a write that failed, its lease expires and the next claim continues.
     if (isPassing(error)) throw run.lose(error);
@@ -121,15 +123,15 @@ export class RunEnder {
     return failed('internal', 'Internal error');
   }
 
-  private async commitRest(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): Promise<void> {
+  private async commitResult(run: JobRun, result: Exclude<RunResult, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
-    const rows = rest.kind === 'released' ? [] : endNotifications(run.job, rest.end, newId());
-    await run.commit({ events: eventsOf(run, rest), rows }, moveOf(rest, kind));
-    const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
+    const rows = result.kind === 'released' ? [] : endNotifications(run.job, result.end, newId());
+    await run.commit({ events: eventsOf(run, result), rows }, moveOf(result, kind));
+    const isOver = result.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
-    if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
-    if (rest.kind === 'end') this.tellParent(run.job);
-    if (rest.kind === 'end') await this.capacity.freed({ workspaceId, threadId });
+    if (result.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
+    if (result.kind === 'end') this.hintParent(run.job);
+    if (result.kind === 'end') await this.capacity.freed({ workspaceId, threadId });
     else await this.capacity.freed({ workspaceId, threadId: null });
   }
 
@@ -140,29 +142,29 @@ export class RunEnder {
     if (ended === null) return false;
     const { seq, status, threadId } = ended;
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });
-    this.tellStopped(job);
-    this.tellParent(job);
+    this.hintCancelled(job);
+    this.hintParent(job);
     await this.capacity.freed({ workspaceId, threadId });
     return true;
   }
 
   /** The open requests and sub-jobs of the job were cancelled. */
-  private tellStopped({ workspaceId, jobId }: ClaimedJob): void {
+  private hintCancelled({ workspaceId, jobId }: ClaimedJob): void {
     this.bus.publish('interrupts-changed', { workspaceId });
     this.bus.publish('sub-jobs', { workspaceId, jobId });
   }
 
-  private tellParent({ workspaceId, parentJobId }: ClaimedJob): void {
+  private hintParent({ workspaceId, parentJobId }: ClaimedJob): void {
     if (parentJobId !== null) this.bus.publish('sub-jobs', { workspaceId, jobId: parentJobId });
   }
 }
 
-function poisoned({ job }: JobRun): Rest {
+function poisoned({ job }: JobRun): RunResult {
   const cause = job.lastError === null ? '' : ` Last error: ${job.lastError.message}`;
   return failed('poison', `The job stopped its worker ${job.attempts - 1} times without getting on.${cause}`);
 }
 
-function toRest(outcome: JobOutcome): Rest {
+function toResult(outcome: JobOutcome): RunResult {
   switch (outcome.status) {
     case 'completed':
       return { kind: 'end', end: { status: 'completed', reason: outcome.reason } };
@@ -175,26 +177,26 @@ function toRest(outcome: JobOutcome): Rest {
   }
 }
 
-function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>, kind: string): JobMove {
-  switch (rest.kind) {
+function moveOf(result: Exclude<RunResult, { kind: 'waiting' }>, kind: string): JobMove {
+  switch (result.kind) {
     case 'end':
       return {
-        to: rest.end.status,
-        reason: rest.end.reason,
-        ...(rest.end.error === undefined ? {} : { error: rest.end.error }),
+        to: result.end.status,
+        reason: result.end.reason,
+        ...(result.end.error === undefined ? {} : { error: result.end.error }),
       };
     case 'released':
-      return { to: 'queued', kind, ...(rest.agentId === undefined ? {} : { agentId: rest.agentId }) };
+      return { to: 'queued', kind, ...(result.agentId === undefined ? {} : { agentId: result.agentId }) };
   }
 }
 
-function eventsOf(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): NewJobEvent[] {
-  switch (rest.kind) {
+function eventsOf(run: JobRun, result: Exclude<RunResult, { kind: 'waiting' }>): NewJobEvent[] {
+  switch (result.kind) {
     case 'end':
-      return [jobFinished(rest.end, { ...run.totals, durationMs: Date.now() - run.job.createdAt })];
+      return [jobFinished(result.end, { ...run.totals, durationMs: Date.now() - run.job.createdAt })];
     case 'released':
       return [
-        { type: 'job-requeued', body: { reason: rest.agentId === undefined ? 'worker stopped' : 'agent chosen' } },
+        { type: 'job-requeued', body: { reason: result.agentId === undefined ? 'worker stopped' : 'agent chosen' } },
       ];
   }
 }

@@ -5,9 +5,9 @@ import { DatabaseUnavailable, newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { type JobState, openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
-import { AmendRepository } from '../amend/amend.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import type { StartRequest } from '../start/start-request.js';
+import { JobUpdateRepository } from '../update/job-update.repository.js';
 import type { JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
 import { JobRunner } from './job-runner.js';
@@ -90,9 +90,9 @@ describe('Worker', () => {
 
   it('claims a job whose row was locked when its message arrived once the lock is released', async () => {
     const jobId = await start();
-    const amends = api.app.get(AmendRepository);
-    await amends.inWorkspace(api.workspaceId, async (client) => {
-      await amends.lock(client, api.workspaceId, jobId);
+    const updates = api.app.get(JobUpdateRepository);
+    await updates.inWorkspace(api.workspaceId, async (client) => {
+      await updates.lock(client, api.workspaceId, jobId);
       const { app } = await work(() => Promise.resolve(done));
       const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
       const claimed: unknown = await eventually(

@@ -122,15 +122,15 @@ export class Worker {
     const { runner, candidates } = this;
     const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed && !this.awaitsDelivery;
     if (this.state !== 'taking' || !isFree || !runner.handles(kind)) return undefined;
-    runner.keep(1);
+    runner.reserve(1);
     return {
       owner: runner.owner,
       begin: (job, claimedAt) => {
-        runner.giveBack(1);
+        runner.releaseReserved(1);
         runner.begin(job, claimedAt);
       },
       release: () => {
-        runner.giveBack(1);
+        runner.releaseReserved(1);
         this.pump();
       },
     };
@@ -246,7 +246,7 @@ export class Worker {
     // Hints that arrive in the same turn share the claim.
     await new Promise(setImmediate);
     const refs = this.candidates.take(Math.min(this.runner.freeSlots, claimBatch));
-    this.runner.keep(refs.length);
+    this.runner.reserve(refs.length);
     const claimedAt = this.clock.monotonic();
     const claim = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
       // Dropped here; pg-boss delivers them again, or the sweep finds them.
@@ -254,7 +254,7 @@ export class Worker {
       this.runner.warn(error, 'claiming jobs failed');
       return null;
     });
-    this.runner.giveBack(refs.length);
+    this.runner.releaseReserved(refs.length);
     if (claim === null) return;
     for (const job of claim.claimed) this.runner.begin(job, claimedAt);
     if (claim.deferred.length > 0) this.claimLater(claim.deferred);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { admissionKey, admit, admitUnseen, maxLine, refusedByBound, threadKey } from './admit.js';
+import { admissionKey, admit, admitUnseen, maxQueued, refusedByBound, threadKey } from './admit.js';
 import type { KnownParent, KnownThread, Load, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
@@ -29,7 +29,7 @@ const thread = (changes: Partial<KnownThread> = {}): KnownThread => ({
   whenBusy: null,
   nextPosition: 3,
   activeJobId: null,
-  lineJobIds: [],
+  queuedJobIds: [],
   ...changes,
 });
 
@@ -179,7 +179,7 @@ describe('admit', () => {
       { type: 'accept', inLine: true, queuePosition: 1 },
     ]);
     expect(
-      admit([request({ ...target, whenBusy: 'interrupt' })], busy({ lineJobIds: ['waiting'] }), () => 'new'),
+      admit([request({ ...target, whenBusy: 'interrupt' })], busy({ queuedJobIds: ['waiting'] }), () => 'new'),
     ).toMatchObject([{ type: 'accept', inLine: true, supersedes: ['active', 'waiting'] }]);
   });
 
@@ -189,9 +189,9 @@ describe('admit', () => {
   });
 
   it('limits the queue of a thread', () => {
-    const lineJobIds = Array.from({ length: maxLine }, (_, i) => `job ${i}`);
+    const queuedJobIds = Array.from({ length: maxQueued }, (_, i) => `job ${i}`);
     const given = facts({
-      threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', lineJobIds })]]),
+      threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', queuedJobIds })]]),
     });
     expect(types([request({ thread: { ref: threadId }, whenBusy: 'enqueue' })], given)).toEqual(['thread_busy']);
   });
@@ -207,7 +207,7 @@ describe('admit', () => {
 
     it('places the sub-job one level below its parent, under the same root and in no thread', () => {
       const [decision] = admit([request({ parent })], below({ depth: 1 }), () => 'new');
-      expect(decision).toMatchObject({ type: 'accept', thread: null, line: { rootJobId: 'root', depth: 2 } });
+      expect(decision).toMatchObject({ type: 'accept', thread: null, ancestry: { rootJobId: 'root', depth: 2 } });
     });
 
     it.each([

@@ -24,9 +24,9 @@ import type {
 } from './start-request.js';
 
 /** Limit of jobs queued behind the active one of a thread. */
-export const maxLine = 10;
+export const maxQueued = 10;
 /** A start supersedes at most the active job of its thread and the jobs queued behind it. */
-export const maxSuperseded = maxLine + 1;
+export const maxSuperseded = maxQueued + 1;
 /** How deep sub-jobs may be nested, and how many sub-jobs one job may start, ended ones included. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
@@ -214,9 +214,9 @@ function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () =>
   const depth = known.depth + 1;
   if (depth > subJobLimits.depth) return { type: 'refuse', error: subJobTooDeep(subJobLimits.depth) };
   if (known.subJobs >= subJobLimits.width) return { type: 'refuse', error: tooManySubJobs(subJobLimits.width) };
-  const line = { rootJobId: known.rootJobId, depth };
+  const ancestry = { rootJobId: known.rootJobId, depth };
   const place = placeInThread(request, facts, newThreadId);
-  return place.type === 'accept' ? { ...place, line } : place;
+  return place.type === 'accept' ? { ...place, ancestry } : place;
 }
 
 function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision {
@@ -243,16 +243,16 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
 
 function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThread): StartDecision {
   const place = { id: thread.id, isNew: false, position: thread.nextPosition };
-  const first = thread.activeJobId ?? thread.lineJobIds[0];
+  const first = thread.activeJobId ?? thread.queuedJobIds[0];
   if (first === undefined) return { type: 'accept', thread: place, inLine: false, supersedes: [] };
-  const line = thread.lineJobIds.length;
+  const queued = thread.queuedJobIds.length;
   switch (request.whenBusy ?? thread.whenBusy ?? facts.workspace.whenBusy) {
     case 'reject':
       return { type: 'refuse', error: threadBusy(first) };
     case 'enqueue':
-      return line >= maxLine
-        ? { type: 'refuse', error: threadQueueFull(first, maxLine) }
-        : { type: 'accept', thread: place, inLine: true, queuePosition: line + 1, supersedes: [] };
+      return queued >= maxQueued
+        ? { type: 'refuse', error: threadQueueFull(first, maxQueued) }
+        : { type: 'accept', thread: place, inLine: true, queuePosition: queued + 1, supersedes: [] };
     case 'interrupt': {
       const active = thread.activeJobId === null ? [] : [thread.activeJobId];
       return {
@@ -260,7 +260,7 @@ function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThr
         thread: place,
         inLine: true,
         queuePosition: 1,
-        supersedes: [...active, ...thread.lineJobIds],
+        supersedes: [...active, ...thread.queuedJobIds],
       };
     }
   }

@@ -28,7 +28,7 @@ export interface NewJob {
   /** First free position of the thread. The messages enter the conversation now, unless the job is queued behind another. */
   readonly position: number;
   /** Of a sub-job: its root job and its depth. */
-  readonly line: { readonly rootJobId: string; readonly depth: number } | null;
+  readonly ancestry: { readonly rootJobId: string; readonly depth: number } | null;
   /** The process that has reserved a slot and begins the job if the caps allow it; null: a worker must claim it. */
   readonly owner: string | null;
 }
@@ -218,8 +218,8 @@ function toRow(job: NewJob, i: number, messages: number): object {
     retry_of: request.retryOf,
     parent_job_id: request.parent?.jobId,
     parent_call_id: request.parent?.callId,
-    root_job_id: job.line?.rootJobId,
-    depth: job.line?.depth,
+    root_job_id: job.ancestry?.rootJobId,
+    depth: job.ancestry?.depth,
     workflow_id: request.workflow?.id,
     workflow_version: request.workflow?.version,
     agent_id: request.agentId,

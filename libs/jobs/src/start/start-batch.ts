@@ -103,7 +103,7 @@ function toNewJob(request: StartRequest, decision: Accepted, owner: string | nul
     threadId: thread?.id ?? null,
     newThread: isNewThread ? { title: target.createTitle ?? '', clientId: isId(target.ref) ? null : target.ref } : null,
     position: thread?.position ?? 0,
-    line: decision.line ?? null,
+    ancestry: decision.ancestry ?? null,
     event: {
       type: 'job-queued',
       body: {

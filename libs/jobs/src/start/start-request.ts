@@ -135,7 +135,7 @@ export interface KnownThread {
   readonly whenBusy: WhenBusy | null;
   readonly nextPosition: number;
   readonly activeJobId: string | null;
-  readonly lineJobIds: readonly string[];
+  readonly queuedJobIds: readonly string[];
 }
 
 /** The decision about one request. */
@@ -154,5 +154,5 @@ export type StartDecision =
       /** Jobs of the thread that this job supersedes, the active one first. */
       readonly supersedes: readonly string[];
       /** Of a sub-job: its root job and its depth. */
-      readonly line?: { readonly rootJobId: string; readonly depth: number };
+      readonly ancestry?: { readonly rootJobId: string; readonly depth: number };
     };

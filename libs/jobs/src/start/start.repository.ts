@@ -281,6 +281,6 @@ function toThread(row: ThreadRow, jobs: readonly ThreadJobRow[]): KnownThread {
     whenBusy,
     nextPosition,
     activeJobId: own.find((job) => !job.inLine)?.id ?? null,
-    lineJobIds: own.filter((job) => job.inLine).map((job) => job.id),
+    queuedJobIds: own.filter((job) => job.inLine).map((job) => job.id),
   };
 }

@@ -104,7 +104,7 @@ describe('the text of a workflow with concurrent rounds', () => {
     const before: number[] = [];
     for (const [round, word] of ['one ', 'two ', 'three '].entries()) {
       const run = runOf(await jobs.claim(jobId));
-      const shown = await texts.sinceRest({ ...place, contentLength: run.contentLength });
+      const shown = await texts.sinceLastWait({ ...place, contentLength: run.contentLength });
       expect([shown.text, shown.reasoning]).toEqual([[], []]);
       before.push(shown.before?.text ?? -1, shown.before?.reasoning ?? -1);
       run.resumeText(shown);
@@ -128,13 +128,13 @@ describe('the text of a workflow with concurrent rounds', () => {
     // Each resume read no earlier text, and its length still counts.
     expect(before).toEqual([0, 0, 4, 5, 8, 10]);
     const lost = runOf(await jobs.claim(jobId));
-    lost.resumeText(await texts.sinceRest({ ...place, contentLength: lost.contentLength }));
+    lost.resumeText(await texts.sinceLastWait({ ...place, contentLength: lost.contentLength }));
     void lost.text(7, 'lost', second);
     await lost.commit();
     lost.dispose();
     await jobs.expire(jobId);
     const next = runOf(await jobs.claim(jobId));
-    const tail = await texts.sinceRest({ ...place, contentLength: next.contentLength });
+    const tail = await texts.sinceLastWait({ ...place, contentLength: next.contentLength });
     expect([tail.text.map(({ text }) => text), tail.before]).toEqual([['lost'], { text: 14, reasoning: 17 }]);
     next.resumeText(tail);
     void next.text(8, 'four', first);

@@ -51,7 +51,7 @@ export class ShownTextsRepository {
    * For `JobRun.resumeText` of a job with concurrent rounds: what was shown since the job last waited, when no round was open.
    * `contentLength`: of the rounds that are finished.
    */
-  async sinceRest(job: JobRef & { readonly contentLength: number }): Promise<ShownTexts> {
+  async sinceLastWait(job: JobRef & { readonly contentLength: number }): Promise<ShownTexts> {
     const [tail] = await this.prisma.queryInWorkspace<Tail>(job, tailOf(job));
     const events = tail?.events ?? [];
     const before = {

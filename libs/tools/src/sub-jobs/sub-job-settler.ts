@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, InterruptSettler, JobAmender } from '#jobs';
+import { InterruptSettler, JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
 import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
@@ -15,7 +15,7 @@ import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.reposito
 @Injectable()
 export class SubJobSettler {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly calls: AwaitingCallsRepository,
     private readonly outputs: ToolOutputsRepository,
     private readonly interrupts: InterruptSettler,
@@ -25,19 +25,19 @@ export class SubJobSettler {
   /** Makes the end of a sub-job that of its call. May be called again; a call that was settled meanwhile stays as it is. */
   async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
     const { workspaceId, jobId } = call;
-    await this.amender.amend(workspaceId, jobId, (held) => this.settle(held, call, this.endOf(call, subJob)));
+    await this.updater.update(workspaceId, jobId, (held) => this.settle(held, call, this.endOf(call, subJob)));
   }
 
   /** Ends a call whose job is not started; does nothing if another process has started it meanwhile: a start holds the same lock. */
   async refuse(ref: SubJobCallRef, end: Settlement): Promise<void> {
-    await this.amender.amend(ref.workspaceId, ref.jobId, async (held) => {
+    await this.updater.update(ref.workspaceId, ref.jobId, async (held) => {
       if (!(await this.calls.hasSubJob(held, ref.id))) await this.settle(held, ref, end);
     });
   }
 
   /** Notifies viewers of the job which sub-job its call has become. */
   async show({ workspaceId, jobId, id, callId }: SubJobCall, subJobId: string): Promise<void> {
-    await this.amender.amend(workspaceId, jobId, async (held) => {
+    await this.updater.update(workspaceId, jobId, async (held) => {
       const call = await this.calls.find(held, id);
       if (call?.status !== 'running' || !held.isOpen) return;
       const message = `Runs as job ${subJobId}`;
@@ -46,7 +46,7 @@ export class SubJobSettler {
   }
 
   /** What a job that is being stopped has open, it closes itself. */
-  private async settle(held: HeldJob, ref: SubJobCallRef, end: Settlement): Promise<void> {
+  private async settle(held: LockedJob, ref: SubJobCallRef, end: Settlement): Promise<void> {
     const call = await this.calls.find(held, ref.id);
     if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
     await this.calls.settle(held, call, end);

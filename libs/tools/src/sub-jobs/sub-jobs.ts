@@ -44,7 +44,7 @@ export class SubJobs {
   async sweep(parent: JobRef | null): Promise<void> {
     for (const ref of await this.calls.findDue(parent, atOnce)) await this.lookAfter(ref);
     for (const job of await this.calls.findUnwanted(parent, atOnce))
-      await this.guarded(job, () => this.stopper.stopUnwanted(job));
+      await this.guarded(job, () => this.stopper.cancelTree(job));
   }
 
   private async guarded(ref: JobRef, work: () => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
-import { type HeldJob, JobAmender } from '#jobs';
+import { JobUpdater, type LockedJob } from '#jobs';
 import { isId, type Page, type PageRequest } from '#platform';
 
 import { DeadLetters, type DeadReason, type StoredLetter } from './dead-letters.js';
@@ -27,7 +27,7 @@ export class DeadToolCallsService {
   constructor(
     private readonly letters: DeadLetters,
     private readonly calls: QueuedCallsRepository,
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
     private readonly queue: ToolQueue,
@@ -53,7 +53,7 @@ export class DeadToolCallsService {
     if (stored === null) throw letterNotFound();
     const { jobId, toolCallId: callId } = stored;
     if (jobId === null || callId === null) throw notRedrivable('it names no call');
-    const sent = await this.amender.amend(workspaceId, jobId, (held) => this.sendAgain(held, callId, principal.id));
+    const sent = await this.updater.update(workspaceId, jobId, (held) => this.sendAgain(held, callId, principal.id));
     if (sent === null) throw notRedrivable('its job is gone');
     this.queue.hint(workspaceId);
     const [letter] = await this.withCalls(workspaceId, [stored]);
@@ -62,7 +62,7 @@ export class DeadToolCallsService {
     return letter;
   }
 
-  private async sendAgain(held: HeldJob, callId: string, by: string): Promise<true> {
+  private async sendAgain(held: LockedJob, callId: string, by: string): Promise<true> {
     const call = await this.settler.find(held, callId);
     if (call === null) throw notRedrivable('its call is gone');
     const state = await this.states.find(held, callId);

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import {
-  type HeldInterrupt,
-  type HeldJob,
   type InterruptSettlement,
   InterruptSettler,
   InterruptsRepository,
+  type LockedInterrupt,
+  type LockedJob,
 } from '#jobs';
 
 import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
@@ -27,7 +27,7 @@ export class LateResponses {
     private readonly settler: QueueSettler,
   ) {}
 
-  async take(held: HeldJob, call: HeldCall, response: ToolResponse): Promise<void> {
+  async take(held: LockedJob, call: HeldCall, response: ToolResponse): Promise<void> {
     const settlement = toSettlement(call, response);
     if (call.status !== 'interrupted' || settlement?.status !== 'completed' || !held.isOpen) return;
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
@@ -43,7 +43,7 @@ export class LateResponses {
   }
 
   /** Settles the open request as a person would who knows the outcome. */
-  private async happened(about: HeldInterrupt, call: HeldCall, reported: string): Promise<InterruptSettlement> {
+  private async happened(about: LockedInterrupt, call: HeldCall, reported: string): Promise<InterruptSettlement> {
     const { job, interrupt } = about;
     const result = projectResult(reported, 'durable');
     await this.calls.settle(job, call, { status: 'completed', result, by: null, decisionId: interrupt.id });

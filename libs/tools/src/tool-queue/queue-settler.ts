@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, InterruptSettler, stoppedCall, unknownOutcome } from '#jobs';
+import { InterruptSettler, type LockedJob, stoppedCall, unknownOutcome } from '#jobs';
 import { crashpoint } from '#platform';
 
 import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
@@ -29,7 +29,7 @@ export class QueueSettler {
     private readonly interrupts: InterruptSettler,
   ) {}
 
-  find(held: HeldJob, id: string): Promise<HeldCall | null> {
+  find(held: LockedJob, id: string): Promise<HeldCall | null> {
     return this.calls.find(held, id);
   }
 
@@ -37,7 +37,7 @@ export class QueueSettler {
    * A call that ended as `interrupted` stays so until a decision: the job's next lease holder sees it and does what the
    * tool's policy requires (verify, ask, report, fail), as with any call whose worker was lost.
    */
-  async settle(held: HeldJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
+  async settle(held: LockedJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
     const { client, workspaceId, jobId } = held;
     if (!started) await this.states.neverStarted(held, call.id);
     await this.calls.settle(held, call, end);
@@ -49,14 +49,14 @@ export class QueueSettler {
   }
 
   /** For a call that was not begun and needs approval by now: its job looks at it like at a new one, and asks. */
-  async giveBack(held: HeldJob, call: HeldCall): Promise<void> {
+  async giveBack(held: LockedJob, call: HeldCall): Promise<void> {
     await this.states.giveBack(held, call.id);
     held.append(callUpdated({ ...call, status: 'pending' }));
     held.requeue('a call needs approval');
   }
 
   /** For a cancelled call: the outcome of a `once` call is unknown unless it certainly did not begin. */
-  stopped(held: HeldJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
+  stopped(held: LockedJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: Settlement =
       started && call.effect === 'once'
         ? { status: 'interrupted', failure: unknownOutcome }

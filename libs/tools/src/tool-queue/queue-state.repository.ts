@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { HeldJob } from '#jobs';
+import type { LockedJob } from '#jobs';
 import { Config, newId, Queues, TOOL_QUEUES } from '#platform';
 
 import type { CancelRequest } from './queue-message.js';
@@ -66,18 +66,18 @@ export class QueueStateRepository {
   }
 
   /** Null: it does not run in the queue. */
-  async find({ client, workspaceId }: HeldJob, id: string): Promise<QueueState | null> {
+  async find({ client, workspaceId }: LockedJob, id: string): Promise<QueueState | null> {
     const [state] = await client.$queryRawUnsafe<QueueState[]>(stateSql, workspaceId, id, this.ttlMs);
     return state ?? null;
   }
 
   /** Enqueues once more a call that no worker has claimed. A request that still waits stays the only one. */
-  async sendAgain(held: HeldJob, id: string): Promise<void> {
+  async sendAgain(held: LockedJob, id: string): Promise<void> {
     await this.send(held, id, 0);
   }
 
   /** Lets a lost call wait again, to be taken at the earliest after `delayMs`. */
-  async retry(held: HeldJob, id: string, delayMs: number): Promise<void> {
+  async retry(held: LockedJob, id: string, delayMs: number): Promise<void> {
     const { client, workspaceId } = held;
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET exec_until = NULL, exec_owner = NULL, queued_at = clock_timestamp()
@@ -89,7 +89,7 @@ export class QueueStateRepository {
   }
 
   /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */
-  async giveBack({ client, workspaceId }: HeldJob, id: string): Promise<void> {
+  async giveBack({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET status = 'pending', executor = 'worker', exec_epoch = exec_epoch + 1, exec_owner = NULL,
               exec_until = NULL, exec_attempts = 0, queued_at = NULL, started_at = NULL, started_epoch = NULL,
@@ -101,7 +101,7 @@ export class QueueStateRepository {
   }
 
   /** Withdraws the right to submit a result, and notifies the tool processes to stop the call. */
-  async withdraw({ client, workspaceId, jobId }: HeldJob, id: string, issuedBy: string): Promise<void> {
+  async withdraw({ client, workspaceId, jobId }: LockedJob, id: string, issuedBy: string): Promise<void> {
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET cancel_requested_at = clock_timestamp(), exec_epoch = exec_epoch + 1
         WHERE workspace_id = $1 AND id = $2`,
@@ -120,7 +120,7 @@ export class QueueStateRepository {
   }
 
   /** The process that claimed the call certainly had no effect. */
-  async neverStarted({ client, workspaceId }: HeldJob, id: string): Promise<void> {
+  async neverStarted({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`,
       workspaceId,
@@ -129,7 +129,7 @@ export class QueueStateRepository {
   }
 
   /** Progress was shown up to `seq`. */
-  async shown({ client, workspaceId }: HeldJob, id: string, seq: number): Promise<void> {
+  async shown({ client, workspaceId }: LockedJob, id: string, seq: number): Promise<void> {
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET progress_seq = $3, progress_shown = progress_shown + 1, progress_at = clock_timestamp()
         WHERE workspace_id = $1 AND id = $2`,
@@ -140,7 +140,7 @@ export class QueueStateRepository {
   }
 
   /** Whether anybody was ever asked about the call, or decided on it. */
-  async wasAsked({ client, workspaceId }: HeldJob, id: string): Promise<boolean> {
+  async wasAsked({ client, workspaceId }: LockedJob, id: string): Promise<boolean> {
     const rows = await client.$queryRawUnsafe<object[]>(
       `SELECT 1 FROM interrupt WHERE workspace_id = $1 AND tool_call_id = $2
           AND (status = 'open' OR outcome->>'outcome' = 'report') LIMIT 1`,
@@ -151,13 +151,13 @@ export class QueueStateRepository {
   }
 
   /** Who sent a call again, in the append-only audit. */
-  async recordRedrive({ client, workspaceId }: HeldJob, id: string, by: string): Promise<void> {
+  async recordRedrive({ client, workspaceId }: LockedJob, id: string, by: string): Promise<void> {
     const subject = { subjectType: 'ToolCall', subjectId: id, details: {} };
     const entry = { workspaceId, id: newId(), actor: by, action: 'tool-call-redriven', ...subject };
     await client.auditEntry.createMany({ data: [entry] });
   }
 
-  private async send({ client, workspaceId }: HeldJob, id: string, delayMs: number): Promise<void> {
+  private async send({ client, workspaceId }: LockedJob, id: string, delayMs: number): Promise<void> {
     await this.queues.start();
     const text = this.queues.insertionOf(TOOL_QUEUES.requests, resendSql);
     await client.$executeRawUnsafe(text, workspaceId, id, delayMs, this.ttlMs);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, JobAmender } from '#jobs';
+import { JobUpdater, type LockedJob } from '#jobs';
 import { toStorableText } from '#platform';
 
 import type { HeldCall } from '../awaiting-calls.repository.js';
@@ -31,7 +31,7 @@ const longestShown = 500;
 @Injectable()
 export class ResultApplier {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
     private readonly late: LateResponses,
@@ -39,7 +39,7 @@ export class ResultApplier {
 
   async apply({ message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
-    const fate = await this.amender.amend(workspaceId, jobId, async (held): Promise<Applied> => {
+    const fate = await this.updater.update(workspaceId, jobId, async (held): Promise<Applied> => {
       const call = await this.settler.find(held, id);
       if (call === null) return 'unknown';
       const state = await this.states.find(held, id);
@@ -51,7 +51,7 @@ export class ResultApplier {
   }
 
   private async respond(
-    held: HeldJob,
+    held: LockedJob,
     { call, state, response }: { call: HeldCall; state: QueueState | null; response: ToolResponse },
   ): Promise<'done'> {
     const stands = state === null ? 'none' : standingOf(state, response);
@@ -69,7 +69,7 @@ export class ResultApplier {
 
   /** Progress is display only: it is shown, or dropped, and changes nothing else. */
   private async progress(
-    held: HeldJob,
+    held: LockedJob,
     about: { call: HeldCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
   ): Promise<MessageFate> {
     const { call, state } = about;

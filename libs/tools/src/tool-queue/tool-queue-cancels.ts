@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type Principal } from '#auth';
-import { JobAmender } from '#jobs';
+import { JobUpdater } from '#jobs';
 import { BUS, type Bus, isId } from '#platform';
 
 import { QueueSettler } from './queue-settler.js';
@@ -29,7 +29,7 @@ export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
 @Injectable()
 export class ToolQueueCancels {
   constructor(
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
     private readonly calls: QueuedCallsRepository,
@@ -50,7 +50,7 @@ export class ToolQueueCancels {
 
   /** Withdraws the right to submit a result before it notifies, so a result that races this loses. May be repeated. */
   async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {
-    const done = await this.amender.amend(workspaceId, jobId, async (held): Promise<CancelState> => {
+    const done = await this.updater.update(workspaceId, jobId, async (held): Promise<CancelState> => {
       const call = await this.settler.find(held, toolCallId);
       if (call?.executor !== 'queue') return 'not_found';
       const state = await this.states.find(held, toolCallId);

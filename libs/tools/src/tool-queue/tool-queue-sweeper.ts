@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, JobAmender, unknownOutcome } from '#jobs';
+import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
 import { type Clock, Queues, systemClock, type Timer, TOOL_QUEUES } from '#platform';
 
 import type { HeldCall } from '../awaiting-calls.repository.js';
@@ -17,7 +17,7 @@ const dueAtOnce = 100;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
-  readonly held: HeldJob;
+  readonly held: LockedJob;
   readonly call: HeldCall;
   readonly state: QueueState;
 }
@@ -37,7 +37,7 @@ export class ToolQueueSweeper {
 
   constructor(
     private readonly calls: QueuedCallsRepository,
-    private readonly amender: JobAmender,
+    private readonly updater: JobUpdater,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
     private readonly dead: DeadLetters,
@@ -88,7 +88,7 @@ export class ToolQueueSweeper {
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
-    await this.amender.amend(workspaceId, jobId, async (held) => {
+    await this.updater.update(workspaceId, jobId, async (held) => {
       const call = await this.settler.find(held, id);
       const state = await this.states.find(held, id);
       if (call === null || state === null || !held.isOpen) return;

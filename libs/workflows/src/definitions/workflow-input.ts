@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '#approvals';
-import type { ProviderDownTerms } from '#chat';
+import type { ProviderDownOptions } from '#chat';
 import type { ChatMessage } from '#models';
 
 import type { Attachment } from '../engine/node-executor.js';
@@ -38,7 +38,7 @@ export interface WorkflowInput {
   /** The job whose prompt this one runs again; it adds no message to the thread either. */
   readonly retryOf?: string;
   /** What counts before the instance's and the agents' settings while the model provider is down. */
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
   /** The request brought a provider key of its own. */
   readonly hasOwnKey?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '#approvals';
-import type { ProviderDownTerms } from '#chat';
+import type { ProviderDownOptions } from '#chat';
 import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
@@ -52,7 +52,7 @@ export interface StartWorkflow {
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   /** Counts before the instance's and the agents' settings while the model provider is down. */
-  readonly providerDown?: ProviderDownTerms;
+  readonly providerDown?: ProviderDownOptions;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;
   /** Of a start for a call: which one, values of the declared inputs, and the rules that hold for the caller. */

@@ -6,7 +6,7 @@ import {
   type AnswerSession,
   ChatService,
   DuplicateMessageFilter,
-  isOvertaken,
+  isConcurrentWrite,
   type NewAnswer,
   newAnswerRow,
   sessionStepRow,
@@ -45,11 +45,11 @@ export interface NewAnswerOrder {
   readonly resumes: NewAnswer['resumes'];
 }
 
-/** The outcome. `overtaken`: another request committed first, and all facts have to be read again. */
+/** The outcome. `read-again`: another request committed first, and all facts must be read again. */
 export type StartedAnswer =
   | { readonly type: 'started'; readonly answer: Answer; readonly allowance: Allowance }
   | { readonly type: 'replayed' }
-  | { readonly type: 'overtaken' }
+  | { readonly type: 'read-again' }
   | { readonly type: 'thread-busy' };
 
 type Beside = NonNullable<StartChat['beside']>;
@@ -85,7 +85,7 @@ export class AnswerStarts {
       return { type: 'replayed' };
     } catch (error) {
       limiter.giveBack(principal);
-      if (isOvertaken(error)) return { type: 'overtaken' };
+      if (isConcurrentWrite(error)) return { type: 'read-again' };
       if (error instanceof AppError && error.code === 'thread_busy') return { type: 'thread-busy' };
       throw error;
     }

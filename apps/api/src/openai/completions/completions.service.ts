@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
-import { type Answer, AnswersRepository, type ContinuationOrder, Continuations, isOvertaken } from '#chat';
+import { type Answer, AnswersRepository, type ContinuationInput, Continuations, isConcurrentWrite } from '#chat';
 
 import { OpenAiError } from '../../errors/openai-error.js';
 import { serverBusy } from '../../errors/to-openai-reply.js';
@@ -117,7 +117,7 @@ export class Completions {
     const { idempotencyKey: key } = headers;
     const { model, bodyHash: requestHash, about, parameters } = request;
     try {
-      const answer = await this.continuations.apply(principal, run, (held): ContinuationOrder | null => {
+      const answer = await this.continuations.apply(principal, run, (held): ContinuationInput | null => {
         if (held.answer.state !== 'paused') return null;
         const pending = toPending(held.answer, held.callIds);
         const verdict = checkContinuation({ isBusy: false, pending, model, continuation });
@@ -125,7 +125,7 @@ export class Completions {
         return {
           results: new Map(verdict.results.map(({ id, content }) => [id, content])),
           digests: digests ?? digestsOf(continuation, request, sessionId),
-          said: verdict.after,
+          messages: verdict.after,
           idempotency: key === null ? null : { key, requestHash },
           about: Object.keys(about).length === 0 ? null : about,
           parameters,
@@ -133,7 +133,7 @@ export class Completions {
       });
       return answer === null ? null : { answer, isAttached: false, ignored: mode.ignored, allowance: null };
     } catch (error) {
-      if (isOvertaken(error)) return null;
+      if (isConcurrentWrite(error)) return null;
       throw error;
     }
   }

@@ -68,7 +68,7 @@ export class NewAnswers {
     if (applied === null || digests === null) return { messages, applied: null, resumes: null };
     const run = await this.runs.read(principal, applied.answer);
     const resumed = run === null ? null : resumedMessages(messages, run, continuation);
-    return { messages: resumed ?? messages, applied: { ...digests, said: [] }, resumes: applied.answer.id };
+    return { messages: resumed ?? messages, applied: { ...digests, messages: [] }, resumes: applied.answer.id };
   }
 }
 

@@ -17,7 +17,7 @@ export interface LockedRow {
 }
 
 /** What is written to the row before its lock is released. */
-export interface Amendment {
+export interface JobUpdate {
   readonly events: readonly NewJobEvent[];
   readonly requeue: boolean;
   /** Whether the job's worker must read its rows again before it waits. */
@@ -27,14 +27,14 @@ export interface Amendment {
 /** Members of a job's input by name; undefined removes the member. */
 export type InputMembers = Readonly<Record<string, Storable | undefined>>;
 
-export interface Amended {
+export interface UpdatedJob {
   readonly lastSeq: number;
   readonly status: JobStatus;
 }
 
 /** Changes a job without its lease, as the API's database role inside the job's workspace. */
 @Injectable()
-export class AmendRepository {
+export class JobUpdateRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   inWorkspace<T>(workspaceId: string, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
@@ -51,14 +51,14 @@ export class AmendRepository {
   }
 
   /** Raises `answered` for `answers`. A worker that is about to wait then reads its rows again, because it may not have seen this change. */
-  async amend(
+  async update(
     tx: PrismaTransaction,
     job: { readonly workspaceId: string; readonly jobId: string },
-    { events, requeue, answers }: Amendment,
-  ): Promise<Amended> {
+    { events, requeue, answers }: JobUpdate,
+  ): Promise<UpdatedJob> {
     const count = events.length;
     const numbered = events.map(({ type, body }, i) => ({ ordinal: i + 1, type, body }));
-    const [amended] = await tx.$queryRaw<Amended[]>`
+    const [updated] = await tx.$queryRaw<UpdatedJob[]>`
       WITH up AS (
         UPDATE job SET last_seq = last_seq + ${count}::int, answered = answered + ${answers ? 1 : 0}::int,
                status = CASE WHEN ${requeue}::bool AND status = 'waiting' THEN 'queued' ELSE status END
@@ -70,8 +70,8 @@ export class AmendRepository {
                event.body, clock_timestamp()
           FROM up, json_to_recordset(${JSON.stringify(numbered)}::json) AS event(ordinal int, type text, body jsonb))
       SELECT status, last_seq AS "lastSeq" FROM up`;
-    if (amended === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
-    return amended;
+    if (updated === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
+    return updated;
   }
 
   /** Sets members of the job's input and removes members that are undefined. Does not write the input, which may be long, if no member changes. */

@@ -6,10 +6,10 @@ import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';
 import { JobQueue } from '../queue/job-queue.js';
-import { AmendRepository, type InputMembers, type LockedRow } from './amend.repository.js';
+import { type InputMembers, JobUpdateRepository, type LockedRow } from './job-update.repository.js';
 
 /** A job whose row is locked: its status, calls and requests do not change until the transaction commits. */
-export class HeldJob {
+export class LockedJob {
   readonly events: NewJobEvent[] = [];
   /** Whether the change is more than an event for viewers. */
   isAnswered = false;
@@ -69,18 +69,18 @@ interface CommittedChange {
  * this one: a wake-up is never lost. The events and the queue message commit with the change.
  */
 @Injectable()
-export class JobAmender {
+export class JobUpdater {
   constructor(
-    private readonly repository: AmendRepository,
+    private readonly repository: JobUpdateRepository,
     private readonly queue: JobQueue,
   ) {}
 
   /** Null: no such job in the workspace. If `work` throws, everything is rolled back. `work` must not call anything outside the database. */
-  async amend<T>(workspaceId: string, jobId: string, work: (job: HeldJob) => Promise<T>): Promise<T | null> {
+  async update<T>(workspaceId: string, jobId: string, work: (job: LockedJob) => Promise<T>): Promise<T | null> {
     const done = await this.repository.inWorkspace(workspaceId, async (client) => {
       const row = await this.repository.lock(client, workspaceId, jobId);
       if (row === null) return null;
-      const job = new HeldJob(client, workspaceId, jobId, row);
+      const job = new LockedJob(client, workspaceId, jobId, row);
       const result = await work(job);
       return { result, change: await this.store(job) };
     });
@@ -89,14 +89,14 @@ export class JobAmender {
     return done.result;
   }
 
-  private async store(job: HeldJob) {
+  private async store(job: LockedJob) {
     const { client, workspaceId, jobId, row, events, requeueReason } = job;
     if (job.inputChanges !== undefined) await this.repository.changeInput(client, job, job.inputChanges);
     const requeue = requeueReason !== undefined && row.status === 'waiting';
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });
     if (events.length === 0 && requeueReason === undefined) return null;
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
-    const { lastSeq } = await this.repository.amend(client, job, { events, requeue, answers: job.isAnswered });
+    const { lastSeq } = await this.repository.update(client, job, { events, requeue, answers: job.isAnswered });
     if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
     const concernsRequests = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, concernsRequests };

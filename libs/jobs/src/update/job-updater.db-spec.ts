@@ -5,20 +5,20 @@ import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/ha
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { LeaseLost } from '../jobs.errors.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
-import { JobAmender } from './job-amender.js';
+import { JobUpdater } from './job-updater.js';
 
 const note = { type: 'warning', body: { code: 'note', text: 'from outside' } } as const;
 
-describe('JobAmender', () => {
+describe('JobUpdater', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
-  let amender: JobAmender;
+  let updater: JobUpdater;
   let log: EventLogRepository;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     jobs = await openTestJobs(database, { DATABASE_POOL_SIZE: '20' });
-    amender = jobs.app.get(JobAmender);
+    updater = jobs.app.get(JobUpdater);
     log = jobs.app.get(EventLogRepository);
   });
 
@@ -39,7 +39,7 @@ describe('JobAmender', () => {
     return row;
   };
   const answer = (jobId: string) =>
-    amender.amend(jobs.workspaceId, jobId, (job) => {
+    updater.update(jobs.workspaceId, jobId, (job) => {
       job.append(note);
       job.requeue('answered');
       return Promise.resolve(job.row.status);
@@ -82,7 +82,7 @@ describe('JobAmender', () => {
   it('rolls everything back if the callback throws', async () => {
     const job = await claimed();
     const before = await state(job.jobId);
-    const failing = amender.amend(jobs.workspaceId, job.jobId, (held) => {
+    const failing = updater.update(jobs.workspaceId, job.jobId, (held) => {
       held.append(note);
       return Promise.reject(new Error('no'));
     });
@@ -94,6 +94,8 @@ describe('JobAmender', () => {
     const job = await claimed();
     await log.commit([endOf(job, 1)]);
     await expect(answer(job.jobId)).rejects.toThrow('has ended');
-    expect(await amender.amend('01990000-0000-7000-8000-000000000000', job.jobId, () => Promise.resolve(1))).toBeNull();
+    expect(
+      await updater.update('01990000-0000-7000-8000-000000000000', job.jobId, () => Promise.resolve(1)),
+    ).toBeNull();
   });
 });
