@@ -36,7 +36,12 @@ export function usageError(message: string, remedy?: Remedy): CliError {
   return new CliError({ exitCode: exitCodes.usage, code: 'usage', message, remedy });
 }
 
-/** There is none, or none that this credential may see: both read the same. */
+/** `what` begins the sentence. An absent row and one of another workspace read the same. */
 export function notFound(what: string, remedy?: Remedy): CliError {
-  return new CliError({ exitCode: exitCodes.notFound, code: 'not_found', message: `There is no ${what}.`, remedy });
+  return new CliError({
+    exitCode: exitCodes.notFound,
+    code: 'not_found',
+    message: `${what} does not exist, or this credential may not read it.`,
+    remedy,
+  });
 }

@@ -55,8 +55,7 @@ export function addApprove(program: Command, perform: Perform): void {
 async function approve(context: Context, id: string, flags: ApproveFlags): Promise<ExitCode> {
   const client = await context.client();
   const request = await client.interrupts.get(id);
-  if (request === null)
-    throw notFound(`request ${id} that you may see`, (command) => `List the open ones: ${command('approve')}`);
+  if (request === null) throw notFound(`Request ${id}`, (command) => `List the open ones: ${command('approve')}`);
   const answer = answerFrom(flags, request);
   if (answer !== null) {
     const settled = await client.interrupts.resolve({ id, ...answer }).catch(async (error: unknown) => {

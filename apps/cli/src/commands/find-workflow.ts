@@ -19,7 +19,7 @@ export async function findWorkflow(client: Nightshift, given: string): Promise<F
     after = workflows.pageInfo.hasNextPage ? (workflows.pageInfo.endCursor ?? undefined) : undefined;
   } while (after !== undefined);
   if (byName !== undefined) return byName;
-  throw notFound(`workflow ${given}`, (command) => `List the workflows: ${command('workflows list')}`);
+  throw notFound(`Workflow ${given}`, (command) => `List the workflows: ${command('workflows list')}`);
 }
 
 function slugOf(name: string): string {

@@ -187,7 +187,7 @@ async function userIdOf(context: Context, user: string): Promise<string> {
   if (!user.includes('@')) return user;
   const found = (await membersOf(context)).find(({ email }) => email === user.toLowerCase());
   if (found === undefined)
-    throw notFound(`member with the address ${user}`, (command) => `List the members: ${command('members list')}`);
+    throw notFound(`A member with the address ${user}`, (command) => `List the members: ${command('members list')}`);
   return found.userId;
 }
 

@@ -6,6 +6,6 @@ import { notFound } from '../cli.errors.js';
 export function noSuchJob(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof NightshiftError && error.code === 'not_found')) throw error;
-    throw notFound(`job ${id} that you may see`, (command) => `List your jobs: ${command('jobs')}`);
+    throw notFound(`Job ${id}`, (command) => `List your jobs: ${command('jobs')}`);
   };
 }

@@ -27,7 +27,7 @@ export async function allPages<Row>(
   for (let more = true; more;) {
     const page = await read({ first: 100, after });
     if (page === null || page === undefined)
-      throw notFound('workspace that this credential may read', 'An owner or admin may, with the scope admin.');
+      throw notFound('The workspace', 'An owner or admin may, with the scope admin.');
     rows.push(...page.nodes);
     after = page.pageInfo.endCursor ?? undefined;
     more = page.pageInfo.hasNextPage;

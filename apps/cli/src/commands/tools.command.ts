@@ -95,7 +95,7 @@ async function workspaceToolId(client: Nightshift, name: string): Promise<string
     after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? undefined) : undefined;
   } while (after !== undefined);
   throw notFound(
-    `tool ${name} among those that this workspace has defined itself`,
+    `A tool ${name} that this workspace has defined itself`,
     (command) => `For any other tool, name an agent that has it with --agent. List all tools: ${command('tools list')}`,
   );
 }

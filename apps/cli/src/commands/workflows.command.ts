@@ -125,7 +125,7 @@ async function graph(context: Context, id: string | undefined, { job, svg }: Gra
       ? (await client.query(WorkflowDiagramDocument, { id: (await findWorkflow(client, id ?? '')).id, format }))
           .workflow
       : (await client.query(JobDiagramDocument, { id: job, format })).job;
-  if (drawn === null) throw notFound(`job ${job ?? ''}`, (command) => `List them: ${command('jobs --kind workflow')}`);
+  if (drawn === null) throw notFound(`Job ${job ?? ''}`, (command) => `List them: ${command('jobs --kind workflow')}`);
   if (drawn.diagram === null) throw usageError(`Job ${job ?? ''} runs no workflow.`);
   if (context.json) context.emit({ format: format.toLowerCase(), diagram: drawn.diagram });
   else context.screen.line(drawn.diagram.trimEnd());
