@@ -6,8 +6,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import type { Platform } from '#platform';
-import { bodyMiddleware, drainRestMiddleware, OpenStreams, RequestSchemaPipe } from '#platform/api';
+import { type Platform, systemClock } from '#platform';
+import { bodyMiddleware, drainRestMiddleware, OpenStreams, ReadTurns, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
 import { crossOriginMiddleware } from './auth/cross-origin.js';
@@ -96,14 +96,15 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
   server.requestTimeout = config.values.BODY_TIMEOUT_MS + server.headersTimeout;
   app.disable('x-powered-by').disable('etag');
   const { ALLOWED_HOSTS, ALLOWED_ORIGINS } = config.values;
+  const turns = new ReadTurns(systemClock);
   app.use(
     requestIdMiddleware,
-    drainRestMiddleware,
+    drainRestMiddleware(turns),
     refusalsMiddleware({ metrics, logger }),
     noStoreMiddleware,
     helmet(),
   );
   app.use(hostMiddleware(hostNamesOf(host, ALLOWED_HOSTS)), corsMiddleware(ALLOWED_ORIGINS), crossOriginMiddleware);
-  app.use(bodyMiddleware(config.values));
+  app.use(bodyMiddleware(config.values, turns));
   app.useGlobalFilters(app.get(ErrorFilter));
 }

@@ -19,53 +19,61 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Counts the levels and tokens of a JSON text in UTF-8 as its bytes arrive, in time linear in the bytes (4 MB take 10 ms) and without
+ * Counts the levels and tokens of a JSON text in UTF-8 as its bytes arrive, in time linear in the bytes (4 MB take 4 to 12 ms) and without
  * memory. The parser checks whether the text is valid JSON; a text within these limits is cheap to parse.
  */
 export class JsonScan {
   private depth = 0;
-  private deepest = 0;
   private tokens = 0;
   private isInText = false;
   private isEscaped = false;
 
   constructor(private readonly limits: JsonLimits) {}
 
-  /** The limit that the text exceeds with these bytes; null: none so far. */
+  /**
+   * The limit that the text exceeds, found at the byte that exceeds it; null: none so far. After a limit the scan must not continue.
+   * Loops over local variables take a quarter of the time of a method call for each byte.
+   */
   push(bytes: Uint8Array): keyof JsonLimits | null {
-    for (const byte of bytes) {
-      if (this.isInText) this.readText(byte);
-      else this.readStructure(byte);
+    let { depth, tokens } = this;
+    const { depth: maxDepth, tokens: maxTokens } = this.limits;
+    let i = this.isInText ? this.endOfText(bytes, 0) : 0;
+    while (i < bytes.length) {
+      const byte = bytes[i++];
+      if (byte === QUOTE) {
+        tokens += 1;
+        i = this.endOfText(bytes, i);
+      } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+        depth += 1;
+        tokens += 1;
+        if (depth > maxDepth) return 'depth';
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
+      else if (byte === COMMA || byte === COLON) tokens += 1;
+      if (tokens > maxTokens) return 'tokens';
     }
-    if (this.tokens > this.limits.tokens) return 'tokens';
-    return this.deepest > this.limits.depth ? 'depth' : null;
+    this.depth = depth;
+    this.tokens = tokens;
+    return null;
   }
 
-  private readText(byte: number): void {
-    if (this.isEscaped) this.isEscaped = false;
-    else if (byte === BACKSLASH) this.isEscaped = true;
-    else if (byte === QUOTE) this.isInText = false;
-  }
-
-  private readStructure(byte: number): void {
-    switch (byte) {
-      case QUOTE:
-        this.isInText = true;
-        this.tokens += 1;
-        return;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        this.depth += 1;
-        this.tokens += 1;
-        if (this.depth > this.deepest) this.deepest = this.depth;
-        return;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        this.depth -= 1;
-        return;
-      case COMMA:
-      case COLON:
-        this.tokens += 1;
+  /** Where the scan continues after the text that contains `start`; the text may continue in the next bytes. */
+  private endOfText(bytes: Uint8Array, start: number): number {
+    let i = start;
+    this.isInText = true;
+    if (this.isEscaped && i < bytes.length) {
+      this.isEscaped = false;
+      i += 1;
     }
+    while (i < bytes.length) {
+      const byte = bytes[i++];
+      if (byte === QUOTE) {
+        this.isInText = false;
+        return i;
+      }
+      if (byte !== BACKSLASH) continue;
+      if (i === bytes.length) this.isEscaped = true;
+      i += 1;
+    }
+    return i;
   }
 }

@@ -8,6 +8,7 @@ import { BodyBudget } from './body-budget.js';
 import { bodyLimitOf } from './body-limit.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
+import type { ReadTurns } from './read-turns.js';
 
 /** Reads the body of one request for the caller named. */
 type BodyReader = (caller: string) => Promise<void>;
@@ -23,10 +24,10 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
  * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
  * credential costs only its headers: its body is not stored, decompressed or parsed.
  */
-export function bodyMiddleware(settings: BodySettings) {
+export function bodyMiddleware(settings: BodySettings, turns: ReadTurns) {
   const budget = new BodyBudget();
   return (request: Request, _: Response, next: NextFunction): void => {
-    readers.set(request, (caller) => readJson(request, { settings, budget, caller }));
+    readers.set(request, (caller) => readJson(request, { settings, budget, turns, caller }));
     next();
   };
 }
@@ -50,10 +51,11 @@ export function hasEmptyBody(request: Request): boolean {
 interface Reading {
   readonly settings: BodySettings;
   readonly budget: BodyBudget;
+  readonly turns: ReadTurns;
   readonly caller: string;
 }
 
-async function readJson(request: Request, { settings, budget, caller }: Reading): Promise<void> {
+async function readJson(request: Request, { settings, budget, turns, caller }: Reading): Promise<void> {
   if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
   assertPlain(request);
   const limit = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
@@ -72,7 +74,7 @@ async function readJson(request: Request, { settings, budget, caller }: Reading)
       body.take(bytes.length);
       pieces.push(bytes);
     };
-    await readBytes(request, onBytes, settings.BODY_TIMEOUT_MS);
+    await readBytes(request, { onBytes, withinMs: settings.BODY_TIMEOUT_MS, turns, caller });
     if (length === 0) empty.add(request);
     request.body = parse(Buffer.concat(pieces, length));
   } finally {

@@ -2,16 +2,31 @@ import type { IncomingMessage } from 'node:http';
 
 import { systemClock } from '../../clock.js';
 import { bodyAborted, bodyTimedOut } from '../errors/http.errors.js';
+import type { ReadTurns } from './read-turns.js';
 
 /** A client that sends no byte for this long is disconnected or attacks the server. */
 const IDLE_MS = 10_000;
+/** Smaller bodies are read as they arrive. To scan this much takes 0.5 ms. */
+const PART_BYTES = 262_144;
+
+/** How a body is read. */
+export interface BodyReading {
+  /** Receives each piece as it arrives. May throw: the rest stays unread. */
+  readonly onBytes: (bytes: Buffer) => void;
+  readonly withinMs: number;
+  /** After each 256 KB, the body waits for a turn of `caller`. */
+  readonly turns: ReadTurns;
+  readonly caller: string;
+}
 
 /**
- * Gives each piece of the body to `onBytes` as it arrives. Rejects with what `onBytes` throws, at once and leaving the rest unread;
- * with `body_timeout` after `withinMs`, or 10 s without a byte; and when the client closes the connection.
+ * Reads a body to its end. Rejects with what `onBytes` throws, at once and leaving the rest unread; with `body_timeout` after `withinMs`,
+ * or 10 s without a byte; and when the client closes the connection.
  */
-export function readBytes(request: IncomingMessage, onBytes: (bytes: Buffer) => void, withinMs: number): Promise<void> {
+export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, caller }: BodyReading): Promise<void> {
   return new Promise((resolve, reject) => {
+    let inTurn = 0;
+    let withdraw: (() => void) | undefined;
     const fail = (error: unknown) => {
       stop();
       request.pause();
@@ -21,15 +36,25 @@ export function readBytes(request: IncomingMessage, onBytes: (bytes: Buffer) => 
       fail(bodyTimedOut());
     };
     const deadline = systemClock.after(withinMs, timeOut);
-    let idle = systemClock.after(IDLE_MS, timeOut);
+    const idle = startIdleTimer(timeOut);
     const onData = (bytes: Buffer) => {
-      idle.cancel();
-      idle = systemClock.after(IDLE_MS, timeOut);
+      idle.restart();
+      inTurn += bytes.length;
       try {
         onBytes(bytes);
+        if (inTurn >= PART_BYTES) awaitTurn();
       } catch (error) {
         fail(error);
       }
+    };
+    const awaitTurn = () => {
+      inTurn = 0;
+      idle.cancel(); // the client cannot send while it waits
+      request.pause();
+      withdraw = turns.next(caller, () => {
+        idle.restart();
+        request.resume();
+      });
     };
     const onEnd = () => {
       stop();
@@ -41,8 +66,21 @@ export function readBytes(request: IncomingMessage, onBytes: (bytes: Buffer) => 
     const stop = () => {
       deadline.cancel();
       idle.cancel();
+      withdraw?.();
       request.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose);
     };
     request.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose);
   });
+}
+
+function startIdleTimer(run: () => void) {
+  let timer = systemClock.after(IDLE_MS, run);
+  const cancel = () => {
+    timer.cancel();
+  };
+  const restart = () => {
+    cancel();
+    timer = systemClock.after(IDLE_MS, run);
+  };
+  return { cancel, restart };
 }
