@@ -88,10 +88,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   scheduled_slot: { owner: 'libs/workflows' },
   thread: {
     owner: 'libs/chat',
-    others: {
-      'libs/approvals': 'reads the thread of a call that a client may claim',
-      'libs/jobs': 'locks the thread of a start, and names it in notifications',
-    },
+    others: { 'libs/jobs': 'locks the thread of a start, and names it in notifications' },
   },
   tool_call: {
     owner: 'libs/tools',

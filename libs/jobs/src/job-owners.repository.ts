@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres, systemClock, WorkspaceBatches } from '#platform';
+import { isId, Prisma, PrismaService, systemClock, WorkspaceBatches } from '#platform';
 
 /** What an ability needs to know about a job. */
 export interface JobOwner {
@@ -17,7 +17,7 @@ export interface JobOwner {
 export class JobOwnersRepository {
   private readonly batches: WorkspaceBatches<string, JobOwner | null>;
 
-  constructor(private readonly postgres: Postgres) {
+  constructor(private readonly prisma: PrismaService) {
     this.batches = new WorkspaceBatches((workspaceId, ids) => this.findAll(workspaceId, ids), systemClock, {
       tickMs: 0,
       maxBatch: 500,
@@ -30,11 +30,11 @@ export class JobOwnersRepository {
   }
 
   private async findAll(workspaceId: string, ids: readonly string[]): Promise<(JobOwner | null)[]> {
-    const rows = await this.postgres.readInWorkspace<{ id: string; createdBy: string | null }>(workspaceId, {
-      name: 'job-owners',
-      text: `SELECT id, created_by AS "createdBy" FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])`,
-      values: [workspaceId, ids],
-    });
+    const rows = await this.prisma.queryInWorkspace<{ id: string; createdBy: string | null }>(
+      { workspaceId },
+      Prisma.sql`SELECT id, created_by AS "createdBy" FROM job
+        WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[])`,
+    );
     const owners = new Map(rows.map(({ id, createdBy }) => [id, { workspaceId, jobId: id, createdBy }]));
     return ids.map((id) => owners.get(id) ?? null);
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres } from '#platform';
+import { Config, Postgres, PrismaService } from '#platform';
 
 import {
   type CeilingParameters,
@@ -151,6 +151,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
 export class LeaseRepository {
   constructor(
     private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly config: Config,
   ) {}
 
@@ -179,16 +180,13 @@ export class LeaseRepository {
   }
 
   /** Which of `refs` may be claimed according to committed data; locks nothing and waits for no lock. */
-  async findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
+  findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
     const { workspace, user } = this.ceilings;
-    const { rows } = await this.postgres.engine.query<JobRef>({
-      name: 'claimable',
-      text: `WITH ${roomOf('true', { workspace: '$3', user: '$4' })}
+    const sql = `WITH ${roomOf('true', { workspace: '$3', user: '$4' })}
         SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM ${wanted}
-         WHERE ${isClaimable} AND (j.status = 'running' OR (j.workspace_id, j.id) IN (SELECT workspace_id, id FROM room))`,
-      values: [JSON.stringify(refs), jobFormat, workspace, user],
-    });
-    return rows;
+         WHERE ${isClaimable} AND (j.status = 'running' OR (j.workspace_id, j.id) IN (SELECT workspace_id, id FROM room))`;
+    const values = [JSON.stringify(refs), jobFormat, workspace, user];
+    return this.prisma.asEngine((client) => client.$queryRawUnsafe<JobRef[]>(sql, ...values));
   }
 
   /** Extends the leases that this process still owns; a job missing from the result is lost. Uses the reserved connection. */
@@ -203,11 +201,10 @@ export class LeaseRepository {
 
   /** How often each of these jobs of a workspace was answered from outside. Renews nothing. */
   async countAnswers(workspaceId: string, jobIds: readonly string[]): Promise<Map<string, number>> {
-    const { rows } = await this.postgres.engine.query<{ jobId: string; answered: number }>({
-      name: 'count-answers',
-      text: 'SELECT id AS "jobId", answered FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])',
-      values: [workspaceId, jobIds],
-    });
+    const rows = await this.prisma.asEngine(
+      (client) => client.$queryRaw<{ jobId: string; answered: number }[]>`
+        SELECT id AS "jobId", answered FROM job WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...jobIds]}::uuid[])`,
+    );
     return new Map(rows.map(({ jobId, answered }) => [jobId, answered]));
   }
 
@@ -215,13 +212,11 @@ export class LeaseRepository {
    * Up to `limit` claimable jobs that fit under the caps, fair between workspaces and between the users of one; queued jobs only if older than
    * `minAgeMs`.
    */
-  async findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
-    const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({
-      name: 'runnable',
-      text: runnableSql,
-      values: [jobFormat, limit, minAgeMs, this.ceilings.workspace, this.ceilings.user],
-    });
-    return rows;
+  findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
+    const values = [jobFormat, limit, minAgeMs, this.ceilings.workspace, this.ceilings.user];
+    return this.prisma.asEngine((client) =>
+      client.$queryRawUnsafe<(JobRef & { readonly kind: string })[]>(runnableSql, ...values),
+    );
   }
 
   private get ceilings(): InstallationLimits {
@@ -229,10 +224,10 @@ export class LeaseRepository {
   }
 
   /** Unfinished jobs of all workspaces, by status. */
-  async countUnfinished(): Promise<{ readonly status: string; readonly jobs: number }[]> {
-    const { rows } = await this.postgres.engine.query<{ status: string; jobs: number }>(
-      `SELECT status, count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting') GROUP BY status`,
+  countUnfinished(): Promise<{ readonly status: string; readonly jobs: number }[]> {
+    return this.prisma.asEngine(
+      (client) => client.$queryRaw<{ status: string; jobs: number }[]>`
+        SELECT status, count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting') GROUP BY status`,
     );
-    return rows;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { PrismaService } from '#platform';
 
 import { partChecks, partClauses, partParameters, partsOf } from '../events/commit-part.js';
 import { TurnMessages } from './turn-messages.js';
@@ -19,53 +19,47 @@ interface FirstInQueue {
 @Injectable()
 export class ThreadQueueRepository {
   constructor(
-    private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly turns: TurnMessages,
   ) {}
 
   /** Threads of any workspace with queued jobs and no active one. */
-  async findStuck(limit: number): Promise<{ workspaceId: string; threadId: string }[]> {
-    const { rows } = await this.postgres.engine.query<{ workspaceId: string; threadId: string }>(
-      `SELECT DISTINCT l.workspace_id AS "workspaceId", l.thread_id AS "threadId" FROM job l
-        WHERE l.status = 'queued' AND l.in_line
-          AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = l.workspace_id AND a.thread_id = l.thread_id
-                             AND NOT a.in_line AND a.status IN ('queued', 'running', 'waiting'))
-        LIMIT $1`,
-      [limit],
+  findStuck(limit: number): Promise<{ workspaceId: string; threadId: string }[]> {
+    return this.prisma.asEngine(
+      (client) => client.$queryRaw<{ workspaceId: string; threadId: string }[]>`
+        SELECT DISTINCT l.workspace_id AS "workspaceId", l.thread_id AS "threadId" FROM job l
+         WHERE l.status = 'queued' AND l.in_line
+           AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = l.workspace_id AND a.thread_id = l.thread_id
+                              AND NOT a.in_line AND a.status IN ('queued', 'running', 'waiting'))
+         LIMIT ${limit}`,
     );
-    return rows;
   }
 
   /** The job whose turn begins; null: the thread is busy, or its queue is empty. */
   promoteFirst(workspaceId: string, threadId: string): Promise<{ jobId: string; kind: string } | null> {
-    return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       // Lock first and read in a later statement: its snapshot must not be older than the lock.
-      await client.query('SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [
-        workspaceId,
-        threadId,
-      ]);
-      const { rows } = await client.query<FirstInQueue>(
-        `SELECT j.id, j.kind, j.message_id AS "messageId", j.message_client_id AS "messageClientId",
-                j.created_by AS "createdBy", j.input, t.next_position AS "nextPosition"
-           FROM job j JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id
-          WHERE j.workspace_id = $1 AND j.thread_id = $2 AND j.status = 'queued' AND j.in_line
-            AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = $1 AND a.thread_id = $2 AND NOT a.in_line
-                               AND a.status IN ('queued', 'running', 'waiting'))
-          ORDER BY j.created_at, j.id LIMIT 1 FOR NO KEY UPDATE OF j`,
-        [workspaceId, threadId],
-      );
-      const first = rows[0];
+      await tx.$queryRaw`
+        SELECT 1 FROM thread WHERE workspace_id = ${workspaceId}::uuid AND id = ${threadId}::uuid FOR NO KEY UPDATE`;
+      const [first] = await tx.$queryRaw<FirstInQueue[]>`
+        SELECT j.id, j.kind, j.message_id AS "messageId", j.message_client_id AS "messageClientId",
+               j.created_by AS "createdBy", j.input, t.next_position AS "nextPosition"
+          FROM job j JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id
+         WHERE j.workspace_id = ${workspaceId}::uuid AND j.thread_id = ${threadId}::uuid AND j.status = 'queued' AND j.in_line
+           AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = j.workspace_id AND a.thread_id = j.thread_id
+                              AND NOT a.in_line AND a.status IN ('queued', 'running', 'waiting'))
+         ORDER BY j.created_at, j.id LIMIT 1 FOR NO KEY UPDATE OF j`;
       if (first === undefined) return null;
       const { id: jobId, kind, nextPosition: position, ...turn } = first;
       const messages = this.turns.rows(kind, { ...turn, workspaceId, jobId, threadId, position });
       const parts = partsOf(messages);
-      await client.query(
-        `WITH up AS (UPDATE job SET in_line = false WHERE workspace_id = $1 AND id = $2 AND status = 'queued' AND in_line
+      await tx.$executeRawUnsafe(
+        `WITH up AS (UPDATE job SET in_line = false WHERE workspace_id = $1::uuid AND id = $2::uuid AND status = 'queued' AND in_line
                      RETURNING workspace_id, id, lease_epoch),
-         moved AS (UPDATE thread SET next_position = next_position + $4, updated_at = clock_timestamp()
-                    WHERE workspace_id = $1 AND id = $3)${partClauses(parts, 5)}
+         moved AS (UPDATE thread SET next_position = next_position + $4::int, updated_at = clock_timestamp()
+                    WHERE workspace_id = $1::uuid AND id = $3::uuid)${partClauses(parts, 5)}
          SELECT 1${partChecks(parts)} FROM up`,
-        [workspaceId, jobId, threadId, messages.length, ...partParameters(parts, messages)],
+        ...[workspaceId, jobId, threadId, messages.length, ...partParameters(parts, messages)],
       );
       return { jobId, kind };
     });
