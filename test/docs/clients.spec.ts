@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 
+import { controlFields, parameterNames, startBody } from '#chat/api';
 import { jobStatuses } from '#jobs';
+import { toWireStatus } from '#jobs/api';
 import { describeSettings } from '#platform';
-
-import { controlFields, parameterNames, startBody } from '../../apps/api/src/jobs/start-body.js';
-import { toWireStatus } from '../../apps/api/src/streams/to-status.js';
 
 const text = readFileSync('docs/clients.md', 'utf8');
 

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import pg from 'pg';
 
 import { NotificationsRepository } from '#jobs';
+import { NotificationActivity } from '#jobs/api';
 import { createLogger, newId } from '#platform';
 
-import { NotificationActivity } from '../../apps/api/src/notifications/notification-activity.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { HintBus } from '../harness/identities.js';
 import { openTestJobs, type TestJobs } from '../harness/jobs.js';

@@ -7,21 +7,16 @@ import { type Platform, PlatformModule } from '#platform';
 import { ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
-import { ClientToolsApiModule } from './client-tools/client-tools-api.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
+import { featureModules } from './feature-modules.js';
 import { GraphqlModule } from './graphql.module.js';
 import { HealthModule } from './health/health.module.js';
-import { InterruptsApiModule } from './interrupts/interrupts-api.module.js';
-import { JobsApiModule } from './jobs/jobs-api.module.js';
-import { NotificationsApiModule } from './notifications/notifications-api.module.js';
+import { InterruptInboxModule } from './interrupts/interrupt-inbox.module.js';
 import { CompletionsModule } from './openai/completions/completions.module.js';
 import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { RefusalsModule } from './refusals/refusals.module.js';
-import { ToolCallsApiModule } from './tool-calls/tool-calls-api.module.js';
-import { ToolQueueApiModule } from './tool-queue/tool-queue-api.module.js';
-import { WorkflowsApiModule } from './workflows/workflows-api.module.js';
 
 /** What an API is made of besides its own features. */
 export interface ApiParts {
@@ -31,7 +26,7 @@ export interface ApiParts {
   readonly modules: readonly (DynamicModule | Type)[];
 }
 
-/** The endpoints. A feature adds its module here. */
+/** The endpoints: those of the features, and those that span features. */
 @Module({})
 export class ApiModule {
   static with({ platform, auth, modules }: ApiParts): DynamicModule {
@@ -45,19 +40,14 @@ export class ApiModule {
         ToolsModule,
         ChatModule,
         WorkflowsModule,
-        ClientToolsApiModule,
         CompletionsModule,
         ExecuteModule,
         HealthModule,
-        InterruptsApiModule,
-        JobsApiModule,
-        NotificationsApiModule,
+        InterruptInboxModule,
         OpenAiModelsModule,
         OpenApiModule,
         RefusalsModule,
-        ToolCallsApiModule,
-        ToolQueueApiModule,
-        WorkflowsApiModule,
+        ...featureModules,
         GraphqlModule,
         ...modules,
       ],

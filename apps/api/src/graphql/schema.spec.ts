@@ -13,7 +13,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 
-import { graphqlResolvers } from '../graphql.module.js';
+import { graphqlResolvers } from '../feature-modules.js';
 import { toSchemaFile } from './schema-file.js';
 
 let schema: GraphQLSchema;

@@ -3,10 +3,9 @@ import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 import { abilityOf, asSubject } from '#auth';
 import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
 import { EventFeed, type FeedItem, jobNotFound, JobOwnersRepository } from '#jobs';
+import { JobEventsArgs, JobEventUnion } from '#jobs/api';
 import { invalidCursor, PlainData } from '#platform/api';
 
-import { JobEventUnion } from './job-event.model.js';
-import { JobEventsArgs } from './jobs.args.js';
 import { type JobEventModel, toJobEventModels } from './to-job-event-model.js';
 
 /** Live views of jobs. A source yields batches; the WebSocket endpoint turns each event into a message. */

@@ -3,14 +3,12 @@ import { Args, Context, Field, ID, InputType, Mutation, Resolver } from '@nestjs
 import { type MemberPrincipal, scopeOf } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { ChatService } from '#chat';
+import { toIdempotency } from '#chat/api';
 import { jobNotFound, JobsRepository, type StartedJob } from '#jobs';
-import { limitedStart, StartLimiter, WorkflowStartLimiter } from '#jobs/api';
+import { limitedStart, StartJobPayload, StartLimiter, type StartPayload, WorkflowStartLimiter } from '#jobs/api';
 import { isId } from '#platform';
 import { toPayload } from '#platform/api';
 import { RerunWorkflowService } from '#workflows';
-
-import { toIdempotency } from './from-start-chat-input.js';
-import { StartJobPayload, type StartPayload } from './job-payloads.model.js';
 
 @InputType({ description: 'The job to retry.' })
 export class RetryJobInput {

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 
 import type { Principal } from '#auth';
 import { isTerminal, type Job, SnapshotRepository } from '#jobs';
+import { JobAccess } from '#jobs/api';
 import { AppError, systemClock } from '#platform';
 
 import { toCursor } from '../streams/cursor.js';
@@ -11,7 +12,6 @@ import { nativeEncoder } from '../streams/native-encoder.js';
 import { or3Encoder } from '../streams/or3-encoder.js';
 import type { StreamEncoder } from '../streams/stream-encoder.js';
 import { type StatusQuery, statusQuery } from '../streams/to-status.js';
-import { JobAccess } from './job-access.js';
 
 /** Where a stream begins, and in which words. */
 interface Start {

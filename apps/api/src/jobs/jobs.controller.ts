@@ -4,13 +4,12 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
+import { type AbortReply, JobAbort, JobPrincipalGuard, jobReplies } from '#jobs/api';
 import { ApiRefusals, ApiReply } from '#platform/api';
 
 import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
-import { type AbortReply, JobAbort } from './job-abort.js';
-import { JobPrincipalGuard } from './job-principal.guard.js';
 import { JobRead } from './job-read.js';
-import { jobReplies } from './job-schemas.js';
+import { jobStatusReply } from './job-status-schema.js';
 import { JobStream } from './job-stream.js';
 import { ApiJobStream } from './job-stream-docs.js';
 
@@ -27,7 +26,7 @@ export class JobsController {
 
   @Get(':id/status')
   @ApiOperation({ operationId: 'getJobStatus', summary: 'Get the status of a job' })
-  @ApiReply(200, jobReplies.status, 'Its status, with the text that the client lacks.')
+  @ApiReply(200, jobStatusReply, 'Its status, with the text that the client lacks.')
   @ApiRefusals(400, 401, 404)
   @RequireAbility('read', 'Job')
   status(

@@ -1,7 +1,6 @@
 import type { FeedItem, JobEvent, JobEventBodies, JobEventType, JobSnapshot, ToolCallItem } from '#jobs';
+import type { jobEventModels } from '#jobs/api';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
-
-import type { jobEventModels } from './job-event.model.js';
 
 /** An event in the shape of its GraphQL type. Plain data: what a viewer may see of it does not depend on the viewer. */
 export interface JobEventModel {

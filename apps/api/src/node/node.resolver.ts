@@ -1,12 +1,11 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
+import { InterruptLoaders } from '#approvals/api';
 import { type GraphqlContext, RequireAuthentication } from '#auth/api';
+import { ThreadLoaders } from '#chat/api';
+import { JobLoaders } from '#jobs/api';
 import { graphqlLimits, invalidPage, Node, type NodeRef, type NodeType, parseNodeId } from '#platform/api';
-
-import { InterruptLoaders } from '../interrupts/interrupt-loaders.js';
-import { JobLoaders } from '../jobs/job-loaders.js';
-import { ThreadLoaders } from '../threads/thread-loaders.js';
-import { ToolCallLoaders } from '../tool-calls/tool-call-loaders.js';
+import { ToolCallLoaders } from '#tools/api';
 
 type Found = object & { readonly __typename: NodeType };
 

@@ -1,4 +1,5 @@
 import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter, type ToolCallItem } from '#jobs';
+import { toWireStatus } from '#jobs/api';
 
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
@@ -10,7 +11,6 @@ import {
   toItem,
   toStatus,
   toStatusHead,
-  toWireStatus,
   withOutput,
 } from './to-status.js';
 import type { StateItem, ViewedItem } from './viewed-item.js';

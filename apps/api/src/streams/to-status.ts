@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
+import { toWireStatus, type WireStatus } from '#jobs/api';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
 import type { WorkflowState } from '#workflows';
 
@@ -10,8 +11,6 @@ export interface StatusQuery {
   readonly reasoningOffset?: number;
   readonly attempt?: number;
 }
-
-export type WireStatus = 'streaming' | 'complete' | 'error' | 'aborted';
 
 /** A job on the wire, without its texts and the state of its workflow. */
 export interface StatusHead {
@@ -54,20 +53,6 @@ export interface StatusTerms {
   readonly query?: StatusQuery;
   /** Of a workflow job; absent or null: it is none. */
   readonly state?: WorkflowState | null;
-}
-
-const wireStatuses: Readonly<Record<JobStatus, WireStatus>> = {
-  queued: 'streaming',
-  running: 'streaming',
-  waiting: 'streaming',
-  completed: 'complete',
-  failed: 'error',
-  cancelled: 'aborted',
-};
-
-/** The status that OR3 clients know. */
-export function toWireStatus(status: JobStatus): WireStatus {
-  return wireStatuses[status];
 }
 
 /** A whole number from 0; anything else counts as not sent. */

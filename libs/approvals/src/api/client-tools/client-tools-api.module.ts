@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+
+import { JobsModule } from '#jobs';
+
+import { ApprovalsModule } from '../../approvals.module.js';
+import { ClientToolSwitch } from './client-tool-switch.js';
+import { ClientToolsController } from './client-tools.controller.js';
+import { ClientToolsResolver } from './client-tools.resolver.js';
+import { ClientToolsOnGuard } from './client-tools-on.guard.js';
+
+/** Calls that clients run, over REST and GraphQL. */
+@Module({
+  imports: [JobsModule, ApprovalsModule],
+  controllers: [ClientToolsController],
+  providers: [ClientToolSwitch, ClientToolsOnGuard, ClientToolsResolver],
+})
+export class ClientToolsApiModule {}

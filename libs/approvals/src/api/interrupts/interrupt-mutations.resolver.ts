@@ -1,0 +1,49 @@
+import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import type { Interrupt } from '#jobs';
+import { isId } from '#platform';
+import { toPayload, type UserError } from '#platform/api';
+
+import { InterruptsService } from '../../interrupts/interrupts.service.js';
+import { InterruptModel } from './interrupt.model.js';
+import { InterruptLoaders } from './interrupt-loaders.js';
+import { ResolveInterruptInput, ResolveInterruptPayload } from './resolve-interrupt.input.js';
+
+/** The outcome of an answer, before the request it was for is shown. */
+interface Resolved {
+  readonly id: string;
+  readonly settled?: Interrupt;
+  readonly userErrors: readonly UserError[];
+}
+
+/** Takes answers. */
+@Resolver(() => ResolveInterruptPayload)
+export class InterruptMutationsResolver {
+  constructor(
+    private readonly interrupts: InterruptsService,
+    private readonly loaders: InterruptLoaders,
+  ) {}
+
+  @RequireAbility('approve', 'Interrupt')
+  @Mutation(() => ResolveInterruptPayload, {
+    description:
+      'Decides one request by its id. The first decision counts; the same decision again returns the same outcome.',
+  })
+  async resolveInterrupt(
+    @Args('input', { type: () => ResolveInterruptInput, description: 'The decision.' }) input: ResolveInterruptInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Resolved> {
+    const { id, ...answer } = input;
+    const payload = await toPayload(async () => ({ settled: await this.interrupts.decide(member, id, answer) }));
+    return { id, ...payload };
+  }
+
+  @ResolveField(() => InterruptModel, {
+    nullable: true,
+    description: 'The current request. After a conflict: with the first decision. Null: not found.',
+  })
+  interrupt({ id, settled }: Resolved, _: unknown, context: GraphqlContext) {
+    return settled ?? (isId(id) ? this.loaders.of(context).interrupts.load(id) : null);
+  }
+}

@@ -1,0 +1,69 @@
+import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
+
+import { InterruptDecisionEnum } from '#jobs/api';
+import { Json, UserError } from '#platform/api';
+
+import { InterruptActionEnum } from './interrupt-action.enum.js';
+
+/** An answer. Which members it takes depends on the kind of the request. */
+@InputType({ description: 'A decision on one request. The kind of the request determines the allowed fields.' })
+export class ResolveInterruptInput {
+  @Field(() => ID, { description: 'The request.' })
+  id!: string;
+
+  @Field(() => InterruptDecisionEnum, {
+    nullable: true,
+    description: 'The decision, for every kind except HUMAN_INPUT and WAIT.',
+  })
+  decision?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'TOOL_APPROVAL: the `request.argumentsHash` that was shown. The approval is valid for these arguments only.',
+  })
+  argumentsHash?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'TOOL_APPROVAL: an object that replaces all arguments. Absent: the arguments as shown.',
+  })
+  arguments?: unknown;
+
+  @Field(() => String, { nullable: true, description: 'The reason, at most 500 characters. The model may read it.' })
+  reason?: string | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'TOOL_APPROVAL: for 5, 10 or 30 minutes this operation needs no further approval in this thread.',
+  })
+  grantMinutes?: number | null;
+
+  @Field(() => InterruptActionEnum, {
+    nullable: true,
+    description: 'HUMAN_INPUT: the action. WAIT: SUBMIT.',
+  })
+  action?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'HUMAN_INPUT: the submitted data, valid against `request.inputSchema`. WAIT: the payload of the event.',
+  })
+  data?: unknown;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'UNKNOWN_OUTCOME with HAPPENED: the result of the call, text or JSON of at most 256 KiB.',
+  })
+  result?: unknown;
+}
+
+/** What became of an answer. */
+@ObjectType({ description: 'The request after the decision, or the reasons why the decision was refused.' })
+export class ResolveInterruptPayload {
+  @Field(() => [UserError], {
+    description: 'The reasons why the decision was refused. Empty if it was accepted, now or earlier.',
+  })
+  userErrors!: UserError[];
+}

@@ -1,0 +1,169 @@
+import { Field, Float, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
+
+import { DateTime, UserError } from '#platform/api';
+
+import type { KeyScope, Role } from '../../principal.js';
+import type { WorkspaceChanges } from '../../workspaces/workspace.js';
+import { WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
+import { ApiKeyModel, KeyScopeEnum, Member, MemberRoleEnum, WorkspaceModel } from './workspace.model.js';
+
+@InputType({ description: 'The workspace to create.' })
+export class CreateWorkspaceInput {
+  @Field(() => String, { description: 'Its name, 1 to 200 characters.' })
+  name!: string;
+}
+
+@InputType({ description: 'The changes. Absent fields stay.' })
+export class UpdateWorkspaceInput {
+  @Field(() => String, { nullable: true, description: 'Its name, 1 to 200 characters.' })
+  name?: string | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Most jobs of one user that run at once; queued and waiting ones do not count.',
+  })
+  maxJobsPerUser?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Most jobs of the workspace that run at once; queued and waiting ones do not count.',
+  })
+  maxJobs?: number | null;
+
+  @Field(() => WhenFullEnum, {
+    nullable: true,
+    description: 'What a start does while as many jobs run as the caps allow.',
+  })
+  whenFull?: WorkspaceChanges['whenFull'] | null;
+
+  @Field(() => WhenBusyEnum, { nullable: true, description: 'What a start does when its thread is busy.' })
+  whenBusy?: WorkspaceChanges['whenBusy'] | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Whether each chat must bring its own provider key.' })
+  requireUserKey?: boolean | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Names or globs of models that OpenAI clients may request directly, besides the default one.',
+  })
+  directModels?: string[] | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the server.',
+  })
+  deltaRetentionMs?: number | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: 'How long ended jobs are kept, in ms. Null: the default of the server.',
+  })
+  jobRetentionMs?: number | null;
+}
+
+@InputType({ description: 'The person to invite, and the role offered.' })
+export class AddMemberInput {
+  @Field(() => String, {
+    description: 'Their email address. To accept, they sign in with a token that carries it as a verified address.',
+  })
+  email!: string;
+
+  @Field(() => MemberRoleEnum, { description: 'The role that accepting gives.' })
+  role!: Role;
+}
+
+@InputType({ description: 'The member and the new role.' })
+export class ChangeMemberRoleInput {
+  @Field(() => ID, { description: 'The user.' })
+  userId!: string;
+
+  @Field(() => MemberRoleEnum, { description: 'The new role.' })
+  role!: Role;
+}
+
+@InputType({ description: 'The member to remove.' })
+export class RemoveMemberInput {
+  @Field(() => ID, { description: 'The user. Their API keys of this workspace are revoked.' })
+  userId!: string;
+}
+
+@InputType({ description: 'Which workspace the caller leaves.' })
+export class LeaveWorkspaceInput {
+  @Field(() => ID, { description: 'The workspace.' })
+  workspaceId!: string;
+}
+
+@InputType({ description: 'A new API key that acts as you.' })
+export class CreateApiKeyInput {
+  @Field(() => String, { description: 'Its name, 1 to 200 characters.' })
+  name!: string;
+
+  @Field(() => [KeyScopeEnum], { description: 'What it may be used for. Never more than the caller may do.' })
+  scopes!: KeyScope[];
+
+  @Field(() => DateTime, { nullable: true, description: 'When it expires. Absent: never.' })
+  expiresAt?: number | null;
+}
+
+@InputType({ description: 'The key to revoke.' })
+export class RevokeApiKeyInput {
+  @Field(() => ID, { description: 'The key.' })
+  id!: string;
+}
+
+@ObjectType({ description: 'The workspace after the change, or the reasons why nothing changed.' })
+export class WorkspacePayload {
+  @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
+  workspace?: WorkspaceModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The new workspace, or the reasons why none was created.' })
+export class CreateWorkspacePayload {
+  @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
+  workspace?: WorkspaceModel | null;
+
+  @Field(() => ApiKeyModel, {
+    nullable: true,
+    description: 'For a caller with an API key, the first key of the new workspace: the calling key does not open it.',
+  })
+  apiKey?: ApiKeyModel | null;
+
+  @Field(() => String, { nullable: true, description: 'The whole first key, shown only now: store it safely.' })
+  secret?: string | null;
+
+  @Field(() => [UserError], { description: 'The reasons why no workspace was created.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The member after the change (before it, if removed), or the reasons why nothing changed.' })
+export class MemberPayload {
+  @Field(() => Member, { nullable: true, description: 'The member.' })
+  member?: Member | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The new key, or the reasons why none was created.' })
+export class CreateApiKeyPayload {
+  @Field(() => ApiKeyModel, { nullable: true, description: 'The key, without its secret.' })
+  apiKey?: ApiKeyModel | null;
+
+  @Field(() => String, { nullable: true, description: 'The complete key. It is shown only once, so store it safely.' })
+  secret?: string | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing was created.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The key after the change, or the reasons why nothing changed.' })
+export class ApiKeyPayload {
+  @Field(() => ApiKeyModel, { nullable: true, description: 'The key.' })
+  apiKey?: ApiKeyModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}

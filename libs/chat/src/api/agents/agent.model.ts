@@ -1,0 +1,165 @@
+import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
+
+import { ProviderDownActionEnum } from '#jobs/api';
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+
+import type { ToolEventFormat } from '../../agent.js';
+import { ToolEventFormatEnum } from './agent.enums.js';
+
+/** What an agent tightens; null: as the instance has it. */
+@ObjectType('AgentLimits', {
+  description: 'Limits of an agent, which only tighten those of the instance. Null: the limit of the instance.',
+})
+export class AgentLimitsModel {
+  @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
+  maxRounds?: number | null;
+
+  @Field(() => Int, { nullable: true, description: 'Maximum number of tool calls in one round.' })
+  maxToolCallsPerRound?: number | null;
+
+  @Field(() => Int, { nullable: true, description: 'Maximum UTF-8 bytes of text and reasoning of one job.' })
+  maxOutputBytes?: number | null;
+
+  @Field(() => Int, { nullable: true, description: 'Maximum duration of one model response, in ms.' })
+  roundTimeoutMs?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description: 'What its jobs do while the model provider is down.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
+}
+
+/** What an agent is made of. */
+@ObjectType({ isAbstract: true })
+abstract class AgentSettingsModel {
+  @Field(() => String, {
+    nullable: true,
+    description: 'The model. Null: the model of the request, else the default of the provider.',
+  })
+  model!: string | null;
+
+  @Field(() => String, { description: 'Its system prompt, placed before all messages of the client.' })
+  instructions!: string;
+
+  @Field(() => [String], { description: 'Server tools that it may call: names, or globs with `*` and `?`.' })
+  tools!: readonly string[];
+
+  @Field(() => [String], {
+    description: 'Server tools that clients run instead: names or globs. They take precedence over `tools`.',
+  })
+  externalTools!: readonly string[];
+
+  @Field(() => AgentLimitsModel, { description: 'Its limits.' })
+  limits!: AgentLimitsModel;
+
+  @Field(() => Json, { description: "Sampling fields with OpenAI's names. They override those of a request." })
+  parameters!: unknown;
+
+  @Field(() => Json, { nullable: true, description: 'Its layer of the approval policy. Null: it adds no rules.' })
+  toolApproval!: unknown;
+
+  @Field(() => ToolEventFormatEnum, {
+    nullable: true,
+    description: 'How `/v1` shows calls of server tools to clients without `X-Tool-Event-Format`. Null: INLINE.',
+  })
+  toolEventFormat!: ToolEventFormat | null;
+}
+
+/** An agent as it is now. */
+@ObjectType('Agent', { description: 'A stored preset of the workspace: model, system prompt, tools and limits.' })
+export class AgentModel extends AgentSettingsModel {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => String, { description: 'Its name, unique in the workspace.' })
+  name!: string;
+
+  @Field(() => String, {
+    description: 'Its name as an id, the `model` of OpenAI clients. It stays when the name changes.',
+  })
+  slug!: string;
+
+  @Field(() => String, { description: 'What it is for. `auto` chooses an agent by this text.' })
+  description!: string;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count.',
+  })
+  maxRunningJobs!: number | null;
+
+  @Field(() => Int, { description: 'Its current version. Pass it as `expectedVersion`.' })
+  version!: number;
+
+  @Field(() => Boolean, { description: 'Whether it is used when `auto` finds no fitting agent.' })
+  isDefault!: boolean;
+
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
+  createdBy!: string;
+
+  @Field(() => DateTime, { description: 'When it was created.' })
+  createdAt!: number;
+
+  @Field(() => DateTime, { description: 'When it was last changed.' })
+  updatedAt!: number;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When it was archived; set only in the payload of `archiveAgent`.',
+  })
+  archivedAt!: number | null;
+}
+
+@ObjectType('AgentVersion', { description: "An immutable version of an agent's settings." })
+export class AgentVersionModel extends AgentSettingsModel {
+  @Field(() => ID, { description: 'The agent.' })
+  agentId!: string;
+
+  @Field(() => Int, { description: '1, 2, 3 …' })
+  number!: number;
+
+  @Field(() => String, { description: 'SHA-256 (hex) of its settings.' })
+  hash!: string;
+
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
+  createdBy!: string;
+
+  @Field(() => DateTime, { description: 'When it was created.' })
+  createdAt!: number;
+}
+
+/** Who answers in a job. */
+@ObjectType({ description: 'The agent version that a job uses.' })
+export class JobAgent {
+  @Field(() => ID, { description: 'The id of the agent, which may be archived by now.' })
+  id!: string;
+
+  @Field(() => Int, { description: 'The version of the agent that the job uses.' })
+  version!: number;
+
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => String, { description: 'Its name as an id.' })
+  slug!: string;
+}
+
+export const AgentConnection = connectionOf(AgentModel, 'Agent');
+export const AgentVersionConnection = connectionOf(AgentVersionModel, 'AgentVersion');
+
+@ObjectType({ description: 'The agent after the change (before it, if archived), or the reasons why nothing changed.' })
+export class AgentPayload {
+  @Field(() => AgentModel, { nullable: true, description: 'The agent.' })
+  agent?: AgentModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}

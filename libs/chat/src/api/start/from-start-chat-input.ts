@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+
+import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
+import { AppError, Secret, toStorable } from '#platform';
+import { missing } from '#platform/api';
+import { canonicalJson } from '#tools';
+
+import { toChatMessage } from '../../history/to-chat-message.js';
+import type { StartChat } from '../../start-chat.js';
+import { toAgentSelection } from './agent-selection.input.js';
+import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
+import { toProviderDown } from './to-provider-down.js';
+import { toToolApproval } from './to-tool-approval.js';
+import { toTools } from './to-tools.js';
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+/** Reads the input of `startChat`. Throws `bad_request` naming the member at fault, `not_storable`. Pure. */
+export function fromStartChatInput(given: StartChatInput): StartChat {
+  // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
+  const input = toStorable(given) as unknown as StartChatInput;
+  const { threadId, clientMessageId, model, toolChoice, parameters, whenBusy, providerKey } = input;
+  return {
+    threadRef: toName('threadId', threadId),
+    createThread: true,
+    messageClientId: toName('clientMessageId', clientMessageId),
+    ...toAgentSelection(input.agent),
+    model: toName('model', model),
+    messages: toMessages(input),
+    history: 'thread',
+    ...toTools(input),
+    ...toToolApproval(input.toolApproval, 'toolApproval'),
+    ...toProviderDown(input),
+    toolChoice: toToolChoice(toolChoice ?? null),
+    parameters: toParameters(parameters ?? {}),
+    whenBusy: whenBusy ?? null,
+    idempotency: toIdempotency(input.idempotencyKey, input),
+    providerKey: providerKey == null ? null : toProviderKey(providerKey),
+    backgroundMode: null,
+  };
+}
+
+/** Ids and names have 1 to 256 characters on every API. Throws `bad_request`. */
+export function toName(field: string, text: string | null | undefined): string | null {
+  if (text == null) return null;
+  if (text === '' || text.length > 256) throw invalid(field, `${field} must have 1 to 256 characters`);
+  return text;
+}
+
+/** The key with the hash of what it stands for: everything in `input` but the key. Throws `bad_request`. */
+export function toIdempotency(key: string | null | undefined, input: object): StartChat['idempotency'] {
+  if (key == null) return null;
+  if (!visibleAscii.test(key))
+    throw invalid('idempotencyKey', 'An idempotency key is 1 to 255 visible ASCII characters');
+  const covered = Object.entries(input).filter(([name, value]) => name !== 'idempotencyKey' && value != null);
+  const requestHash = createHash('sha256')
+    .update(canonicalJson(Object.fromEntries(covered)))
+    .digest('hex');
+  return { key, requestHash };
+}
+
+function toMessages({ message, messages }: StartChatInput): readonly ChatMessage[] {
+  if (message != null && messages != null) throw invalid('messages', 'Give message or messages, not both');
+  if (message === '' || (message == null && messages == null)) throw missing('message');
+  if (message != null) return [{ role: 'user', content: message }];
+  if (messages?.length === 0) throw missing('messages');
+  return (messages ?? []).map(toMessage);
+}
+
+function toMessage({ role, content, name, toolCalls, toolCallId }: ChatMessageInput): ChatMessage {
+  const message = toChatMessage(role, { content, name, tool_calls: toolCalls, tool_call_id: toolCallId });
+  if (message === null) throw invalid('messages', 'A message needs a known role and content');
+  return message;
+}
+
+function toToolChoice(value: unknown): ToolChoice | null {
+  if (value === null || value === 'auto' || value === 'none' || value === 'required') return value;
+  const asked = isRecord(value) && value['type'] === 'function' ? value['function'] : undefined;
+  const name = isRecord(asked) ? asked['name'] : undefined;
+  if (typeof name !== 'string')
+    throw invalid('toolChoice', 'toolChoice must be "auto", "none", "required" or name a function');
+  return { type: 'function', function: { name } };
+}
+
+function toParameters(value: unknown): ModelParameters {
+  if (!isRecord(value)) throw invalid('parameters', 'parameters must be an object');
+  return value;
+}
+
+/** Throws `bad_request`. */
+export function toProviderKey(text: string): Secret {
+  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw invalid('providerKey', 'Invalid model API key');
+  return new Secret(text);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError({ code: 'bad_request', message, field });
+}

@@ -1,0 +1,38 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { Injectable } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+import { JobsRepository, type StartedJob } from '#jobs';
+import { type Allowance, chargedStart, StartLimiter } from '#jobs/api';
+
+import { ChatService } from '../../chat.service.js';
+import { mayCreateThread } from './may-create-thread.js';
+import { toStartChat } from './to-start-chat.js';
+
+/** A start as it comes in over HTTP. */
+export interface StartCall {
+  readonly body: unknown;
+  readonly headers: IncomingHttpHeaders;
+  readonly mustSayBackground: boolean;
+}
+
+/** Starts chat jobs for the REST endpoint: parses the request, applies the rate limit, and calls the chat service. */
+@Injectable()
+export class JobStart {
+  constructor(
+    private readonly chat: ChatService,
+    readonly jobs: JobsRepository,
+    readonly limiter: StartLimiter,
+  ) {}
+
+  /** Throws `bad_request`, `rate_limited` and what `ChatService.start` throws. Repetitions of a key are not charged. */
+  async start(
+    principal: MemberPrincipal,
+    call: StartCall,
+  ): Promise<{ readonly job: StartedJob; readonly allowance: Allowance }> {
+    const request = toStartChat({ ...call, mayCreateThread: mayCreateThread(principal) });
+    const key = request.idempotency?.key ?? null;
+    return chargedStart(this, { principal, key }, () => this.chat.start(principal, request));
+  }
+}

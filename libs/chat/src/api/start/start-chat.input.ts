@@ -1,0 +1,195 @@
+import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
+
+import { WhenBusyEnum } from '#auth/api';
+import { ProviderDownActionEnum } from '#jobs/api';
+import { Json } from '#platform/api';
+import type { OnClientTimeout, ToolEffect } from '#tools';
+import { ToolEffectEnum } from '#tools/api';
+
+import type { StartChat } from '../../start-chat.js';
+import { AgentSelectionInput } from './agent-selection.input.js';
+
+/** One entry of a conversation, as it comes in. */
+@InputType({ description: "One message of a conversation, in OpenAI's format." })
+export class ChatMessageInput {
+  @Field(() => String, { description: '`system`, `user`, `assistant` or `tool`.' })
+  role!: string;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Text, or an array of pieces (`{"type":"text","text":"…"}`, `image_url` …).',
+  })
+  content?: unknown;
+
+  @Field(() => String, { nullable: true, description: 'Name of the speaker, if there are several.' })
+  name?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: "Tool calls of an assistant message, in OpenAI's format.",
+  })
+  toolCalls?: unknown;
+
+  @Field(() => String, { nullable: true, description: 'For a `tool` message: the id of its call.' })
+  toolCallId?: string | null;
+}
+
+/** GraphQL's names of the outcomes of a call that no client serves. */
+export const OnClientTimeoutEnum = {
+  WAIT: 'wait',
+  SKIP: 'skip',
+  FAIL: 'fail',
+} as const satisfies Record<Uppercase<OnClientTimeout>, OnClientTimeout>;
+
+registerEnumType(OnClientTimeoutEnum, {
+  name: 'OnClientTimeout',
+  description: 'What happens to a call that no client runs before its timeout.',
+  valuesMap: {
+    WAIT: { description: 'The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT.' },
+    SKIP: { description: 'The call is SKIPPED and the job continues without its result.' },
+    FAIL: { description: 'The job fails with `client_tool_timeout`.' },
+  },
+});
+
+/** A tool that clients of the requester run. */
+@InputType({
+  description: 'A tool that the client runs: it claims calls and submits results from any connection.',
+})
+export class ClientToolInput {
+  @Field(() => String, {
+    description: '1 to 64 of letters, digits, `_`, `-` and `.`; unique among all tools named here.',
+  })
+  name!: string;
+
+  @Field(() => String, { nullable: true, description: 'What the model reads about it.' })
+  description?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'JSON Schema (2020-12) of its arguments, an object. Absent: no arguments.',
+  })
+  parameters?: unknown;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours.',
+  })
+  timeoutMs?: number | null;
+
+  @Field(() => OnClientTimeoutEnum, {
+    nullable: true,
+    description: 'What happens when `timeoutMs` is over. Absent: WAIT.',
+  })
+  onTimeout?: OnClientTimeout | null;
+
+  @Field(() => ToolEffectEnum, {
+    nullable: true,
+    description:
+      'The effect of running it twice. Absent: ONCE. If a client disappears after it started, only PURE and IDEMPOTENT calls go to another client.',
+  })
+  effect?: ToolEffect | null;
+}
+
+/** Input of `startChat`. */
+@InputType({ description: 'The conversation, the thread, and the options of a chat job.' })
+export class StartChatInput {
+  @Field(() => String, { nullable: true, description: 'The user message. Set either this or `messages`.' })
+  message?: string | null;
+
+  @Field(() => [ChatMessageInput], {
+    nullable: true,
+    description: 'Several messages, which are added to the thread. Set either this or `message`.',
+  })
+  messages?: ChatMessageInput[] | null;
+
+  @Field(() => ID, {
+    nullable: true,
+    description:
+      "The thread: server id, or the client's own id, which creates a thread if it is new. Absent: a new thread.",
+  })
+  threadId?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The client's id for the assistant message of the job.",
+  })
+  clientMessageId?: string | null;
+
+  @Field(() => AgentSelectionInput, {
+    nullable: true,
+    description: 'The agent: a given one, or the best fit. Its tools are offered and limit `tools`.',
+  })
+  agent?: AgentSelectionInput | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The model, unless the agent has one. Absent: the default of the provider.',
+  })
+  model?: string | null;
+
+  @Field(() => [String], { nullable: true, description: 'Names of the tools that the model may call. Absent: none.' })
+  tools?: string[] | null;
+
+  @Field(() => [ClientToolInput], {
+    nullable: true,
+    description: 'Tools that clients run. Any client of the requester may claim their calls.',
+  })
+  clientTools?: ClientToolInput[] | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Binds the client tools to one device: only claims with this `deviceId` are accepted. 1 to 256 characters.',
+  })
+  clientDeviceId?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'Approval rules of this request alone, in the shape of the workspace\'s policy: `{"rules":[{"match":"send_*","action":"require_approval"}]}`. They can only tighten it.',
+  })
+  toolApproval?: unknown;
+
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      '`"auto"`, `"none"`, `"required"` or `{"type":"function","function":{"name":"…"}}`, for the first round.',
+  })
+  toolChoice?: unknown;
+
+  @Field(() => Json, { nullable: true, description: 'Sampling fields, as OpenAI names them: `{"temperature":0.2}`.' })
+  parameters?: unknown;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the instance.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description:
+      'What the job does while its model provider is down. Absent: the setting of the agent, else of the instance.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
+
+  @Field(() => WhenBusyEnum, {
+    nullable: true,
+    description: 'What to do when a job is active in the thread. Absent: the setting of the thread or workspace.',
+  })
+  whenBusy?: StartChat['whenBusy'];
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters.',
+  })
+  idempotencyKey?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'A provider key for this job only, stored encrypted and deleted when the job ends.',
+  })
+  providerKey?: string | null;
+}

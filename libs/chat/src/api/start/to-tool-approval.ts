@@ -1,0 +1,17 @@
+import { parseApprovalPolicy } from '#approvals';
+import { AppError } from '#platform';
+
+import type { StartChat } from '../../start-chat.js';
+
+/** Rules that a request brings along, under the member `name` of its input. Throws `bad_request` with the path of the wrong field. */
+export function toToolApproval(value: unknown, name: string): Pick<StartChat, 'toolApproval'> {
+  if (value === undefined || value === null) return {};
+  try {
+    return { toolApproval: parseApprovalPolicy(value) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message, field } = error;
+    const isWhole = field === undefined || field === '' || field === 'policy';
+    throw new AppError({ code, message, field: isWhole ? name : `${name}.${field.replace(/^policy\./, '')}` });
+  }
+}

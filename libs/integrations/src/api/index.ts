@@ -1,0 +1,1 @@
+export { IntegrationsApiModule } from './integrations-api.module.js';

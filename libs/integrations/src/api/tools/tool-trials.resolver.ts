@@ -1,0 +1,25 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { toPayload } from '#platform/api';
+
+import { HttpToolTrials } from '../../http/http-tool-trial.service.js';
+import { toTriedTool } from './to-tried-tool.js';
+import { TestToolInput, TestToolPayload } from './workspace-tool.model.js';
+
+/** Test calls of a workspace's HTTP tools. */
+@Resolver()
+export class ToolTrialsResolver {
+  constructor(private readonly trials: HttpToolTrials) {}
+
+  @RequireAbility('manage', 'WorkspaceTool')
+  @Mutation(() => TestToolPayload, {
+    description: 'Calls an HTTP tool once and returns the result. It is a real call with real effects.',
+  })
+  testTool(
+    @Args('input', { type: () => TestToolInput, description: 'The tool and its arguments.' }) input: TestToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ trial: await this.trials.run(member, toTriedTool(input), input.arguments) }));
+  }
+}

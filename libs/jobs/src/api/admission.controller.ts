@@ -1,0 +1,59 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
+import { ApiRefusals, ApiReply } from '#platform/api';
+
+import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
+import { type AdmittedJob, JobAdmissions } from './job-admissions.js';
+import { type AdmissionAbortBody, admissionAbortBody, jobReplies } from './job-schemas.js';
+
+/** Jobs by the idempotency key that started them, or will. Only the principal that used the key sees anything. */
+@ApiTags('Jobs')
+@Controller('api/jobs')
+@UseGuards(PrincipalGuard)
+export class AdmissionController {
+  constructor(
+    private readonly admissions: JobAdmissions,
+    private readonly jobAbort: JobAbort,
+  ) {}
+
+  @Get('admission')
+  @ApiOperation({ operationId: 'getNoAdmission', summary: 'The same without a key: always 400' })
+  @ApiRefusals(400, 401, 404)
+  @RequireAbility('read', 'Job')
+  findNothing(@CurrentPrincipal() principal: MemberPrincipal): Promise<AdmittedJob> {
+    return this.admissions.find(principal, '');
+  }
+
+  @Get('admission/:admissionId')
+  @ApiOperation({ operationId: 'getAdmission', summary: 'Get the job of an idempotency key' })
+  @ApiReply(200, jobReplies.admitted, 'The job.')
+  @ApiRefusals(400, 401, 404)
+  @RequireAbility('read', 'Job')
+  find(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Param('admissionId') admissionId: string,
+  ): Promise<AdmittedJob> {
+    return this.admissions.find(principal, admissionId);
+  }
+
+  // Leaves a marker where no job is yet, so it asks for the right that the start would have asked for.
+  @Post('admission-abort')
+  @ApiOperation({ operationId: 'abortAdmission', summary: 'Cancel the job that a key started or will start' })
+  @ApiReply(200, jobReplies.admissionAbort, 'Its status.')
+  @ApiRefusals(400, 401, 403)
+  @HttpCode(200)
+  @RequireAbility('create', 'Job')
+  async abort(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Body({ schema: admissionAbortBody }) { admissionId }: AdmissionAbortBody,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<AdmissionAbortReply> {
+    const reply = await this.jobAbort.abortAdmission(principal, admissionId);
+    if (reply.state === 'abort_error') response.status(500);
+    return reply;
+  }
+}

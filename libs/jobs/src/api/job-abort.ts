@@ -1,0 +1,78 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { type Principal, scopeOf } from '#auth';
+import { AppError, LOGGER, type Logger } from '#platform';
+
+import { type AdmissionAbort, JobStopper, type StoppedTree, type StopState } from '../cancel/job-stopper.js';
+import { JobsRepository } from '../jobs.repository.js';
+import { JobAccess } from './job-access.js';
+
+/** The answer to an abort, as section 6 words it; `stoppedSubJobs` where there were any. */
+export type AbortReply = { readonly stoppedSubJobs?: number } & (
+  | { readonly aborted: true; readonly state: 'aborted'; readonly status: 'aborted' }
+  | {
+      readonly aborted: false;
+      readonly state: Exclude<StopState, 'aborted'>;
+      readonly message: string;
+    }
+);
+
+/** The answer to the abort of an admission (section 3). */
+export interface AdmissionAbortReply {
+  readonly aborted: boolean;
+  readonly pending: boolean;
+  readonly jobId: string | null;
+  readonly state: AdmissionAbort['state'] | 'abort_error';
+}
+
+/** Only a caller who may read the job learns that it has ended. */
+const hasEnded = 'This job has already ended and stays as it is';
+const nothingToStop = 'Job not found, unauthorized, or already complete';
+
+/** Cancels jobs for the REST endpoint. */
+@Injectable()
+export class JobAbort {
+  constructor(
+    private readonly access: JobAccess,
+    private readonly stopper: JobStopper,
+    private readonly jobs: JobsRepository,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** `aborted: true` only when the job is cancelled. Throws `forbidden` for those who may only read it. */
+  async abort(principal: Principal, jobId: string): Promise<AbortReply> {
+    const job = await this.access.findToChange(principal, jobId, 'cancel');
+    if (job === null) return toAbortReply('not_found');
+    const { state, stoppedSubJobs }: StoppedTree = await this.stopper.stopTree(scopeOf(principal), job.id);
+    return { ...toAbortReply(state), ...(stoppedSubJobs === 0 ? {} : { stoppedSubJobs }) };
+  }
+
+  /** Cancels what a key has started, or will start. */
+  async abortAdmission(principal: Principal, key: string): Promise<AdmissionAbortReply> {
+    const scope = scopeOf(principal);
+    try {
+      const { state, jobId } = await this.stopper.stopAdmission(scope, key);
+      return { aborted: state === 'aborted', pending: state === 'cancel_requested', jobId, state };
+    } catch (err) {
+      if (err instanceof AppError) throw err;
+      this.logger.error({ err, workspaceId: scope.workspaceId }, 'the abort of an admission broke off');
+      // Only what is certainly stored may be promised; if even that cannot be read, it is an error like any other.
+      const known = await this.jobs.findAdmission(scope, key);
+      if (known === null) throw err;
+      return { aborted: false, pending: true, jobId: known.jobId, state: 'abort_error' };
+    }
+  }
+}
+
+function toAbortReply(state: StopState): AbortReply {
+  switch (state) {
+    case 'aborted':
+      return { aborted: true, state, status: 'aborted' };
+    case 'cancel_requested':
+      return { aborted: false, state, message: 'Cancellation requested' };
+    case 'already_terminal':
+      return { aborted: false, state, message: hasEnded };
+    case 'not_found':
+      return { aborted: false, state, message: nothingToStop };
+  }
+}

@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Principal, scopeOf } from '#auth';
+import { AppError } from '#platform';
+
+import { jobNotFound } from '../jobs.errors.js';
+import { JobsRepository } from '../jobs.repository.js';
+import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
+import { JobAccess } from './job-access.js';
+import { toWireStatus, type WireStatus } from './wire-status.js';
+
+/** The ids of a job, as its starter gave them, and its status. */
+export interface AdmittedJob {
+  readonly jobId: string;
+  readonly status: WireStatus;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+}
+
+/** Finds jobs by the idempotency keys that started them. */
+@Injectable()
+export class JobAdmissions {
+  constructor(
+    private readonly access: JobAccess,
+    private readonly jobs: JobsRepository,
+    private readonly snapshots: SnapshotRepository,
+  ) {}
+
+  /** The job that the principal's key has started. Throws `bad_request`, `not_found`. */
+  async find(principal: Principal, key: string): Promise<AdmittedJob> {
+    if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw new AppError({ code: 'bad_request', message: 'Missing admission ID' });
+    const known = await this.jobs.findAdmission(scopeOf(principal), key);
+    if (known?.jobId == null) throw new AppError({ code: 'not_found', message: 'No job for this admission' });
+    const { workspaceId, id } = await this.access.read(principal, known.jobId);
+    const snapshot = await this.snapshots.read(workspaceId, id);
+    if (snapshot === null) throw jobNotFound();
+    const { jobId, status, threadId, messageId } = snapshot;
+    return { jobId, status: toWireStatus(status), threadId, messageId };
+  }
+}

@@ -1,0 +1,26 @@
+import { ResolveField, Resolver } from '@nestjs/graphql';
+
+import { toNodeId } from '#platform/api';
+
+import type { Job } from '../job.js';
+import { JobModel } from './job.model.js';
+import { Usage } from './usage.model.js';
+
+/** What a job shows that is computed from its own row. */
+@Resolver(() => JobModel)
+export class JobFieldsResolver {
+  @ResolveField(() => String)
+  nodeId(job: Job): string {
+    return toNodeId('Job', job.id);
+  }
+
+  @ResolveField(() => Number)
+  attempt(job: Job): number {
+    return job.restarts;
+  }
+
+  @ResolveField(() => Usage, { description: 'Tokens of all its rounds.' })
+  usage({ promptTokens, completionTokens }: Job): Usage {
+    return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+  }
+}

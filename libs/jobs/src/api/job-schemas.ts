@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+import { invalidBody, invalidField, missing, named, refusedWith } from '#platform/api';
+
+import { idempotencyKeyPattern } from './idempotency-key.js';
+import type { AbortReply, AdmissionAbortReply } from './job-abort.js';
+import type { AdmittedJob } from './job-admissions.js';
+
+export const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
+const admitted: z.ZodType<AdmittedJob> = z.object({
+  jobId: z.uuid(),
+  status: wireStatus,
+  threadId: z.string().nullable().meta({ description: 'As the starter named it.' }),
+  messageId: z.string().nullable(),
+});
+
+const abort: z.ZodType<AbortReply> = z.union([
+  z.object({ aborted: z.literal(true), state: z.literal('aborted'), status: z.literal('aborted') }),
+  z.object({
+    aborted: z.literal(false),
+    state: z.enum(['already_terminal', 'cancel_requested', 'not_found']),
+    message: z.string(),
+  }),
+]);
+
+const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
+  aborted: z.boolean(),
+  pending: z.boolean(),
+  jobId: z.string().nullable(),
+  state: z.enum(['aborted', 'cancel_requested', 'already_terminal', 'abort_error']),
+});
+
+const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotencyKeyPattern) });
+
+/** The idempotency key of a start that is to be cancelled. */
+export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {
+  if (field === undefined) return invalidBody();
+  const isAbsent = value === undefined || value === null || value === '';
+  return isAbsent ? missing('admission ID') : invalidField(field, 'must be 1 to 255 visible ASCII characters');
+});
+
+export type AdmissionAbortBody = z.infer<typeof admissionAbortBody>;
+
+/** What the routes of jobs answer. */
+export const jobReplies = {
+  admitted: named('AdmittedJob', admitted),
+  abort: named('AbortReply', abort),
+  admissionAbort: named('AdmissionAbortReply', admissionAbort),
+} as const;

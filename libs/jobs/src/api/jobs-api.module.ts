@@ -1,0 +1,39 @@
+import { Module } from '@nestjs/common';
+
+import { ViewersModule } from '#auth/api';
+
+import { JobsModule } from '../jobs.module.js';
+import { AdmissionController } from './admission.controller.js';
+import { JobAbort } from './job-abort.js';
+import { JobAccess } from './job-access.js';
+import { JobAdmissions } from './job-admissions.js';
+import { JobFieldsResolver } from './job-fields.resolver.js';
+import { JobLoaders } from './job-loaders.js';
+import { JobMutationsResolver } from './job-mutations.resolver.js';
+import { JobQueueLifecycle } from './job-queue.lifecycle.js';
+import { JobsResolver } from './jobs.resolver.js';
+import { LimitsModule } from './limits/limits.module.js';
+import { SubJobsResolver } from './sub-jobs.resolver.js';
+import { WorkspaceActivity } from './workspace-activity.js';
+import { WorkspaceActivityResolver } from './workspace-activity.resolver.js';
+
+/** Jobs: queries, cancels, admissions and live activity. Expects `AuthModule` to be global. */
+@Module({
+  imports: [JobsModule, LimitsModule, ViewersModule],
+  controllers: [AdmissionController],
+  providers: [
+    JobAbort,
+    JobAccess,
+    JobAdmissions,
+    JobLoaders,
+    JobQueueLifecycle,
+    WorkspaceActivity,
+    JobFieldsResolver,
+    JobMutationsResolver,
+    JobsResolver,
+    SubJobsResolver,
+    WorkspaceActivityResolver,
+  ],
+  exports: [JobAbort, JobAccess, JobLoaders],
+})
+export class JobsApiModule {}

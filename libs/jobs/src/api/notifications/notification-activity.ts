@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, LOGGER, type Logger } from '#platform';
+import { type Look, RowActivity } from '#platform/api';
+
+import { NotificationsRepository } from '../../notifications/notifications.repository.js';
+
+/** The most changes that one read returns; if there are more, the latest. */
+const mostAtOnce = 5_000;
+
+/** The position from which the next read continues. */
+interface Seen {
+  /** All transactions before this one had ended. */
+  readonly oldestRunning: string;
+  /** The later rows that were read: their ids, and the transaction that had changed each. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/**
+ * Which notifications of a workspace were written or read by their user (`topic`). The events that cause them send hints; a read mark
+ * is found by polling.
+ *
+ * A poll reads one range of one index: rows written or read by transactions that had not ended at the poll before. So its cost depends
+ * on the new rows only, and late commits are not missed. While a workspace has viewers there is one poll
+ * each 2 s, and at most four per second, for all its viewers in this process together; it wakes only viewers whose own
+ * notifications have changed. While a transaction elsewhere writes for minutes, each poll reads again what has changed since it began,
+ * at most 5,000 rows each time.
+ */
+@Injectable()
+export class NotificationActivity extends RowActivity<Seen> {
+  constructor(
+    private readonly notifications: NotificationsRepository,
+    @Inject(BUS) bus: Bus,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    super(bus, logger);
+  }
+
+  protected async look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>> {
+    const { oldestRunning, changed } = await this.notifications.changedFrom(
+      workspaceId,
+      before?.oldestRunning ?? null,
+      mostAtOnce,
+    );
+    const fresh = before === undefined ? [] : changed.filter(({ id, changedIn }) => before.known.get(id) !== changedIn);
+    return {
+      seen: { oldestRunning, known: new Map(changed.map(({ id, changedIn }) => [id, changedIn])) },
+      changed: fresh.map(({ id, userId: topic }) => ({ id, topic })),
+    };
+  }
+
+  protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
+    return [
+      bus.subscribe('job-events', ({ workspaceId, status }) => {
+        if (status === 'completed' || status === 'failed') changed(workspaceId);
+      }),
+      bus.subscribe('interrupts-changed', ({ workspaceId }) => {
+        changed(workspaceId);
+      }),
+    ];
+  }
+}

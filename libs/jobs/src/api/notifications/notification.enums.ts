@@ -1,0 +1,20 @@
+import { registerEnumType } from '@nestjs/graphql';
+
+import type { NotificationType } from '../../notifications/notification.js';
+
+/** GraphQL's names of the kinds of user notifications. */
+export const NotificationTypeEnum = {
+  JOB_COMPLETED: 'job_completed',
+  JOB_FAILED: 'job_failed',
+  INPUT_NEEDED: 'input_needed',
+} as const satisfies Record<Uppercase<NotificationType>, NotificationType>;
+
+registerEnumType(NotificationTypeEnum, {
+  name: 'NotificationType',
+  description: 'The type of a notification. The list may grow.',
+  valuesMap: {
+    JOB_COMPLETED: { description: 'A job completed.' },
+    JOB_FAILED: { description: 'A job failed.' },
+    INPUT_NEEDED: { description: 'A job, or a sub-job of it, waits for a person.' },
+  },
+});

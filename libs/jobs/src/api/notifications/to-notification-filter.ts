@@ -1,0 +1,11 @@
+import { both } from '#platform/api';
+
+import type { NotificationFilter, NotificationType } from '../../notifications/notification.js';
+import type { NotificationFilterInput } from './notifications.args.js';
+
+/** The filter of a list. Of two comparisons of one member both must hold. */
+export function toNotificationFilter(input: NotificationFilterInput | null | undefined): NotificationFilter {
+  const { read, type } = input ?? {};
+  const types = both<NotificationType>(type?.eq, type?.in);
+  return { ...(read == null ? {} : { read }), ...(types === undefined ? {} : { types }) };
+}

@@ -1,0 +1,1 @@
+export { ModelProvidersApiModule } from './model-providers-api.module.js';

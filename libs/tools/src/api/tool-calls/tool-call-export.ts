@@ -1,0 +1,101 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+
+import { Authenticator, type MemberPrincipal } from '#auth';
+import { AppError, systemClock, type Timer } from '#platform';
+import { accessLost, OpenStreams } from '#platform/api';
+
+import type { ToolCallFilter } from '../../history/tool-call-filter.js';
+import { ToolCallHistory } from '../../history/tool-call-history.service.js';
+import type { ToolCallRecord } from '../../history/tool-call-record.js';
+import { mayReadPolicy } from './may-read-policy.js';
+import { toExportLine, toLastLine } from './to-export-line.js';
+
+type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
+
+/** A reader that takes nothing for so long is cut off. */
+const timeoutMs = 60_000;
+
+/**
+ * Writes exports: NDJSON, a page at a time; the next page is read when the client has taken the last one. A line of `type` `end` comes
+ * last; any failure before that breaks the connection instead.
+ */
+@Injectable()
+export class ToolCallExport {
+  constructor(
+    private readonly history: ToolCallHistory,
+    private readonly authenticator: Authenticator,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  /** Throws before anything is written: `bad_request`, `rate_limited`, `unavailable`. */
+  async write(principal: MemberPrincipal, filter: ToolCallFilter, response: Response): Promise<void> {
+    const { id, workspaceId } = principal;
+    const stop = new AbortController();
+    const slot = this.streams.enter({ principal: id, workspaceId, jobId: `export:${workspaceId}` }, () => {
+      stop.abort();
+    });
+    const pages = this.pages(principal, filter);
+    try {
+      const first = await nextOf(pages);
+      response.status(200).attachment('tool-calls.ndjson').type('application/x-ndjson');
+      const toLine = (call: ToolCallRecord) => toExportLine(call, { withReasons: mayReadPolicy(principal) });
+      const lines = linesOf(pages, { first: first ?? [], stop, toLine });
+      await pipeline(Readable.from(lines, { objectMode: true, highWaterMark: 1 }), response, { signal: stop.signal });
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      response.destroy();
+      if (!isEndOfReading(error)) throw error;
+    } finally {
+      await pages.return(undefined);
+      slot.leave();
+    }
+  }
+
+  private pages(principal: MemberPrincipal, filter: ToolCallFilter): Pages {
+    const stillThere = async () => {
+      const now = await this.authenticator.recheck(principal);
+      return now?.kind === 'system' ? null : now;
+    };
+    return this.history.export(principal, filter, { stillThere, onLost: accessLost });
+  }
+}
+
+/** A reader that left or took too long, a process that stops, a right that ended: nothing that anybody has to look into. */
+function isEndOfReading(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return error instanceof AppError || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';
+}
+
+interface Writing {
+  readonly first: readonly ToolCallRecord[];
+  readonly stop: AbortController;
+  readonly toLine: (call: ToolCallRecord) => string;
+}
+
+/** A chunk of text for each page. */
+async function* linesOf(pages: Pages, { first, stop, toLine }: Writing) {
+  let count = 0;
+  let timeout: Timer | undefined;
+  try {
+    for (let page: readonly ToolCallRecord[] | undefined = first; page !== undefined; page = await nextOf(pages)) {
+      count += page.length;
+      timeout?.cancel();
+      timeout = systemClock.after(timeoutMs, () => {
+        stop.abort();
+      });
+      if (page.length > 0) yield page.map(toLine).join('');
+    }
+    yield toLastLine(count);
+  } finally {
+    timeout?.cancel();
+  }
+}
+
+async function nextOf(pages: Pages): Promise<readonly ToolCallRecord[] | undefined> {
+  const next = await pages.next();
+  return next.done === true ? undefined : next.value;
+}

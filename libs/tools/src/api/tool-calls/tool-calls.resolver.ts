@@ -1,0 +1,80 @@
+import { Args, Context, ID, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { isId, systemClock } from '#platform';
+import { pageCost, toWantedPage } from '#platform/api';
+
+import type { ToolCallOrder } from '../../history/tool-call-filter.js';
+import { ToolCallHistory } from '../../history/tool-call-history.service.js';
+import type { ToolCallRecord } from '../../history/tool-call-record.js';
+import type { ToolCallStats as Stats } from '../../history/tool-call-stats.js';
+import { toToolCallFilter } from './to-tool-call-filter.js';
+import { type ToolCallPage, toToolCallPage } from './to-tool-call-page.js';
+import { ToolCall, ToolCallConnection } from './tool-call.model.js';
+import { ToolCallLoaders } from './tool-call-loaders.js';
+import { placeOfCursor } from './tool-call-places.js';
+import { ToolCallStats } from './tool-call-stats.model.js';
+import { ToolCallsArgs, ToolCallStatsArgs } from './tool-calls.args.js';
+
+const DAY_MS = 86_400_000;
+
+/** Looks through calls across jobs. */
+@Resolver(() => ToolCall)
+export class ToolCallsResolver {
+  constructor(
+    private readonly history: ToolCallHistory,
+    private readonly loaders: ToolCallLoaders,
+  ) {}
+
+  @RequireAbility('survey', 'ToolCall')
+  @Query(() => ToolCall, { nullable: true, description: 'A tool call. Null: not found.' })
+  toolCall(
+    @Args('id', { type: () => ID, description: 'The id of the call.' }) id: string,
+    @Context() context: GraphqlContext,
+  ): Promise<ToolCallRecord | null> | null {
+    return isId(id) ? this.loaders.of(context).toolCalls.load(id) : null;
+  }
+
+  @RequireAbility('survey', 'ToolCall')
+  @Query(() => ToolCallConnection, {
+    name: 'toolCalls',
+    description:
+      'Tool calls across jobs. Admins see all calls, others those of their own jobs. A page that would take too long is shorter than requested, possibly empty, with `hasNextPage` true: continue after `endCursor`.',
+    complexity: (options) => 50 + pageCost(options),
+  })
+  async list(@Args() args: ToolCallsArgs, @Context() { member }: GraphqlContext): Promise<ToolCallPage> {
+    const page = toWantedPage(args);
+    const filter = toToolCallFilter(args.filter);
+    const { field: by = 'time', direction = 'desc' } = args.orderBy ?? {};
+    const after = page.cursor === undefined ? null : placeOfCursor({ by, direction }, page.cursor, page.field);
+    const order: ToolCallOrder = { by, direction: page.reverse ? opposite[direction] : direction };
+    const found = await this.history.page(member, { filter, order, limit: page.limit, after });
+    return toToolCallPage(found, { page, order, count: () => this.history.count(member, filter, by) });
+  }
+
+  @RequireAbility('survey', 'ToolCall')
+  @Query(() => ToolCallStats, {
+    name: 'toolCallStats',
+    description: 'Counts, error rates, durations and bytes of the calls that `toolCalls` would return.',
+    complexity: 200,
+  })
+  stats(@Args() args: ToolCallStatsArgs, @Context() { member }: GraphqlContext): Promise<Stats> {
+    const { groupBy, bucket } = args;
+    const since = { createdAfter: systemClock.now() - DAY_MS };
+    return this.history.stats(member, { ...since, ...toToolCallFilter(args.filter) }, { groupBy, bucket });
+  }
+}
+
+/** What a page of calls shows beyond other pages. */
+@Resolver(() => ToolCallConnection)
+export class ToolCallConnectionResolver {
+  @ResolveField(() => Boolean, {
+    description:
+      'Whether `totalCount` is exact. False: a lower bound. Counting stops at 10,000, and earlier for filters that are tested call by call.',
+  })
+  totalCountIsExact(page: ToolCallPage): Promise<boolean> {
+    return page.totalCountIsExact;
+  }
+}
+
+const opposite = { asc: 'desc', desc: 'asc' } as const;

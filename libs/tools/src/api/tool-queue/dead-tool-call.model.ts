@@ -1,0 +1,105 @@
+import { Field, ID, InputType, ObjectType, registerEnumType } from '@nestjs/graphql';
+
+import { connectionOf, DateTime, UserError } from '#platform/api';
+
+import type { DeadToolCall } from '../../tool-queue/dead-tool-calls.service.js';
+import { ToolCallStatusEnum } from '../tool-calls/tool-call.enums.js';
+
+/** GraphQL's names of why something lies among the dead letters. */
+export const DeadToolCallReasonEnum = {
+  UNREADABLE: 'unreadable',
+  UNKNOWN_CALL: 'unknown_call',
+  NOT_APPLIED: 'not_applied',
+  NOT_TAKEN: 'not_taken',
+  ATTEMPTS: 'attempts',
+} as const satisfies Record<Uppercase<DeadToolCall['reason']>, DeadToolCall['reason']>;
+
+registerEnumType(DeadToolCallReasonEnum, {
+  name: 'DeadToolCallReason',
+  description: 'Why a message became a dead letter. The list may grow.',
+  valuesMap: {
+    UNREADABLE: { description: 'A message that could not be parsed.' },
+    UNKNOWN_CALL: { description: 'A response to an unknown call.' },
+    NOT_APPLIED: { description: 'A response that could not be applied.' },
+    NOT_TAKEN: { description: 'No process took the call in time. It ended as `TIMED_OUT`.' },
+    ATTEMPTS: { description: 'Every process that ran the call was lost. The call ended as `ERROR`.' },
+  },
+});
+
+@ObjectType('DeadToolCall', { description: 'A message that the isolated tool queue gave up on.' })
+export class DeadToolCallModel {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => DeadToolCallReasonEnum, { description: 'Why it became a dead letter.' })
+  reason!: string;
+
+  @Field(() => DateTime, { description: 'When it became a dead letter.' })
+  at!: number;
+
+  @Field(() => ID, { nullable: true, description: 'The call (server id). Null: unknown.' })
+  toolCallId!: string | null;
+
+  @Field(() => ID, { nullable: true, description: 'The job of that call.' })
+  jobId!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The tool.' })
+  tool!: string | null;
+
+  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'The current status of the call.' })
+  status!: string | null;
+
+  @Field(() => Boolean, {
+    description: 'Whether `redriveToolCall` can send the call again: the call is open and safe to repeat.',
+  })
+  canRedrive!: boolean;
+}
+
+export const DeadToolCallConnection = connectionOf(DeadToolCallModel, 'DeadToolCall');
+
+@InputType({ description: 'The dead letter to send again.' })
+export class RedriveToolCallInput {
+  @Field(() => ID, { description: 'The dead letter.' })
+  id!: string;
+}
+
+@ObjectType({ description: 'The dead letter and its call, or the reasons why nothing was sent.' })
+export class RedriveToolCallPayload {
+  @Field(() => DeadToolCallModel, { nullable: true, description: 'The dead letter, removed from the list.' })
+  deadToolCall?: DeadToolCallModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing was sent.' })
+  userErrors!: UserError[];
+}
+
+/** Where the stop of a call stands. */
+export const CancelToolCallStateEnum = {
+  CANCELLED: 'cancelled',
+  STOPPING: 'stopping',
+  SETTLED: 'settled',
+} as const;
+
+registerEnumType(CancelToolCallStateEnum, {
+  name: 'CancelToolCallState',
+  description: "The state of a call's cancellation.",
+  valuesMap: {
+    CANCELLED: { description: 'The call had not started; it is cancelled.' },
+    STOPPING: { description: 'The tool worker was notified and has ten seconds to stop.' },
+    SETTLED: { description: 'The call had already ended.' },
+  },
+});
+
+@InputType({ description: 'The isolated tool call to cancel.' })
+export class CancelToolCallInput {
+  @Field(() => ID, { description: 'The call (server id).' })
+  id!: string;
+}
+
+@ObjectType({ description: 'The state of the cancellation, or the reasons why there is none.' })
+export class CancelToolCallPayload {
+  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'Its current state.' })
+  state?: string | null;
+
+  @Field(() => [UserError], { description: 'The reasons why there is none.' })
+  userErrors!: UserError[];
+}

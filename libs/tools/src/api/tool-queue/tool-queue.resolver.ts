@@ -1,0 +1,72 @@
+import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
+
+import { DeadToolCallsService } from '../../tool-queue/dead-tool-calls.service.js';
+import { ToolQueueCancels } from '../../tool-queue/tool-queue-cancels.js';
+import {
+  CancelToolCallInput,
+  CancelToolCallPayload,
+  DeadToolCallConnection,
+  DeadToolCallModel,
+  RedriveToolCallInput,
+  RedriveToolCallPayload,
+} from './dead-tool-call.model.js';
+import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
+import { deadLetters } from './to-letter-page.js';
+
+/** What people do about the queue of isolated tools. */
+@Resolver(() => DeadToolCallModel)
+export class ToolQueueResolver {
+  constructor(
+    private readonly letters: DeadToolCallsService,
+    private readonly cancels: ToolQueueCancels,
+  ) {}
+
+  @RequireAbility('change', 'Workspace')
+  @Query(() => DeadToolCallConnection, {
+    nullable: true,
+    description: 'Dead letters of the isolated tool queue, newest first. Null unless the caller is an admin.',
+    complexity: pageCost,
+  })
+  async deadToolCalls(
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<DeadToolCallReply> | null> {
+    const page = await orNull(this.letters.list(member, toForwardPage(args, deadLetters)));
+    if (page === null) return null;
+    const shown = { ...page, items: page.items.map(toDeadToolCall) };
+    return toForwardConnection(shown, args, { kind: deadLetters, idOf: ({ id }) => id });
+  }
+
+  @RequireAbility('change', 'Workspace')
+  @Mutation(() => RedriveToolCallPayload, {
+    description: 'Sends the call of a dead letter again if it is still open. A settled call is never run again.',
+  })
+  redriveToolCall(
+    @Args('input', { type: () => RedriveToolCallInput, description: 'The dead letter.' }) { id }: RedriveToolCallInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ deadToolCall: toDeadToolCall(await this.letters.redrive(member, id)) }));
+  }
+
+  @RequireAbility('cancel', 'Job')
+  @Mutation(() => CancelToolCallPayload, {
+    description: 'Cancels one isolated tool call; its job continues. Requires the right to cancel the job. Idempotent.',
+  })
+  cancelToolCall(
+    @Args('input', { type: () => CancelToolCallInput, description: 'The call.' }) { id }: CancelToolCallInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ state: await this.cancels.cancelFor(member, id) }));
+  }
+}

@@ -1,0 +1,88 @@
+import { Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+
+import { Json } from '#platform/api';
+
+import type { ToolEffect, ToolRuntime, ToolSort } from '../tool.js';
+
+/** GraphQL's names of who runs a tool. */
+export const ToolRuntimeEnum = {
+  HYBRID: 'hybrid',
+  CLIENT: 'client',
+  SERVER: 'server',
+} as const satisfies Record<Uppercase<ToolRuntime>, ToolRuntime>;
+
+registerEnumType(ToolRuntimeEnum, {
+  name: 'ToolRuntime',
+  description: 'Where a tool can run.',
+  valuesMap: {
+    HYBRID: { description: 'On the server, or on the client if the server has no handler.' },
+    CLIENT: { description: 'Only on the client.' },
+    SERVER: { description: 'Only on the server.' },
+  },
+});
+
+/** GraphQL's names of what calling a tool twice would do. */
+export const ToolEffectEnum = {
+  PURE: 'pure',
+  IDEMPOTENT: 'idempotent',
+  ONCE: 'once',
+} as const satisfies Record<Uppercase<ToolEffect>, ToolEffect>;
+
+registerEnumType(ToolEffectEnum, {
+  name: 'ToolEffect',
+  description: 'The effect of repeating a tool call.',
+  valuesMap: {
+    PURE: { description: 'No effect: the tool changes nothing.' },
+    IDEMPOTENT: { description: 'The same as one call: the remote side honors the idempotency key.' },
+    ONCE: { description: 'The effect would happen twice, so the tool is called at most once.' },
+  },
+});
+
+/** GraphQL's names of what answers a call. */
+export const ToolSortEnum = {
+  SERVER: 'server',
+  CLIENT: 'client',
+  HTTP: 'http',
+  MCP: 'mcp',
+} as const satisfies Record<Uppercase<ToolSort>, ToolSort>;
+
+registerEnumType(ToolSortEnum, {
+  name: 'ToolSort',
+  description: 'What runs a call.',
+  valuesMap: {
+    SERVER: { description: 'Code of this server.' },
+    CLIENT: { description: 'The client.' },
+    HTTP: { description: 'An HTTP tool that the workspace has defined.' },
+    MCP: { description: 'An MCP server that the workspace has connected.' },
+  },
+});
+
+/** A tool that a workspace can use. */
+@ObjectType('Tool', {
+  description: 'A tool of this server or workspace. Name it in `startChat` to let the model call it.',
+})
+export class ToolModel {
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => String, { description: 'What the model reads about it.' })
+  description!: string;
+
+  @Field(() => Json, { description: 'JSON Schema of its arguments.' })
+  parameters!: unknown;
+
+  @Field(() => ToolRuntimeEnum, { description: 'Who can run it.' })
+  runtime!: string;
+
+  @Field(() => ToolSortEnum, { description: 'What runs its calls.' })
+  sort!: string;
+
+  @Field(() => String, { description: 'Changes with every change of its description, schema or implementation.' })
+  version!: string;
+
+  @Field(() => ToolEffectEnum, { description: 'The effect of repeating a call.' })
+  effect!: string;
+
+  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
+  timeoutMs!: number | null;
+}

@@ -1,0 +1,27 @@
+import { Context, Query, Resolver } from '@nestjs/graphql';
+
+import { abilityOf, asSubject } from '#auth';
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { listCost } from '#platform/api';
+
+import { ToolCatalog } from '../catalog/tool-catalog.js';
+import type { Tool } from '../tool.js';
+import { ToolModel } from './tool.model.js';
+
+/** Shows what tools there are. */
+@Resolver(() => ToolModel)
+export class ToolsResolver {
+  constructor(private readonly catalog: ToolCatalog) {}
+
+  @RequireAbility('read', 'Tool')
+  @Query(() => [ToolModel], {
+    description: 'The tools of this server and those of the workspace, by name.',
+    complexity: listCost(20),
+  })
+  async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {
+    const { workspaceId } = member;
+    return abilityOf(member).can('read', asSubject('Tool', { workspaceId }))
+      ? (await this.catalog.of(member.workspaceId)).list()
+      : [];
+  }
+}

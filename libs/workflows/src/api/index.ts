@@ -1,0 +1,1 @@
+export { WorkflowsApiModule } from './workflows-api.module.js';

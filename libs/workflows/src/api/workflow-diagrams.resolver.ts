@@ -1,0 +1,48 @@
+import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { GraphqlContext } from '#auth/api';
+import type { Job } from '#jobs';
+import { JobModel } from '#jobs/api';
+
+import type { Workflow } from '../definitions/workflow.js';
+import { type DiagramFormat, WorkflowDiagrams } from '../state/workflow-diagrams.js';
+import { DiagramFormatEnum } from './workflow.enums.js';
+import { WorkflowModel } from './workflow.model.js';
+
+/** It reads a whole definition, and draws it. */
+const complexity = 1_000;
+const formatText = { type: () => DiagramFormatEnum, description: 'The format.' };
+
+/** The picture of a draft. */
+@Resolver(() => WorkflowModel)
+export class WorkflowDiagramResolver {
+  constructor(private readonly diagrams: WorkflowDiagrams) {}
+
+  @ResolveField(() => String, { description: 'A diagram of the draft, even if the draft is invalid.', complexity })
+  diagram(
+    @Parent() { id }: Workflow,
+    @Args('format', formatText) format: DiagramFormat,
+    @Context() { member }: GraphqlContext,
+  ): Promise<string> {
+    return this.diagrams.ofDraft(member, id, format);
+  }
+}
+
+/** The picture of a run. */
+@Resolver(() => JobModel)
+export class JobDiagramResolver {
+  constructor(private readonly diagrams: WorkflowDiagrams) {}
+
+  @ResolveField(() => String, {
+    nullable: true,
+    description: 'For a workflow job: its diagram, with nodes colored by status.',
+    complexity,
+  })
+  diagram(
+    @Parent() { id }: Job,
+    @Args('format', formatText) format: DiagramFormat,
+    @Context() { scope }: GraphqlContext,
+  ): Promise<string | null> {
+    return this.diagrams.ofJob(scope, id, format);
+  }
+}
