@@ -60,7 +60,7 @@ function toDocument(app: INestApplication): OpenAPIObject {
   return {
     ...document,
     info: { ...infoOf(document), license: { name: 'MIT', identifier: 'MIT' } as { name: string } }, // 3.1 has `identifier`
-    paths: { ...document.paths, ...graphqlPath },
+    paths: sorted({ ...document.paths, ...graphqlPath }),
     components: { ...document.components, schemas: toSchemas() },
   };
 }
@@ -85,7 +85,12 @@ function toSchemas() {
     uri: (id) => `#/components/schemas/${id}`,
     ...jsonSchemaOptions,
   });
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withoutDialect(schema)]));
+  return sorted(Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withoutDialect(schema)])));
+}
+
+/** By name, so the document does not depend on the order in which modules are loaded. */
+function sorted<T>(members: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function withoutDialect(schema: object): object {

@@ -4,7 +4,14 @@ export { CurrentPrincipal } from './current-principal.js';
 export { byId, byOwner, FeatureLoaders, maxBatchSize, valueOf } from './feature-loaders.js';
 export { GraphqlContext } from './graphql-context.js';
 export { PrincipalGuard } from './principal.guard.js';
-export { Public, publicKey, RequireAbility, RequireAuthentication, requiredAbilityKey, requiredAuthenticationKey } from './require-ability.js';
+export {
+  Public,
+  publicKey,
+  RequireAbility,
+  RequireAuthentication,
+  requiredAbilityKey,
+  requiredAuthenticationKey,
+} from './require-ability.js';
 export { type AccessWatch, type LostReason, ViewerAccess } from './viewer-access.js';
 export { Viewers } from './viewers.js';
 export { ViewersModule } from './viewers.module.js';

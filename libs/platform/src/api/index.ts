@@ -18,7 +18,17 @@ export { graphqlLimits } from './graphql-limits.js';
 export { type NodeRef, type NodeType, parseNodeId, toNodeId } from './node/node-id.js';
 export { Node } from './node/node.model.js';
 export { errorBody } from './openapi/error-body.js';
-export { ApiIdempotencyKey, ApiJsonBody, ApiMediaReply, ApiOnDisconnect, ApiOpenAiRefusals, ApiPublic, ApiRefusals, ApiReply, referenceTo } from './openapi/route-docs.js';
+export {
+  ApiIdempotencyKey,
+  ApiJsonBody,
+  ApiMediaReply,
+  ApiOnDisconnect,
+  ApiOpenAiRefusals,
+  ApiPublic,
+  ApiRefusals,
+  ApiReply,
+  referenceTo,
+} from './openapi/route-docs.js';
 export { named, schemaNames } from './openapi/schema-names.js';
 export { isPlainData, PlainData } from './plain-data.js';
 export { optional, pageQuery } from './requests/page-query.js';

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { RateCountersRepository, SharedRate, StartLimiter } from '#jobs/api';
 import { createLogger, newId, Postgres, systemClock } from '#platform';
 
-import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
+import { RateCountersRepository } from './rate-counters.repository.js';
+import { SharedRate } from './shared-rate.js';
+import { StartLimiter } from './start-limiter.js';
 
 const rateOf = (value: number) => ({ name: 'TEST', value, raisedBy: 'operator', counts: 'calls' }) as const;
 const logger = createLogger({ level: 'silent' });
