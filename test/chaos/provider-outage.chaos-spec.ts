@@ -33,7 +33,7 @@ describe('jobs during provider outages', () => {
 
   const open = async () => {
     const opened = await startTestEngine(database, { MODEL_BASE_URL: failing.url, ...settings });
-    opened.app.get(InterruptTimers).start();
+    await opened.app.get(InterruptTimers).start();
     return opened;
   };
   const shut = async () => {

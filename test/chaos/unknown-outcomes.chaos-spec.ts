@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { Interrupt } from '#jobs';
 
+import { announceDue } from '../harness/announce-due.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { Decider } from './decider.js';
 import { obey } from './obedient-model.js';
@@ -125,6 +126,7 @@ describe('`once` tool calls of a killed worker', () => {
       `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`,
       [interrupt.id],
     );
+    await announceDue(stage.database);
     await jobs.expired.ended;
     const { content, calls } = await stage.snapshot(jobs.expired.jobId);
     expect([calls[0]?.status, content]).toEqual(['interrupted', expect.stringContaining(unknownOutcomeText)]);

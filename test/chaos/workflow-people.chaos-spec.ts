@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { announceDue } from '../harness/announce-due.js';
 import { Decider } from './decider.js';
 import { askedWithLosses, type Ends, leftWithLoss, type Losses, LostStories } from './lost-stories.js';
 import { agent, NodeScripts, say } from './node-scripts.js';
@@ -34,6 +35,7 @@ describe('workflow requests to people with a killed worker', () => {
       `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`,
       [jobId],
     );
+    await announceDue(stage.database);
   };
   const schema = { type: 'object', required: ['size'], properties: { size: { type: 'number' } } };
   const boss = { type: 'approval', prompt: 'May it?' };

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createNightshift, type Interrupt, type Nightshift, type ToolContext } from '@nightshift/client';
 
+import { announceDue } from '../harness/announce-due.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -144,6 +145,7 @@ describe('NightshiftClient.serve: client tools', () => {
     await refused.promise;
     expect(run).not.toHaveBeenCalled();
     await setClaim(`clock_timestamp() - interval '1 s'`);
+    await announceDue(database);
     expect(await one.job(jobId).text()).toBe('Two.');
     await served;
     expect(run).toHaveBeenCalledTimes(1);

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Role } from '#auth';
 import { newId } from '#platform';
 
+import { announceDue } from '../harness/announce-due.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -171,6 +172,7 @@ describe('client tool call of a lost client', () => {
       `UPDATE interrupt SET claim_until = clock_timestamp() WHERE job_id = $1 AND status = 'open'`,
       [jobId],
     );
+    await announceDue(database);
   }
   const serve = async (jobId: string) => {
     const claim = await eventually('the call can be claimed', async () => {

@@ -178,7 +178,7 @@ describe('paused strict run', () => {
       client.query(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE call_id = 'e1'`),
     );
     await eventually('the job has failed', async () => {
-      await stage.test.api.app.get(InterruptTimers).look();
+      await stage.test.api.app.get(InterruptTimers).sweep();
       const { rows } = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
         client.query<{ reason: string }>(
           `SELECT j.reason FROM job j JOIN openai_answer a ON a.job_id = j.id WHERE a.session_id = 'expiry' AND j.status = 'failed'`,

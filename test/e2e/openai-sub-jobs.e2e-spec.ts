@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { ApprovalPoliciesService } from '#approvals';
 import { AgentsService } from '#chat';
-import { RefusedWaits } from '#jobs';
+import { InterruptTimers } from '#jobs';
 import { newId } from '#platform';
 import { WorkflowsService } from '#workflows';
 
@@ -112,7 +112,7 @@ describe('/v1 without waiting for people', () => {
     stage.model.enqueue(toolCallReply([sum]));
     // No process looks by itself, and the one who has asked leaves at once.
     for (const { test } of [strict, patient, { test: stage.test }])
-      await test.api.app.get(RefusedWaits, { strict: false }).stop();
+      await test.api.app.get(InterruptTimers, { strict: false }).stop();
     const left = strict.client.open({ ...gone, stream: true }, headers);
     await eventually('the job is there', async () => {
       const [job] = await rows(`SELECT 1 FROM openai_answer WHERE idempotency_key = $1`, [headers['idempotency-key']]);
@@ -124,7 +124,7 @@ describe('/v1 without waiting for people', () => {
       return (await rows(sql, [headers['idempotency-key']]))[0];
     });
     expect(opened).toEqual({ refused: true });
-    await patient.test.api.app.get(RefusedWaits, { strict: false }).look();
+    await patient.test.api.app.get(InterruptTimers, { strict: false }).sweep();
     const again = await patient.client.ask(gone, headers);
     expect([again.status, again.json]).toMatchObject([400, { error: { message: refusal } }]);
   });

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { jobKinds, JobStarter } from '#jobs';
+import { SchedulesService } from '#workflows';
 
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 import { sendCalls } from '../harness/tool-queue.js';
+import { publish, sketch } from '../harness/workflows.js';
 
 describe('pg-boss in a running system', () => {
   let database: TestDatabase;
@@ -34,9 +36,25 @@ describe('pg-boss in a running system', () => {
       )
     ).rows.map(({ name }) => name);
 
+  /** A workflow that waits for a second, each minute. */
+  const scheduleWait = async () => {
+    const { owner } = await test.people.workspaceOf('queues');
+    const pause = { type: 'wait', durationMs: 1_000 };
+    const nodes = { pause, out: { type: 'output', format: 'text' } };
+    const definition = sketch(nodes, ['start -> pause', 'pause -> out'], { name: 'Pause' });
+    const { app } = test.api;
+    const { id: workflowRef } = await publish({ app }, owner.principal, definition);
+    const terms = { cron: '* * * * *', timeZone: 'UTC', missed: 'once', prompt: 'Hello', enabled: true } as const;
+    await app.get(SchedulesService).save(owner.principal, { id: null, workflowRef, ...terms });
+  };
+
   it('delivers each kind of background work to a handler registered with work', async () => {
-    const expected = ['job.chat', 'job.workflow', 'maintenance.retention', 'tool-execution', 'tool-results'];
+    const expected = [
+      ...['interrupt.due', 'job.chat', 'job.workflow', 'maintenance.interrupts', 'maintenance.retention'],
+      ...['maintenance.schedules', 'schedule.due', 'schedule.start', 'tool-execution', 'tool-results'],
+    ];
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
+    await scheduleWait();
     await sendCalls(accepting.app, accepting.workspaceId, ['a tool that is gone']);
 
     const worked = await eventually('each queue was worked', async () => {

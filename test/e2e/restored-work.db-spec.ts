@@ -70,7 +70,7 @@ describe('restored backup', () => {
     await owner.$executeRaw`UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '3 years' WHERE id = ${id}::uuid`;
 
     await skipRestoredSlots(owner, Date.now());
-    await app.get(ScheduleTimers).look();
+    await app.get(ScheduleTimers).sweep();
 
     expect(await stage.rows(`SELECT 1 FROM job WHERE kind = 'workflow'`)).toEqual([]);
     expect(await owner.workflowSchedule.count({ where: { id, enabled: true, nextSlotAt: { gt: new Date() } } })).toBe(

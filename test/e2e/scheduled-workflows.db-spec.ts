@@ -11,7 +11,7 @@ let timers: ScheduleTimers;
 beforeAll(async () => {
   stage = await openWorkflowStage();
   timers = stage.engine.app.get(ScheduleTimers);
-  timers.start();
+  await timers.start();
 });
 afterAll(async () => {
   await timers.stop();
@@ -34,6 +34,7 @@ async function comes(workflowRef: string): Promise<string> {
   const { id } = await schedules.save(owner, { id: null, workflowRef, ...terms });
   const back = `UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '1 minute' WHERE id = $1`;
   await stage.database.postgres.withWorkspaceSql(owner.workspaceId, (client) => client.query(back, [id]));
+  await timers.sweep();
   const jobId = await eventually('the schedule has started a job', async () => {
     const [slot] = await schedules.slots(owner, id, 1);
     return slot?.jobId ?? undefined;

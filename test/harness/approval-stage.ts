@@ -101,7 +101,7 @@ function stageOf(engine: TestEngine, people: Record<Role, MemberPrincipal>) {
         const seen = await snapshot(jobId);
         return seen?.ended === true ? seen : undefined;
       }),
-    timers: () => app.get(InterruptTimers).look(),
+    timers: () => app.get(InterruptTimers).sweep(),
   };
 }
 

@@ -104,7 +104,7 @@ export async function openTestClientCalls(database: TestDatabase): Promise<TestC
     expire: async (jobId) => {
       await rows(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`, [jobId]);
     },
-    look: () => app.get(InterruptTimers).look(),
+    look: () => app.get(InterruptTimers).sweep(),
     close: async () => {
       await app.close();
       await platform.close();
@@ -152,7 +152,7 @@ async function layOut(
     for (const { id: toolCallId, callId } of rows) {
       const shared = { id: newId(), toolCallId, job, definition, deviceId: null, toolTimeoutMs: 10_000 };
       const asked = { ...shared, ...options, effect, call: { ...call, callId } };
-      await insertInterrupt(held.client, held, clientToolInterrupt(asked));
+      held.send(...(await insertInterrupt(held.client, held, clientToolInterrupt(asked))));
     }
   });
   return { jobId, callIds: calls.map(({ callId }) => callId) };

@@ -55,7 +55,7 @@ export async function openInterrupt(
     ...changes,
   };
   await app.get(JobUpdater).update(workspaceId, jobId, async (held) => {
-    await insertInterrupt(held.client, held, asked);
+    held.send(...(await insertInterrupt(held.client, held, asked)));
     held.append(interruptOpened(asked));
   });
   return asked.id;

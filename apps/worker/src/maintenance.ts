@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptTimers, RefusedWaits, Retention } from '#jobs';
+import { InterruptTimers, Retention } from '#jobs';
 import { Config } from '#platform';
 import { SubJobSweeper, ToolQueueSweeper, ToolResults } from '#tools';
 import { ScheduleTimers } from '#workflows';
@@ -11,7 +11,6 @@ export class Maintenance {
   constructor(
     private readonly retention: Retention,
     private readonly timers: InterruptTimers,
-    private readonly refused: RefusedWaits,
     private readonly schedules: ScheduleTimers,
     private readonly results: ToolResults,
     private readonly toolQueue: ToolQueueSweeper,
@@ -21,16 +20,15 @@ export class Maintenance {
 
   async start(): Promise<void> {
     await this.retention.start();
-    this.timers.start();
-    this.refused.start();
-    this.schedules.start();
+    await this.timers.start();
+    await this.schedules.start();
     this.results.start();
     this.toolQueue.start(this.config.values.LEASE_MS / 2);
     this.subJobs.start(this.config.values.LEASE_MS / 2);
   }
 
   async stop(): Promise<void> {
-    const { retention, timers, refused, schedules, results, toolQueue, subJobs } = this;
-    await Promise.all([retention, timers, refused, schedules, results, toolQueue, subJobs].map((each) => each.stop()));
+    const { retention, timers, schedules, results, toolQueue, subJobs } = this;
+    await Promise.all([retention, timers, schedules, results, toolQueue, subJobs].map((each) => each.stop()));
   }
 }

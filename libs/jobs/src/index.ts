@@ -1,7 +1,6 @@
 export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { JobQueue } from './queue/job-queue.js';
-export { DueLooks } from './due-looks.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './feed/event-feed.js';
 export {
@@ -48,7 +47,12 @@ export {
 } from './interrupts/interrupts.repository.js';
 export { humanWait } from './resolve/refused-waits.repository.js';
 export { RefusedWaits } from './resolve/refused-waits.js';
-export { insertInterrupt, interruptOpened, openInterruptRow } from './interrupts/new-interrupt.repository.js';
+export {
+  insertInterrupt,
+  interruptDue,
+  interruptOpened,
+  openInterruptRow,
+} from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds, type JobRef } from './job.js';
 export {
   canMove,

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUIDv7 } from 'node:crypto';
 
 const MOST_PER_MS = 0x1000;
 let lastMs = 0;
@@ -20,6 +20,12 @@ export function newId(): string {
   }
   const ms = lastMs.toString(16).padStart(12, '0');
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}${random.slice(18)}`;
+}
+
+/** The same uuid v8 for the same parts, so that what is stored once for them is recognized (RFC 9562, 5.8). */
+export function idFrom(...parts: readonly (string | number)[]): string {
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -22,7 +22,7 @@ export {
   rateLimited,
   type ReachedLimit,
 } from './errors/reached-limit.js';
-export { firstIdAt, isId, newId } from './ids.js';
+export { firstIdAt, idFrom, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
 export { awakeTimeout } from './awake-timeout.js';
 export type { Page, PageRequest } from './page.js';
@@ -61,6 +61,7 @@ export { toolDatabaseProblem } from './postgres/tool-database.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
 export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
 export {
+  type AddressedMessage,
   type Delivery,
   type Handled,
   type QueueHandler,
@@ -68,6 +69,7 @@ export {
   Queues,
   type StoredMessage,
 } from './queue/queues.js';
+export { sweepEach } from './queue/sweep-each.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { LockedJob } from '#jobs';
+import { interruptDue, type LockedJob } from '#jobs';
 import { Prisma } from '#platform';
 
 /** How the newest request for a client to run a call stands. */
@@ -74,14 +74,17 @@ export class ClientClaimsRepository {
     return untilOf(claimed, id);
   }
 
-  /** The client begins: the claim now lasts `lastsMs` from here. */
-  async validate({ client, workspaceId }: LockedJob, id: string, lastsMs: number): Promise<number> {
+  /** The client begins: the claim now lasts `lastsMs` from here, and is due at its end. */
+  async validate(job: LockedJob, id: string, lastsMs: number): Promise<number> {
+    const { client, workspaceId, jobId } = job;
     const validated = await client.$queryRaw<ClaimEnd[]>`
       UPDATE interrupt SET validated_at = clock_timestamp(), ${extendedBy(lastsMs)}
        WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND validated_at IS NULL
          AND claim_until > clock_timestamp()
       RETURNING claim_until AS until`;
-    return untilOf(validated, id);
+    const until = untilOf(validated, id);
+    job.send(interruptDue({ workspaceId, jobId, id }, until));
+    return until;
   }
 
   /** Any client may claim again. */

@@ -205,7 +205,7 @@ describe('a question to a person', () => {
     const { job, id, answer } = await ask();
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     expect(await refusal(answer({ action: 'skip' }))).toEqual(['expired', 'Request expired', {}]);
-    await app.get(InterruptTimers).look();
+    await app.get(InterruptTimers).sweep();
     expect(await refusal(answer({ action: 'skip' }))).toEqual(['expired', 'Request expired', {}]);
     expect(await app.get(InterruptsService).find(here.member, id)).toMatchObject({
       status: 'expired',
@@ -225,9 +225,9 @@ describe('a question to a person', () => {
     const cancelled = ['already_answered', 'Request already answered', { status: 'cancelled', outcome: 'cancelled' }];
     expect(await refusal(answer({ action: 'skip' }))).toEqual(cancelled);
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
-    await app.get(InterruptTimers).look();
-    expect(await app.get(InterruptsService).find(here.member, id)).toMatchObject({ status: 'open' });
-    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', events: ['interrupt-opened human_input'] });
+    await app.get(InterruptTimers).sweep();
+    expect(await app.get(InterruptsService).find(here.member, id)).toMatchObject({ status: 'cancelled' });
+    expect(await stateOf(job.jobId)).toMatchObject({ job: 'cancelled' });
   });
 
   it('lets the job continue only when nothing else is open', async () => {

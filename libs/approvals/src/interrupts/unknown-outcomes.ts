@@ -50,7 +50,7 @@ export class UnknownOutcomes implements DueHandler {
       { ...call, toolCallId: call.id, arguments: call.approvedArguments ?? call.arguments },
       { worker: about.worker, verification: null },
     );
-    await insertInterrupt(job.client, job, interrupt);
+    job.send(...(await insertInterrupt(job.client, job, interrupt)));
     job.append(interruptOpened(interrupt));
   }
 

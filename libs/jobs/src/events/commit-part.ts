@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import type { AddressedMessage } from '#platform';
+
 import type { NewJobEvent } from './job-event.js';
 
 /**
@@ -33,6 +35,8 @@ export interface PartRow {
   readonly row: readonly unknown[];
   /** Of several unwritten rows of the same part, job and key, only the last one is written. */
   readonly key?: string;
+  /** Is sent in the transaction that writes the row, also if the fence refuses the row. */
+  readonly message?: AddressedMessage;
 }
 
 /** Creates a type-checked `PartRow`. */

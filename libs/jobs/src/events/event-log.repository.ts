@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
+import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
-import { JobQueue } from '../queue/job-queue.js';
+import { JobQueue, runnableMessage } from '../queue/job-queue.js';
 import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
 
 /** The result of a committed write. */
@@ -52,7 +52,7 @@ export class EventLogRepository {
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
     const statement = commitStatement(writes, (queue, select) => this.queue.insertionOf(queue, select));
     const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
-    const rows = await this.run({ ...statement, values }, toMessages(writes));
+    const rows = await this.run({ ...statement, values }, this.queue.insertions(toMessages(writes)));
     const answers: (Written | undefined)[] = writes.map(() => undefined);
     for (const { writeIndex, base, at } of rows) {
       const lastSeq = base + (writes[writeIndex]?.events.length ?? 0);
@@ -61,11 +61,10 @@ export class EventLogRepository {
     return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
   }
 
-  /** A write without a queue message needs no explicit transaction. */
-  private async run(statement: SqlStatement, messages: ReturnType<typeof toMessages>) {
-    if (messages.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
-    const statements = [statement, ...this.queue.insertions(messages, false)];
-    const [rows = []] = await this.postgres.allAsEngine<WrittenRow>(statements);
+  /** A write that sends no message needs no transaction of its own. */
+  private async run(statement: SqlStatement, insertions: readonly SqlStatement[]) {
+    if (insertions.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
+    const [rows = []] = await this.postgres.allAsEngine<WrittenRow>([statement, ...insertions]);
     return rows;
   }
 
@@ -100,9 +99,10 @@ export class EventLogRepository {
   }
 }
 
-/** Jobs that the writes make runnable. The message of a fenced write does no harm: its job cannot be claimed. */
-function toMessages(writes: readonly JobWrite[]) {
-  return writes.flatMap(({ workspaceId, jobId, move }) =>
-    move?.to === 'queued' ? [{ workspaceId, jobId, kind: move.kind }] : [],
-  );
+/** Of jobs that the writes make runnable, and of rows that have one. The message of a fenced write finds nothing to do. */
+function toMessages(writes: readonly JobWrite[]): AddressedMessage[] {
+  return writes.flatMap(({ workspaceId, jobId, move, rows }) => [
+    ...(move?.to === 'queued' ? [runnableMessage({ workspaceId, jobId, kind: move.kind })] : []),
+    ...rows.flatMap(({ message }) => message ?? []),
+  ]);
 }

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaTransaction } from '#platform';
+import { type AddressedMessage, idFrom, Prisma, type PrismaTransaction, systemClock } from '#platform';
 
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
@@ -10,6 +10,7 @@ type Row = readonly [workspaceId: string, jobId: string, id: string, body: objec
 
 /** The first reminder of a request to a person is sent after a day, then one every day. */
 const remindAfter = `interval '1 day'`;
+const remindAfterMs = 86_400_000;
 const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')})`;
 
 /** The job must not wait for a person: its own input or that of its root job contains `humanWait: 'reject'`. */
@@ -37,8 +38,8 @@ const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "call
 const ofJob = `JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
   LEFT JOIN job root ON root.workspace_id = j.workspace_id AND root.id = j.root_job_id`;
 
-/** The columns that a notification is built from. */
-const notifiedColumns = 'workspace_id, id, job_id, kind, refused';
+/** The columns that a notification and the first queue message are built from. */
+const inserted = 'workspace_id, id, job_id, kind, refused, expires_at, remind_at';
 
 const opened: CommitPart<Row> = {
   name: 'opened_interrupts',
@@ -50,26 +51,67 @@ const opened: CommitPart<Row> = {
   ],
   sql: (rows) => `INSERT INTO interrupt (${columns})
   SELECT ${values} FROM ${rows} r ${ofJob},
-    json_to_record(r.body) AS ${fields} RETURNING ${notifiedColumns}`,
+    json_to_record(r.body) AS ${fields} RETURNING ${inserted}`,
   opensInterrupts: true,
   beside: (_rows, written) => ({ name: 'notified_requests', sql: notifyOfRequestsSql(written) }),
 };
 
-/** The row of a request that a worker opens. It commits with the rows that the request is about, before any viewer sees it. */
-export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow {
-  const { id, ...body } = interrupt;
-  return partRow(opened, [job.workspaceId, job.jobId, id, body]);
+/** The job whose run opens an interrupt. */
+export interface AskingJob extends JobRef {
+  readonly parentJobId: string | null;
+  readonly input: unknown;
 }
 
-/** Opens a request without a lease, under the lock of the job's row. */
-export async function insertInterrupt(tx: PrismaTransaction, job: JobRef, interrupt: NewInterrupt): Promise<void> {
+/**
+ * The row of a request that a worker opens. It commits with the rows that the request is about, before any viewer sees it, and with the
+ * queue message of its first instant.
+ */
+export function openInterruptRow(job: AskingJob, interrupt: NewInterrupt): PartRow {
+  const { workspaceId, jobId } = job;
   const { id, ...body } = interrupt;
-  await tx.$executeRaw`
+  const at = firstInstant(job, interrupt);
+  const row = partRow(opened, [workspaceId, jobId, id, body]);
+  return at === null ? row : { ...row, message: interruptDue({ workspaceId, jobId, id }, at) };
+}
+
+/** Opens a request without a lease, under the lock of the job's row. Returns the queue messages to send in the same transaction. */
+export async function insertInterrupt(
+  tx: PrismaTransaction,
+  job: JobRef,
+  interrupt: NewInterrupt,
+): Promise<AddressedMessage[]> {
+  const { workspaceId, jobId } = job;
+  const { id, ...body } = interrupt;
+  const rows = await tx.$queryRaw<{ at: number | null }[]>`
     WITH opened AS (INSERT INTO interrupt (${Prisma.raw(columns)}) SELECT ${Prisma.raw(values)}
-       FROM (SELECT ${job.workspaceId}::uuid AS workspace_id, ${job.jobId}::uuid AS job_id, ${id}::uuid AS id,
+       FROM (SELECT ${workspaceId}::uuid AS workspace_id, ${jobId}::uuid AS job_id, ${id}::uuid AS id,
                     ${JSON.stringify(body)}::json AS body) r ${Prisma.raw(ofJob)},
-         json_to_record(r.body) AS ${Prisma.raw(fields)} RETURNING ${Prisma.raw(notifiedColumns)})
-    ${Prisma.raw(notifyOfRequestsSql('opened'))}`;
+         json_to_record(r.body) AS ${Prisma.raw(fields)} RETURNING ${Prisma.raw(inserted)}),
+     notified AS (${Prisma.raw(notifyOfRequestsSql('opened'))})
+    SELECT CASE WHEN refused THEN 0 ELSE (extract(epoch FROM least(expires_at, remind_at)) * 1000)::float8 END AS at FROM opened`;
+  return rows.flatMap(({ at }) => (at === null ? [] : [interruptDue({ workspaceId, jobId, id }, at)]));
+}
+
+/** The message that an interrupt may be due at `at` (ms since the epoch). The row decides. One message is stored for an instant. */
+export function interruptDue(
+  { workspaceId, jobId, id: interruptId }: JobRef & { readonly id: string },
+  at: number,
+): AddressedMessage {
+  const startAfter = Math.ceil(at);
+  const id = idFrom(interruptId, startAfter);
+  return { queue: 'interrupt.due', id, data: { workspaceId, jobId, interruptId }, startAfter };
+}
+
+/** When the message is due. The input of the root job decides whether a request is refused, so a sub-job's request is due at once. */
+function firstInstant({ parentJobId, input }: AskingJob, { kind, expiresAt = null }: NewInterrupt): number | null {
+  if (!personKinds.some((one) => one === kind)) return expiresAt;
+  const now = systemClock.now();
+  if (parentJobId !== null || isRefusing(input)) return now;
+  return Math.min(expiresAt ?? Infinity, now + remindAfterMs);
+}
+
+function isRefusing(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && 'humanWait' in input && input.humanWait === 'reject';
 }
 
 /** The event that shows a request to viewers; append it in the commit that opens the request. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import {
+  type AddressedMessage,
   BUS,
   type Bus,
   type BusMessages,
@@ -33,20 +34,22 @@ export class JobQueue {
 
   /** Sends the message of a job in the transaction `tx`. */
   async send(tx: PrismaTransaction, { kind, workspaceId, jobId }: Runnable): Promise<void> {
-    await this.queues.send(tx, queueOf(kind), [{ data: { workspaceId, jobId } }]);
+    await this.sendAll(tx, [runnableMessage({ kind, workspaceId, jobId })]);
   }
 
-  /**
-   * The statements that send the messages of `jobs`, one for each kind, for a transaction that is sent as a whole. `isStart`: the first
-   * message of a job has its id, so that a start that is tried again sends no second one.
-   */
-  insertions(jobs: readonly Runnable[], isStart: boolean): SqlStatement[] {
-    return [...Map.groupBy(jobs, ({ kind }) => kind)].map(([kind, own]) =>
-      this.queues.insertion(
-        queueOf(kind),
-        own.map(({ workspaceId, jobId }) => ({ ...(isStart ? { id: jobId } : {}), data: { workspaceId, jobId } })),
-      ),
-    );
+  /** Sends messages of any queue in the transaction `tx`. */
+  async sendAll(tx: PrismaTransaction, messages: readonly AddressedMessage[]): Promise<void> {
+    await this.queues.sendAll(tx, messages);
+  }
+
+  /** The statements that send messages, for a transaction that is sent as a whole. */
+  insertions(messages: readonly AddressedMessage[]): SqlStatement[] {
+    return this.queues.insertions(messages);
+  }
+
+  /** Those of new jobs. The message has the job's id, so that a start that is tried again sends no second one. */
+  startInsertions(jobs: readonly Runnable[]): SqlStatement[] {
+    return this.insertions(jobs.map((job) => ({ ...runnableMessage(job), id: job.jobId })));
   }
 
   /** The statement that sends the messages that `select` makes, as a part of a commit. */
@@ -87,6 +90,10 @@ export class JobQueue {
   hintCancel(message: BusMessages['job-cancel']): void {
     this.bus.publish('job-cancel', message);
   }
+}
+
+export function runnableMessage({ workspaceId, jobId, kind }: Runnable): AddressedMessage {
+  return { queue: queueOf(kind), data: { workspaceId, jobId } };
 }
 
 function queueOf(kind: string): `job.${JobKind}` {

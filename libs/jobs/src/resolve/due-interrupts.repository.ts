@@ -1,21 +1,18 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
-/** A request that expired, whose claim lapsed, or whose reminder is due. */
-export interface DueInterrupt {
-  readonly workspaceId: string;
+import type { InterruptKind } from '../interrupt.js';
+import type { JobRef } from '../job.js';
+
+export interface InterruptRef extends JobRef {
   readonly id: string;
-  readonly jobId: string;
-  readonly kind: string;
-  readonly due: 'expiry' | 'claim' | 'reminder';
 }
 
-/** An open request whose job has ended. */
-export interface LeftoverRequest {
-  readonly workspaceId: string;
-  readonly id: string;
-  readonly jobId: string;
+/** What an open request of an open job is due for; null: nothing yet. */
+export interface InterruptTimer {
+  readonly due: 'expiry' | 'claim' | 'reminder' | null;
+  readonly kind: InterruptKind;
 }
 
 export interface DueQuery {
@@ -27,41 +24,62 @@ export interface DueQuery {
   readonly without: readonly string[];
 }
 
-const found = Prisma.sql`i.workspace_id AS "workspaceId", i.id, i.job_id AS "jobId", i.kind`;
+const found = Prisma.sql`i.workspace_id AS "workspaceId", i.id, i.job_id AS "jobId"`;
 
-/** Skips requests that cannot be settled: they would come first in every query and block the others. */
-const actable = (without: readonly string[]) => Prisma.sql`i.status = 'open'
+/** Leaves out requests that this sweep has tried, and those of jobs that are ending: they would come before all others in every query. */
+const isActable = (without: readonly string[]) => Prisma.sql`i.status = 'open'
   AND i.id NOT IN (SELECT unnest(${[...without]}::uuid[])) AND EXISTS (SELECT 1 FROM job j
      WHERE j.workspace_id = i.workspace_id AND j.id = i.job_id AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL)`;
 
-/** Finds requests of any workspace by their instants. */
+/** Finds requests by their instants, which the database's clock decides. */
 @Injectable()
 export class DueInterruptsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Each branch uses a partial index of its own that contains open requests only. */
-  find({ limit, without, ...query }: DueQuery): Promise<DueInterrupt[]> {
-    const [isActable, kinds] = [actable(without), [...query.kinds]];
+  /** In any workspace. Each branch uses a partial index of its own that contains open requests only. */
+  find({ limit, without, ...query }: DueQuery): Promise<InterruptRef[]> {
+    const [actable, kinds] = [isActable(without), [...query.kinds]];
     return this.prisma.asEngine(
-      (client) => client.$queryRaw<DueInterrupt[]>`(SELECT ${found}, 'expiry' AS due FROM interrupt i
-         WHERE ${isActable} AND i.kind = ANY(${kinds}::text[]) AND i.expires_at < clock_timestamp()
+      (client) => client.$queryRaw<InterruptRef[]>`(SELECT ${found} FROM interrupt i
+         WHERE ${actable} AND i.kind = ANY(${kinds}::text[]) AND i.expires_at < clock_timestamp()
          ORDER BY i.expires_at LIMIT ${limit})
-       UNION ALL
-       (SELECT ${found}, 'claim' FROM interrupt i
-         WHERE ${isActable} AND i.kind = ANY(${kinds}::text[]) AND i.validated_at IS NOT NULL AND i.claim_until < clock_timestamp()
-           AND (i.expires_at IS NULL OR i.expires_at >= clock_timestamp()) ORDER BY i.claim_until LIMIT ${limit})
-       UNION ALL
-       (SELECT ${found}, 'reminder' FROM interrupt i
-         WHERE ${isActable} AND i.remind_at IS NOT NULL AND i.remind_at < clock_timestamp()
-           AND (i.expires_at IS NULL OR i.expires_at >= clock_timestamp()) ORDER BY i.remind_at LIMIT ${limit})`,
+       UNION
+       (SELECT ${found} FROM interrupt i
+         WHERE ${actable} AND i.kind = ANY(${kinds}::text[]) AND i.validated_at IS NOT NULL AND i.claim_until < clock_timestamp()
+         ORDER BY i.claim_until LIMIT ${limit})
+       UNION
+       (SELECT ${found} FROM interrupt i
+         WHERE ${actable} AND i.remind_at IS NOT NULL AND i.remind_at < clock_timestamp() ORDER BY i.remind_at LIMIT ${limit})`,
     );
   }
 
+  /** Null: the request is not open, or refused. */
+  async read(tx: PrismaTransaction, { workspaceId, id }: InterruptRef): Promise<InterruptTimer | null> {
+    const [timer = null] = await tx.$queryRaw<InterruptTimer[]>`
+      SELECT kind, CASE WHEN expires_at < clock_timestamp() THEN 'expiry'
+               WHEN validated_at IS NOT NULL AND claim_until < clock_timestamp() THEN 'claim'
+               WHEN remind_at < clock_timestamp() THEN 'reminder' END AS due
+        FROM interrupt WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND NOT refused`;
+    return timer;
+  }
+
+  /**
+   * When the request is due next, ms since the epoch; null: never. At least a second from now, so that a request that its handler left
+   * open is not delivered in a loop.
+   */
+  async nextInstant(tx: PrismaTransaction, { workspaceId, id }: InterruptRef): Promise<number | null> {
+    const [next] = await tx.$queryRaw<{ at: number }[]>`
+      SELECT (extract(epoch FROM greatest(clock_timestamp() + interval '1 s', instant)) * 1000)::float8 AS at
+        FROM interrupt, least(expires_at, CASE WHEN validated_at IS NOT NULL THEN claim_until END, remind_at) AS instant
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND NOT refused AND instant IS NOT NULL`;
+    return next?.at ?? null;
+  }
+
   /** Cancels up to `limit` open requests of ended jobs. Their logs end with `job-finished`, so no event is appended. */
-  closeLeftOver(limit: number): Promise<LeftoverRequest[]> {
+  closeLeftOver(limit: number): Promise<InterruptRef[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<
-        LeftoverRequest[]
+        InterruptRef[]
       >`UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}',
            decided_at = clock_timestamp(), remind_at = NULL, claim_until = NULL
         WHERE (workspace_id, id) IN (

@@ -51,20 +51,27 @@ export class InterruptSettler {
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
     decide: (held: LockedInterrupt) => Promise<Settlement | null>,
   ): Promise<Interrupt> {
-    const settled = await this.updater.update(ref.workspaceId, ref.jobId, async (job) => {
-      const interrupt = await this.interrupts.read(job.client, ref.workspaceId, ref.id);
-      if (interrupt === null || interrupt.jobId !== ref.jobId) throw requestNotFound();
-      const settlement = await decide({ job, interrupt });
-      if (settlement === null) return interrupt;
-      if (interrupt.refused) throw alreadyAnswered({ status: 'cancelled', outcome: null });
-      const ended = await this.store({ job, interrupt }, settlement);
-      if (settlement.runnable === true) job.requeue('request answered');
-      else await this.requeueIfSettled(job);
-      return ended;
-    });
+    const settled = await this.updater.update(ref.workspaceId, ref.jobId, (job) => this.settleLocked(job, ref, decide));
     if (settled === null) throw requestNotFound();
     crashpoint('after-decision');
     return settled;
+  }
+
+  /** The same within a transaction that already holds the job. */
+  async settleLocked(
+    job: LockedJob,
+    ref: { readonly workspaceId: string; readonly id: string },
+    decide: (held: LockedInterrupt) => Promise<Settlement | null>,
+  ): Promise<Interrupt> {
+    const interrupt = await this.interrupts.read(job.client, ref.workspaceId, ref.id);
+    if (interrupt === null || interrupt.jobId !== job.jobId) throw requestNotFound();
+    const settlement = await decide({ job, interrupt });
+    if (settlement === null) return interrupt;
+    if (interrupt.refused) throw alreadyAnswered({ status: 'cancelled', outcome: null });
+    const ended = await this.store({ job, interrupt }, settlement);
+    if (settlement.runnable === true) job.requeue('request answered');
+    else await this.requeueIfSettled(job);
+    return ended;
   }
 
   /**

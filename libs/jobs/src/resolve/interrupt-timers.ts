@@ -1,104 +1,99 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Clock, systemClock } from '#platform';
+import { crashpoint, type QueueHandler, Queues, sweepEach } from '#platform';
 
-import { DueLooks } from '../due-looks.js';
 import type { InterruptKind } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
+import { interruptDue } from '../interrupts/new-interrupt.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
-import { JobUpdater } from '../update/job-updater.js';
-import { type DueInterrupt, DueInterruptsRepository } from './due-interrupts.repository.js';
+import { JobUpdater, type LockedJob } from '../update/job-updater.js';
+import { DueInterruptsRepository, type InterruptRef } from './due-interrupts.repository.js';
 import { type DueHandler, InterruptSettler } from './interrupt-settler.js';
+import { RefusedWaits } from './refused-waits.js';
 
-const sweepEveryMs = 60_000;
-const dueAtOnce = 100;
+const closedAtOnce = 100;
 
 /**
- * The timers of open requests: expiries, lapsed claims, reminders. They are instants in the table, on the database's clock, so they survive
- * every process. Each worker looks once a second, and the lock of the job's row lets one of them act.
+ * The timers of open requests: expiries, lapsed claims, reminders, and refused waits. The table contains the instants, and the database's
+ * clock decides. The transaction that sets an instant sends a queue message for it. The handler does what is due, once under the lock of
+ * the job's row, and sends the message of the next instant. A sweep each minute finds requests whose message was lost.
  */
 @Injectable()
 export class InterruptTimers {
-  private readonly handlers = new Map<InterruptKind, DueHandler>();
-  /** Postpones requests that failed here, so that others are not blocked. */
-  private readonly looks: DueLooks;
-  private readonly clock: Clock = systemClock;
-  private sweepAt = 0;
+  private readonly kinds = new Map<InterruptKind, DueHandler>();
+  private handlers: QueueHandler[] = [];
 
   constructor(
     private readonly interrupts: InterruptsRepository,
     private readonly dues: DueInterruptsRepository,
+    private readonly refused: RefusedWaits,
     private readonly settler: InterruptSettler,
     private readonly updater: JobUpdater,
+    private readonly queues: Queues,
     private readonly telemetry: JobTelemetry,
-  ) {
-    this.looks = new DueLooks({ what: 'due requests', logger: telemetry.logger });
-  }
+  ) {}
 
   /** Libs register their kinds at boot. A request of an unknown kind stays open. */
   register(handler: DueHandler): void {
-    this.handlers.set(handler.kind, handler);
+    this.kinds.set(handler.kind, handler);
   }
 
-  start(): void {
-    this.looks.start(() => this.pass());
+  async start(): Promise<void> {
+    if (this.handlers.length > 0) return;
+    this.handlers = [
+      await this.queues.handle('interrupt.due', {}, async (messages) => {
+        for (const { interruptId: id, ...job } of messages) await this.act({ ...job, id });
+      }),
+      await this.queues.handleEachMinute('maintenance.interrupts', () => this.sweep()),
+    ];
   }
 
-  stop(): Promise<void> {
-    return this.looks.stop();
+  /** Resolves when no handler is running. */
+  async stop(): Promise<void> {
+    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
   }
 
-  /** Handles everything that is due now, up to a limit. */
-  async look(): Promise<void> {
-    const query = { limit: dueAtOnce, kinds: [...this.handlers.keys()], without: this.looks.stillPutOff() };
-    for (const due of await this.dues.find(query)) {
-      try {
-        await (due.due === 'reminder' ? this.remind(due) : this.end(due));
-      } catch (error) {
-        // An error of one request must not block the others, so this request is postponed.
-        const { workspaceId, jobId, id } = due;
-        this.looks.postpone(id);
-        this.telemetry.logger.warn(
-          { err: error, workspaceId, jobId, interruptId: id },
-          'a due request was not settled',
+  /** Settles all due requests, and cancels open requests of ended jobs. The end of a job closes its requests, so there should be none. */
+  async sweep(): Promise<void> {
+    const { logger } = this.telemetry;
+    const kinds = [...this.kinds.keys()];
+    await sweepEach({
+      find: (limit, without) => this.dues.find({ limit, kinds, without }),
+      idOf: ({ id }) => id,
+      act: (due) => this.act(due),
+      onError: (err, due) => {
+        logger.warn({ err, ...due }, 'a due request was not settled');
+      },
+    });
+    await this.refused.sweep();
+    for (const left of await this.dues.closeLeftOver(closedAtOnce))
+      logger.warn({ ...left }, 'a request was open although its job had ended');
+  }
+
+  /** Does what the request is due for, if anything, and sends the message of its next instant. */
+  private async act(ref: InterruptRef): Promise<void> {
+    if (await this.refused.refuseRoot(ref)) return;
+    await this.updater.update(ref.workspaceId, ref.jobId, async (job) => {
+      const timer = job.isOpen ? await this.dues.read(job.client, ref) : null;
+      if (timer === null) return;
+      const handler = this.kinds.get(timer.kind);
+      if (timer.due === 'reminder') await this.remind(job, ref);
+      else if (timer.due !== null) {
+        if (handler === undefined) return; // the sweep of a process that knows the kind finds it
+        await this.settler.settleLocked(job, ref, async (held) =>
+          timer.due === 'claim' ? ((await handler.lapse?.(held)) ?? null) : handler.expire(held),
         );
       }
-    }
-  }
-
-  /** Cancels open requests of ended jobs. The code that ends a job closes its requests, so there should be none. */
-  async sweep(): Promise<void> {
-    for (const { workspaceId, jobId, id } of await this.dues.closeLeftOver(dueAtOnce))
-      this.telemetry.logger.warn(
-        { workspaceId, jobId, interruptId: id },
-        'a request was open although its job had ended',
-      );
-  }
-
-  private async pass(): Promise<void> {
-    await this.look();
-    const now = this.clock.monotonic();
-    if (now < this.sweepAt) return;
-    this.sweepAt = now + sweepEveryMs;
-    await this.sweep();
-  }
-
-  private async end(due: DueInterrupt): Promise<void> {
-    await this.settler.settle(due, async (held) => {
-      const { status, expiresAt, kind } = held.interrupt;
-      const handler = this.handlers.get(kind);
-      if (status !== 'open' || held.interrupt.refused || !held.job.isOpen || handler === undefined) return null;
-      if (due.due === 'claim') return (await handler.lapse?.(held)) ?? null;
-      return expiresAt === null ? null : handler.expire(held);
+      const at = await this.dues.nextInstant(job.client, ref);
+      if (at !== null) job.send(interruptDue(ref, at));
     });
+    crashpoint('after-decision');
   }
 
-  private async remind(due: DueInterrupt): Promise<void> {
-    await this.updater.update(due.workspaceId, due.jobId, async (job) => {
-      const interrupt = await this.interrupts.read(job.client, due.workspaceId, due.id);
-      if (interrupt === null || !job.isOpen || !(await this.interrupts.remindLater(job.client, due))) return;
-      const { id: interruptId, kind, title, expiresAt } = interrupt;
-      job.append({ type: 'interrupt-reminder', body: { interruptId, kind, title, expiresAt } });
-    });
+  private async remind(job: LockedJob, ref: InterruptRef): Promise<void> {
+    const interrupt = await this.interrupts.read(job.client, ref.workspaceId, ref.id);
+    if (interrupt === null || !(await this.interrupts.remindLater(job.client, ref))) return;
+    const { id: interruptId, kind, title, expiresAt } = interrupt;
+    job.append({ type: 'interrupt-reminder', body: { interruptId, kind, title, expiresAt } });
   }
 }

@@ -31,7 +31,17 @@ export class RefusedWaitsRepository {
     );
   }
 
-  /** Whether this job or a descendant has opened a refused request, also after the job was cancelled for it. */
+  /** The root job of an open request that is refused; null: it is not. */
+  async rootOf({ workspaceId, id }: { readonly workspaceId: string; readonly id: string }): Promise<JobRef | null> {
+    const [row] = await this.prisma.queryInWorkspace<JobRef>(
+      { workspaceId },
+      Prisma.sql`SELECT workspace_id AS "workspaceId", coalesce(root_job_id, job_id) AS "jobId"
+        FROM interrupt WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND refused`,
+    );
+    return row ?? null;
+  }
+
+  /** Whether this job, or one below, has asked a person whom it is not to wait for, also after it was cancelled for that. */
   async isDue(job: JobRef): Promise<boolean> {
     const { workspaceId, jobId } = job;
     const refused = Prisma.sql`i.workspace_id = ${workspaceId}::uuid AND i.status = 'open' AND ${isRefused(job)}`;

@@ -51,8 +51,7 @@ export class Retention {
 
   /** Starts the handler; one worker of the installation makes a pass each minute. */
   async start(): Promise<void> {
-    await this.queues.schedule('maintenance.retention', '* * * * *');
-    this.handler ??= await this.queues.handle('maintenance.retention', { pollSeconds: 5 }, async () => {
+    this.handler ??= await this.queues.handleEachMinute('maintenance.retention', async () => {
       await this.pass();
     });
   }

@@ -117,7 +117,7 @@ export class JobStarter {
         return {
           statement,
           begins: batch.hasReservedSlots,
-          messages: this.effects.queue.insertions(batch.queued, true),
+          messages: this.effects.queue.startInsertions(batch.queued),
         };
       });
     } finally {
@@ -142,7 +142,7 @@ export class JobStarter {
         if (batch.jobs.length === 0) return [];
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
-        const messages = this.effects.queue.insertions(batch.queued, true);
+        const messages = this.effects.queue.startInsertions(batch.queued);
         return this.repository.insert(tx, workspaceId, { statement, begins: batch.hasReservedSlots, messages });
       });
     } catch (error) {

@@ -2,8 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, type PrismaTransaction } from '#platform';
 
+import { interruptDue } from '../interrupts/new-interrupt.repository.js';
+import { JobQueue } from '../queue/job-queue.js';
+
 /**
- * Expires the runs of a user that have been paused longest, and returns how many. A paused run waits only for results of calls that its
+ * Expires the runs of a user that have been paused longest, and returns their requests. A paused run waits only for results of calls that its
  * `/v1` response handed to the client: not for a person, a sub-job, an isolated call, or a client that has claimed a call. Skips runs that
  * have expired, and jobs that another transaction has locked: their client may be continuing them.
  */
@@ -19,15 +22,17 @@ WITH paused AS (
    ORDER BY open.since, j.id LIMIT ${count} FOR NO KEY UPDATE OF j SKIP LOCKED),
 ended AS (
   UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 ms'
-   WHERE workspace_id = ${workspaceId}::uuid AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id)
-SELECT count(DISTINCT job_id)::int AS runs FROM ended`;
+   WHERE workspace_id = ${workspaceId}::uuid AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id, id)
+SELECT job_id AS "jobId", id FROM ended`;
 
 /** Runs that wait for the results of their `/v1` client's own tools. */
 @Injectable()
 export class PausedRunsRepository {
+  constructor(private readonly queue: JobQueue) {}
+
   /**
-   * Expires up to `wanted` runs of each user, in the transaction of the start that takes their places. The timers of the workers end them
-   * within about a second, like any expired run. Returns how many runs of each user expire.
+   * Expires up to `wanted` runs of each user, in the transaction of the start that takes their places, which also sends the
+   * messages of their requests. Workers end them within about a second, like any expired run. Returns how many runs of each user expire.
    */
   async expireOldest(
     tx: PrismaTransaction,
@@ -36,8 +41,13 @@ export class PausedRunsRepository {
   ): Promise<ReadonlyMap<string, number>> {
     const expiring = new Map<string, number>();
     for (const [user, count] of wanted) {
-      const [expired] = await tx.$queryRaw<{ runs: number }[]>(expiryOf(workspaceId, { user, count }));
-      if (expired !== undefined && expired.runs > 0) expiring.set(user, expired.runs);
+      const rows = await tx.$queryRaw<{ jobId: string; id: string }[]>(expiryOf(workspaceId, { user, count }));
+      if (rows.length === 0) continue;
+      expiring.set(user, new Set(rows.map(({ jobId }) => jobId)).size);
+      await this.queue.sendAll(
+        tx,
+        rows.map((row) => interruptDue({ workspaceId, ...row }, 0)),
+      );
     }
     return expiring;
   }

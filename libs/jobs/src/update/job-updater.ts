@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { PrismaTransaction } from '#platform';
+import type { AddressedMessage, PrismaTransaction } from '#platform';
 
 import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
@@ -11,6 +11,7 @@ import { type InputMembers, JobUpdateRepository, type LockedRow } from './job-up
 /** A job whose row is locked: its status, calls and requests do not change until the transaction commits. */
 export class LockedJob {
   readonly events: NewJobEvent[] = [];
+  readonly messages: AddressedMessage[] = [];
   /** Whether the change is more than an event for viewers. */
   isAnswered = false;
   inputChanges: InputMembers | undefined;
@@ -43,6 +44,11 @@ export class LockedJob {
   /** Appends an event for viewers that does not wake the worker. */
   show(event: NewJobEvent): void {
     this.events.push(event);
+  }
+
+  /** Sends queue messages with the change. */
+  send(...messages: readonly AddressedMessage[]): void {
+    this.messages.push(...messages);
   }
 
   /** Re-queues the job if it waits. A running job notices the change by itself. */
@@ -91,6 +97,7 @@ export class JobUpdater {
 
   private async store(job: LockedJob) {
     const { client, workspaceId, jobId, row, events, requeueReason } = job;
+    if (job.messages.length > 0) await this.queue.sendAll(client, job.messages);
     if (job.inputChanges !== undefined) await this.repository.changeInput(client, job, job.inputChanges);
     const requeue = requeueReason !== undefined && row.status === 'waiting';
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });

@@ -21,6 +21,15 @@ const maintenance: QueueSettings = {
   deleteAfterSeconds: 3_600,
 };
 
+/** A handler reads what is due and settles it once, so a message may be delivered twice, early or late. The sweep finds what failed. */
+const timer: QueueSettings = {
+  notify: false,
+  retryLimit: 3,
+  retryDelay: 5,
+  expireInSeconds: 60,
+  deleteAfterSeconds: 300,
+};
+
 /** The queues of isolated tools: requests, progress and responses, and messages that could not be processed. */
 export const TOOL_QUEUES = {
   requests: 'tool-execution',
@@ -59,6 +68,16 @@ const deadLetters: QueueSettings = { partition: true, retryLimit: 0, retentionSe
 export const queues = {
   'job.chat': jobQueue,
   'job.workflow': jobQueue,
+  /** An instant of an open interrupt: its expiry, a reminder, or the end of a client's claim. */
+  'interrupt.due': timer,
+  /** The next slot of a workflow schedule has come. */
+  'schedule.due': timer,
+  /** A slot is to start its job. */
+  'schedule.start': timer,
+  /** Settles interrupts that are due and have lost their message. */
+  'maintenance.interrupts': maintenance,
+  /** Finds slots of workflow schedules that have lost their message. */
+  'maintenance.schedules': maintenance,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.dead]: deadLetters,
@@ -77,6 +96,11 @@ interface JobMessage {
 export interface QueueData {
   readonly 'job.chat': JobMessage;
   readonly 'job.workflow': JobMessage;
+  readonly 'interrupt.due': { readonly workspaceId: string; readonly jobId: string; readonly interruptId: string };
+  readonly 'schedule.due': { readonly workspaceId: string; readonly scheduleId: string };
+  readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
+  readonly 'maintenance.interrupts': null;
+  readonly 'maintenance.schedules': null;
   readonly 'maintenance.retention': null;
   readonly 'tool-execution': object;
   readonly 'tool-results': object;

@@ -106,10 +106,10 @@ describe('Queues', () => {
     expect(delivered).toEqual([null]);
   });
 
-  it('lets the role of the engine schedule messages', async () => {
-    await queues.schedule(queue, '0 0 1 1 *');
+  it('lets the role of the engine schedule a message for each minute', async () => {
+    handlers.push(await queues.handleEachMinute(queue, () => Promise.resolve()));
 
     const { rows } = await database.postgres.engine.query('SELECT name, cron, timezone FROM pgboss.schedule');
-    expect(rows).toEqual([{ name: queue, cron: '0 0 1 1 *', timezone: 'UTC' }]);
+    expect(rows).toEqual([{ name: queue, cron: '* * * * *', timezone: 'UTC' }]);
   });
 });

@@ -30,6 +30,11 @@ export interface QueueMessage<Name extends QueueName = QueueName> {
   readonly key?: string;
 }
 
+/** A message with its queue. */
+export type AddressedMessage = {
+  [Name in QueueName]: QueueMessage<Name> & { readonly queue: Name };
+}[QueueName];
+
 /** How the messages of a queue are fetched. */
 export interface HandleOptions {
   /** Most messages that the handler gets at once. Default 1. */
@@ -72,9 +77,8 @@ export interface QueueHandler {
   stop(): Promise<void>;
 }
 
-/** Queues whose messages are sent by `insertion` or `insertionOf`. */
-const insertedQueues = ['job.chat', 'job.workflow', 'tool-execution'] as const;
-type InsertedQueue = (typeof insertedQueues)[number];
+/** Queues whose messages are sent by `insertions` or `insertionOf`. */
+const insertedQueues = ['job.chat', 'job.workflow', 'interrupt.due', 'tool-execution'] as const;
 
 /** How often pg-boss may look for messages of processes that were lost. */
 const monitorIntervalSeconds = 5;
@@ -92,7 +96,7 @@ export class Queues {
   private readonly postgres: Postgres;
   private readonly handled;
   /** pg-boss's statements that insert messages, by queue. */
-  private readonly insertions = new Map<QueueName, string>();
+  private readonly statements = new Map<QueueName, string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -121,9 +125,9 @@ export class Queues {
     this.handled = handledMessages(metrics);
   }
 
-  /** Required before `insertion`; everything else starts by itself. May be called again. */
+  /** Required before `insertions`; everything else starts by itself. May be called again. */
   start(): Promise<void> {
-    this.starting ??= this.boss.start().then(() => this.readInsertions());
+    this.starting ??= this.boss.start().then(() => this.readStatements());
     return this.starting;
   }
 
@@ -160,6 +164,13 @@ export class Queues {
       },
       stop: () => this.boss.offWork(queue, { id, wait: true }),
     };
+  }
+
+  /** Lets one handler of the whole installation run each minute. */
+  async handleEachMinute(queue: QueueName & `maintenance.${string}`, run: () => Promise<void>): Promise<QueueHandler> {
+    await this.start();
+    await this.boss.schedule(queue, '* * * * *');
+    return this.handle(queue, { pollSeconds: 5 }, run);
   }
 
   private async result<Name extends QueueName>(
@@ -271,13 +282,23 @@ export class Queues {
     await this.boss.insert(queue, messages.map(toInsert), tx === null ? {} : { db: fromPrisma(tx) });
   }
 
+  /** The same for messages of several queues. */
+  async sendAll(tx: PrismaTransaction, messages: readonly AddressedMessage[]): Promise<void> {
+    await this.start();
+    for (const [queue, own] of Map.groupBy(messages, (message) => message.queue))
+      await this.boss.insert(queue, own.map(toInsert), { db: fromPrisma(tx) });
+  }
+
   /**
-   * The statement that sends messages, for a transaction that is sent as a whole. It is pg-boss's own, taken from its `insert` by the
-   * `db` option when `start` ran. Throws before that.
+   * The statements that send messages, one for each queue, for a transaction that is sent as a whole. They are pg-boss's own, taken from
+   * its `insert` by the `db` option when `start` ran. Throws before that, and for a queue without one.
    */
-  insertion<Name extends InsertedQueue>(queue: Name, messages: readonly QueueMessage<Name>[]): SqlStatement {
-    const values = [JSON.stringify(messages.map(toInsert))];
-    return { name: `send-${queue}`, text: this.insertionText(queue), values };
+  insertions(messages: readonly AddressedMessage[]): SqlStatement[] {
+    return [...Map.groupBy(messages, (message) => message.queue)].map(([queue, own]) => ({
+      name: `send-${queue}`,
+      text: this.insertionText(queue),
+      values: [JSON.stringify(own.map(toInsert))],
+    }));
   }
 
   /**
@@ -289,25 +310,19 @@ export class Queues {
     return this.insertionText(queue).replace('$1', () => messages);
   }
 
-  private insertionText(queue: InsertedQueue): string {
-    const text = this.insertions.get(queue);
-    if (text === undefined) throw new Error('the queues are not started');
+  private insertionText(queue: QueueName): string {
+    const text = this.statements.get(queue);
+    if (text === undefined) throw new Error(`the queues are not started, or ${queue} has no statement`);
     return text;
   }
 
-  /** Sends an empty message at each instant of `cron` (UTC), once for the whole installation. May be called again. */
-  async schedule(queue: QueueName, cron: string): Promise<void> {
-    await this.start();
-    await this.boss.schedule(queue, cron);
-  }
-
-  private async readInsertions(): Promise<void> {
+  private async readStatements(): Promise<void> {
     const probe = { data: { probe: true } };
     for (const queue of insertedQueues) {
       const capture = (text: string, values: unknown[] = []) => {
         if (values.length !== 1 || values[0] !== JSON.stringify([probe]) || text.split('$').length !== 2)
           throw new Error('this version of pg-boss passes messages in another way');
-        this.insertions.set(queue, text);
+        this.statements.set(queue, text);
         return Promise.resolve({ rows: [] });
       };
       await this.boss.insert(queue, [probe], { db: { executeSql: capture }, returnId: queue === 'tool-execution' });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { newId, Prisma, PrismaService, type PrismaTransaction } from '#platform';
+import { type AddressedMessage, idFrom, newId, Prisma, PrismaService, type PrismaTransaction, Queues } from '#platform';
 
 import type { MissedPolicy, SlotPlan } from './missed-slots.js';
 import type { ScheduledSlot, StopReason } from './schedule.js';
@@ -35,10 +35,24 @@ export interface DueStart {
 /** Slots that are remembered of a schedule. */
 const remembered = 200;
 
+/** The message that the slot of a schedule comes at `at`. One message is stored for a slot. */
+export function scheduleDue({ workspaceId, scheduleId }: ScheduleRef, at: number): AddressedMessage {
+  return { queue: 'schedule.due', id: idFrom(scheduleId, at), data: { workspaceId, scheduleId }, startAfter: at };
+}
+
+/** The message that a slot is to start its job at `at`. */
+function startDue({ workspaceId, scheduleId, slotAt }: SlotRef, at: number): AddressedMessage {
+  const data = { workspaceId, scheduleId, slotAt };
+  return { queue: 'schedule.start', id: idFrom(scheduleId, slotAt, at), data, startAfter: at };
+}
+
 /** Schedules by their instants, by the database's clock. Found in any workspace, changed inside of their own. */
 @Injectable()
 export class DueSchedulesRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly queues: Queues,
+  ) {}
 
   /** Those whose slot has come, the oldest first, without the schedules `without`. */
   findDue(limit: number, without: readonly string[]): Promise<ScheduleRef[]> {
@@ -48,6 +62,21 @@ export class DueSchedulesRepository {
          WHERE enabled AND next_slot_at <= clock_timestamp() AND id <> ALL(${[...without]}::uuid[])
          ORDER BY next_slot_at LIMIT ${limit}`,
     );
+  }
+
+  /** Sends the messages of the slots that come within `ms`; those that are stored already are not sent again. */
+  async announce(limit: number, ms: number): Promise<void> {
+    await this.prisma.asEngine(async (client) => {
+      const coming = await client.$queryRaw<(ScheduleRef & { readonly at: number })[]>`
+        SELECT workspace_id AS "workspaceId", id AS "scheduleId", (extract(epoch FROM next_slot_at) * 1000)::float8 AS at
+          FROM workflow_schedule
+         WHERE enabled AND next_slot_at > clock_timestamp() AND next_slot_at <= clock_timestamp() + ${ms}::float8 * interval '1 ms'
+         ORDER BY next_slot_at LIMIT ${limit}`;
+      await this.queues.sendAll(
+        client,
+        coming.map(({ at, ...ref }) => scheduleDue(ref, at)),
+      );
+    });
   }
 
   /** Slots that are to start their job. */
@@ -80,6 +109,10 @@ export class DueSchedulesRepository {
       const nextSlotAt = plan.next === null ? null : new Date(plan.next);
       const data = { nextSlotAt, enabled: nextSlotAt !== null };
       await tx.workflowSchedule.updateMany({ where: { workspaceId, id }, data });
+      await this.queues.sendAll(tx, [
+        ...plan.start.map((slotAt) => startDue({ ...ref, slotAt }, due.now)),
+        ...(plan.next === null ? [] : [scheduleDue(ref, plan.next)]),
+      ]);
     });
   }
 
@@ -112,13 +145,14 @@ export class DueSchedulesRepository {
   ): Promise<void> {
     const { workspaceId, scheduleId, slotAt } = slot;
     const json = error === null ? null : JSON.stringify(error);
-    await this.prisma.withWorkspace(
-      slot,
-      (tx) => tx.$executeRaw`
+    await this.prisma.withWorkspace(slot, async (tx) => {
+      const [row] = await tx.$queryRaw<{ at: number }[]>`
         UPDATE scheduled_slot SET error = ${json}::jsonb, try_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms'
          WHERE workspace_id = ${workspaceId}::uuid AND schedule_id = ${scheduleId}::uuid
-           AND slot_at = ${new Date(slotAt)} AND status = 'due'`,
-    );
+           AND slot_at = ${new Date(slotAt)} AND status = 'due'
+        RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
+      if (row !== undefined) await this.queues.sendAll(tx, [startDue(slot, row.at)]);
+    });
   }
 
   /** Disables it until a person enables it again; slots that are due start nothing. */

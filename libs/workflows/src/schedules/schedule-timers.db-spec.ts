@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
-import { newId, systemClock } from '#platform';
+import { newId, Queues } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { publish, sketch } from '../../../../test/harness/workflows.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
@@ -64,7 +65,7 @@ const turnBack = ({ id }: WorkflowSchedule, hours: number) =>
     [id, hours, minute],
   );
 const look = (...engines: readonly TestEngine[]) =>
-  Promise.all(engines.map(({ app }) => app.get(ScheduleTimers).look()));
+  Promise.all(engines.map(({ app }) => app.get(ScheduleTimers).sweep()));
 const jobs = () =>
   sql<{ id: string; principal: string; created_by: string | null; input: { prompt: string } }>(
     'SELECT id, principal, created_by, workflow_version, input, idempotency_key FROM job ORDER BY created_at, id',
@@ -244,27 +245,20 @@ describe('a schedule', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('starts its jobs despite a hundred older schedules that cannot be planned, which are retried after a minute', async () => {
+  it('starts its jobs despite a hundred older schedules that cannot be planned, which the next sweep plans again', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(
       `INSERT INTO workflow_schedule SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(),
          'cron', 'broken', 'next_slot_at', s.next_slot_at - interval '1 hour'))).* FROM workflow_schedule s, generate_series(1, 100)`,
     );
-    const time = jest.spyOn(systemClock, 'monotonic').mockReturnValue(0);
     try {
-      await look(engine);
-      expect(await jobs()).toEqual([]);
       await look(engine);
       expect(await jobs()).toHaveLength(1);
       await sql(`UPDATE workflow_schedule SET cron = $1 WHERE cron = 'broken'`, [cron()]);
       await look(engine);
-      expect(await jobs()).toHaveLength(1);
-      time.mockReturnValue(60_000);
-      await look(engine);
       expect((await jobs()).length).toBeGreaterThan(1);
     } finally {
-      time.mockRestore();
       await sql('DELETE FROM workflow_schedule');
     }
   });
@@ -277,6 +271,67 @@ describe('a schedule', () => {
     await turnBack(saved, 0);
     await look(engine);
     expect(await sql('SELECT count(*)::int AS n FROM scheduled_slot')).toEqual([{ n: 200 }]);
+  });
+});
+
+describe('queue messages of a schedule', () => {
+  const messages = async (queue: string, scheduleId: string) => {
+    const sent = `SELECT state, (extract(epoch FROM start_after) * 1000)::float8 AS at FROM pgboss.job
+      WHERE name = $1 AND data->>'scheduleId' = $2 ORDER BY start_after`;
+    return (await database.postgres.engine.query<{ state: string; at: number }>(sent, [queue, scheduleId])).rows;
+  };
+  /** Sends a message that a slot has come. */
+  const announce = ({ id: scheduleId }: WorkflowSchedule) => {
+    const { workspaceId } = here.owner;
+    const message = { queue: 'schedule.due', data: { workspaceId, scheduleId } } as const;
+    return database.prisma.withWorkspace({ workspaceId }, (tx) => engine.app.get(Queues).sendAll(tx, [message]));
+  };
+  const timers = () => [engine, other].map(({ app }) => app.get(ScheduleTimers));
+
+  afterEach(async () => {
+    for (const each of timers()) await each.stop();
+    await database.postgres.engine.query('DELETE FROM pgboss.job');
+  });
+
+  it('are stored once for a slot that is announced several times', async () => {
+    const { id, nextSlotAt } = await schedule();
+    await service().setEnabled(here.admin, id, true);
+    expect(await messages('schedule.due', id)).toEqual([{ state: 'created', at: nextSlotAt }]);
+  });
+
+  it('are sent by the sweep for a slot that has lost its message', async () => {
+    const { id } = await schedule();
+    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await sql(`UPDATE workflow_schedule SET next_slot_at = clock_timestamp() + interval '1 minute' WHERE id = $1`, [
+      id,
+    ]);
+    await look(engine);
+    expect(await messages('schedule.due', id)).toMatchObject([{ state: 'created' }]);
+  });
+
+  it('start one job for each slot with two workers, and announce the next slot', async () => {
+    const saved = await Promise.all(Array.from({ length: 5 }, () => schedule()));
+    for (const each of saved) await turnBack(each, 2);
+    for (const each of [...saved, ...saved]) await announce(each);
+    await Promise.all(timers().map((each) => each.start()));
+    await eventually('every slot has started its job', async () => {
+      const slots = await sql(`SELECT 1 FROM scheduled_slot WHERE status = 'started'`);
+      return slots.length === 15 ? true : undefined;
+    });
+    expect(await jobs()).toHaveLength(15);
+    for (const { id, nextSlotAt } of saved)
+      expect(await messages('schedule.due', id)).toContainEqual({ state: 'created', at: nextSlotAt });
+  });
+
+  it('try a start without room again', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await engine.app.get(StartWorkflowService).startUnattended(here.owner.workspaceId, unattended());
+    await sql(`UPDATE workspace SET max_jobs = 1, when_full = 'reject'`);
+    await look(engine);
+    const again = (await messages('schedule.start', saved.id)).at(-1);
+    expect(again?.state).toBe('created');
+    expect(again?.at).toBeGreaterThan(Date.now() + 20_000);
   });
 });
 

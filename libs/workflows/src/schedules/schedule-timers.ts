@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { DueLooks, JobTelemetry } from '#jobs';
+import { JobTelemetry } from '#jobs';
+import { type QueueHandler, Queues, sweepEach } from '#platform';
 
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
 import { planSlots, type SlotPlan } from './missed-slots.js';
@@ -8,54 +9,65 @@ import type { StopReason } from './schedule.js';
 import { ScheduledStarts } from './scheduled-starts.js';
 import { isTimeZone } from './time-zone.js';
 
-const dueAtOnce = 100;
+const atOnce = 1_000;
+
+/** The slots until the sweep after the next one. */
+const announcedMs = 120_000;
 
 /**
- * Lets workflows run when their schedules say so. When they come is in the table, by the database's clock, so it outlives every
- * process; each worker looks once a second. A slot becomes a row once, and its row a job once (`ScheduledStarts`).
+ * Starts workflows at the slots of their schedules. The table contains the instants, and the database's clock decides. The transaction
+ * that sets the next slot of a schedule sends a queue message for it; its handler plans the slot and sends a message for each job to
+ * start. A slot becomes a row once, and its row a job once (`ScheduledStarts`). A sweep each minute finds slots whose message was lost.
  */
 @Injectable()
 export class ScheduleTimers {
-  /** Schedules that could not be planned here give way to the others. */
-  private readonly looks: DueLooks;
+  private handlers: QueueHandler[] = [];
 
   constructor(
     private readonly due: DueSchedulesRepository,
     private readonly starts: ScheduledStarts,
+    private readonly queues: Queues,
     private readonly telemetry: JobTelemetry,
-  ) {
-    this.looks = new DueLooks({ what: 'due schedules', logger: telemetry.logger });
+  ) {}
+
+  async start(): Promise<void> {
+    if (this.handlers.length > 0) return;
+    const starts = await this.queues.handle('schedule.start', {}, async (slots) => {
+      for (const slot of slots) await this.starts.start(slot);
+    });
+    const plans = await this.queues.handle('schedule.due', {}, async (schedules) => {
+      for (const ref of schedules) await this.plan(ref);
+      starts.wake();
+    });
+    this.handlers = [starts, plans, await this.queues.handleEachMinute('maintenance.schedules', () => this.sweep())];
   }
 
-  start(): void {
-    this.looks.start(() => this.look());
+  /** Resolves when no handler is running. */
+  async stop(): Promise<void> {
+    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
   }
 
-  stop(): Promise<void> {
-    return this.looks.stop();
-  }
-
-  /** Acts on everything that is due now, up to a bound. */
-  async look(): Promise<void> {
-    for (const ref of await this.due.findDue(dueAtOnce, this.looks.stillPutOff())) await this.plan(ref);
-    for (const slot of await this.due.findToStart(dueAtOnce)) {
-      try {
-        await this.starts.start(slot);
-      } catch (error) {
-        // One start's trouble is its own: it is tried again later, so that it does not keep others from their turn.
-        this.telemetry.logger.warn({ err: error, ...slot }, 'a scheduled job was not started');
-      }
+  /** Plans and starts everything that is due, and sends the messages of the slots that come next. */
+  async sweep(): Promise<void> {
+    const { logger } = this.telemetry;
+    await sweepEach({
+      find: (limit, without) => this.due.findDue(limit, without),
+      idOf: ({ scheduleId }) => scheduleId,
+      act: (ref) => this.plan(ref),
+      onError: (err, ref) => {
+        logger.warn({ err, ...ref }, 'a due schedule was not planned');
+      },
+    });
+    for (const slot of await this.due.findToStart(atOnce)) {
+      await this.starts.start(slot).catch((err: unknown) => {
+        logger.warn({ err, ...slot }, 'a scheduled job was not started');
+      });
     }
+    await this.due.announce(atOnce, announcedMs);
   }
 
   private async plan(ref: ScheduleRef): Promise<void> {
-    try {
-      await this.due.plan(ref, decide);
-    } catch (error) {
-      // One schedule's trouble is its own, as one start's is.
-      this.looks.postpone(ref.scheduleId);
-      this.telemetry.logger.warn({ err: error, ...ref }, 'a due schedule was not planned');
-    }
+    await this.due.plan(ref, decide);
   }
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, PrincipalsRepository } from '#auth';
+import { JobTelemetry } from '#jobs';
 import { AppError } from '#platform';
 
 import { StartWorkflowService } from '../start/start-workflow.service.js';
@@ -20,6 +21,7 @@ export class ScheduledStarts {
     private readonly due: DueSchedulesRepository,
     private readonly principals: PrincipalsRepository,
     private readonly starts: StartWorkflowService,
+    private readonly telemetry: JobTelemetry,
   ) {}
 
   /** Does nothing for a slot that is not due any more. The principal who set the schedule must still be entitled to it. */
@@ -35,7 +37,8 @@ export class ScheduledStarts {
       await this.due.settle(slot, { jobId });
     } catch (error) {
       await this.refused(slot, { error, isLate: due.ageMs > giveUpMs });
-      if (!(error instanceof AppError)) throw error;
+      if (!(error instanceof AppError))
+        this.telemetry.logger.warn({ err: error, ...slot }, 'a scheduled job was not started');
     }
   }
 

@@ -4,11 +4,13 @@ import {
   isId,
   type Prisma,
   type PrismaTransaction,
+  Queues,
   type ScheduledSlotRow,
   type Scope,
   type WorkflowScheduleRow,
 } from '#platform';
 
+import { scheduleDue, type ScheduleRef } from './due-schedules.repository.js';
 import type { MissedPolicy } from './missed-slots.js';
 import type { ScheduledSlot, ScheduleTerms, SlotStatus, StopReason, WorkflowSchedule } from './schedule.js';
 
@@ -23,6 +25,8 @@ export interface SchedulePage {
 /** The schedules of a workspace, and what became of their slots. */
 @Injectable()
 export class SchedulesRepository {
+  constructor(private readonly queues: Queues) {}
+
   /** By the database's clock, which decides when slots come. */
   async now(tx: PrismaTransaction): Promise<number> {
     const [row] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
@@ -63,6 +67,7 @@ export class SchedulesRepository {
   ): Promise<void> {
     const data = { ...schedule, nextSlotAt: toDate(schedule.nextSlotAt) };
     await tx.workflowSchedule.create({ data: { workspaceId, createdBy: principal, savedBy: principal, ...data } });
+    await this.announce(tx, { workspaceId, scheduleId: schedule.id }, schedule.nextSlotAt);
   }
 
   /** The principal who changes a schedule becomes responsible for it. */
@@ -79,6 +84,7 @@ export class SchedulesRepository {
     const changed = { name, savedBy: scope.principal, stoppedBecause: null, updatedAt: new Date() };
     const data = { ...terms, ...changed, nextSlotAt: toDate(nextSlotAt) };
     await tx.workflowSchedule.updateMany({ where: { AND: [readable(scope), { id }] }, data });
+    await this.announce(tx, { workspaceId: scope.workspaceId, scheduleId: id }, nextSlotAt);
   }
 
   /** Slots that are due and have not started their job. */
@@ -100,6 +106,11 @@ export class SchedulesRepository {
     const where = { scheduleId: id, workspaceId: scope.workspaceId, schedule: { is: readable(scope) } };
     const rows = await tx.scheduledSlot.findMany({ where, orderBy: { slotAt: 'desc' }, take });
     return rows.map(toSlot);
+  }
+
+  /** Sends the message of the next slot. */
+  private async announce(tx: PrismaTransaction, ref: ScheduleRef, at: number | null): Promise<void> {
+    if (at !== null) await this.queues.sendAll(tx, [scheduleDue(ref, at)]);
   }
 }
 
