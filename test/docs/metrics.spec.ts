@@ -6,9 +6,9 @@ import { JobTelemetry } from '#jobs';
 import { Config, createLogger, Metrics } from '#platform';
 
 import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
-import { refusalDelayCount } from '../../apps/api/src/refusals/refusal-delay.metrics.js';
+import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.js';
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
-import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
+import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 

@@ -1,4 +1,4 @@
-import { toJobEventModels } from '../../apps/api/src/jobs/to-job-event-model.js';
+import { toJobEventModels } from '../../apps/api/src/jobs/job-events.resolver.js';
 import type { FeedItem, JobEvent, JobSnapshot, NewJobEvent } from '../../libs/jobs/src/index.js';
 
 const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 };

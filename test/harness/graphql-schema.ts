@@ -1,7 +1,7 @@
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import type { GraphQLSchema } from 'graphql';
 
-import { graphqlResolvers } from '../../apps/api/src/feature-modules.js';
+import { graphqlResolvers } from '../../apps/api/src/api.module.js';
 import { DocumentCache } from '../../apps/api/src/graphql/documents/document-cache.js';
 import { type PreparedOperation, prepareOperation } from '../../apps/api/src/graphql/documents/prepare-operation.js';
 import { openTestingModule } from './testing-module.js';

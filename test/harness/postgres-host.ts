@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { stopOrphan } from '../../libs/platform/src/postgres/orphan-server.js';
+import { stopOrphan } from '../../libs/platform/src/postgres/embedded-postgres.js';
 import { postgresHome, serverUser } from '../../libs/platform/src/postgres/postgres-binaries.js';
 import {
   initializeCluster,

@@ -2,8 +2,8 @@ import { createLogger, type GuardedFetch, Redactor, Secret, ToolSecretBox } from
 import { ToolCatalog, ToolRegistry } from '#tools';
 
 import { HttpToolExecutor } from '../../libs/integrations/src/http/http-tool.executor.js';
-import { HttpToolSource } from '../../libs/integrations/src/http/http-tool.source.js';
 import { HttpToolTrials } from '../../libs/integrations/src/http/http-tool-trial.service.js';
+import { HttpToolSource } from '../../libs/integrations/src/http/http-tools.module.js';
 import { OutboundHostsRepository } from '../../libs/integrations/src/http/outbound-hosts.repository.js';
 import { OutboundHosts } from '../../libs/integrations/src/http/outbound-hosts.service.js';
 import { WorkspaceToolsRepository } from '../../libs/integrations/src/http/workspace-tools.repository.js';

@@ -1,12 +1,13 @@
 import type { AddressInfo } from 'node:net';
 
-import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import type { DynamicModule, INestApplication, LoggerService, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import { type Platform, systemClock } from '#platform';
+import { type Logger, type Platform, systemClock } from '#platform';
 import { bodyMiddleware, drainRestMiddleware, OpenStreams, ReadTurns, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
@@ -16,11 +17,44 @@ import { corsMiddleware } from './auth/origins.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { refusalsMiddleware } from './errors/refusals.js';
 import { requestIdMiddleware } from './errors/request-id.js';
+import { graphqlSockets } from './graphql/graphql-socket.extension.js';
 import { Readiness } from './health/readiness.js';
-import { NestLogger } from './nest-logger.js';
-import { noStoreMiddleware } from './no-store.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
-import { serverExtensions } from './server-extensions.js';
+import type { ServerExtension } from './server-extension.js';
+
+/** What `startApi` attaches to its server, in this order. */
+const serverExtensions: readonly (() => ServerExtension)[] = [graphqlSockets];
+
+/** Writes Nest's own messages to our log; operators do not need its messages during startup. */
+class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown): void {
+    this.logger.debug({ nest: toText(message) }, 'nest');
+  }
+
+  debug(message: unknown): void {
+    this.logger.trace({ nest: toText(message) }, 'nest');
+  }
+
+  warn(message: unknown): void {
+    this.logger.warn({ nest: toText(message) }, 'nest');
+  }
+
+  error(message: unknown): void {
+    // `listen` also rejects with this error, and the launcher prints it as a sentence.
+    if (toText(message).startsWith('Error: listen ')) return;
+    this.logger.error(message instanceof Error ? { err: message } : { nest: toText(message) }, 'nest');
+  }
+
+  fatal(message: unknown): void {
+    this.error(message);
+  }
+}
+
+function toText(message: unknown): string {
+  return typeof message === 'string' ? message : String(message);
+}
 
 export interface ApiOptions {
   readonly host: string;
@@ -107,4 +141,10 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
   app.use(hostMiddleware(hostNamesOf(host, ALLOWED_HOSTS)), corsMiddleware(ALLOWED_ORIGINS), crossOriginMiddleware);
   app.use(bodyMiddleware(config.values, turns));
   app.useGlobalFilters(app.get(ErrorFilter));
+}
+
+/** What we answer is for its caller, now: no cache keeps it. Streams say so in their own words. */
+function noStoreMiddleware(_: Request, response: Response, next: NextFunction): void {
+  response.setHeader('Cache-Control', 'no-store, private');
+  next();
 }

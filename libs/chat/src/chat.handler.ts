@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobCloser } from '#approvals';
 import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { isProviderDown } from '#models';
-import { type OfferedTool, ToolCatalog } from '#tools';
+import { type LedgerCall, type OfferedTool, ToolCatalog, toToolCallItem } from '#tools';
 
 import type { AgentPreset } from './agent.js';
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
@@ -19,15 +19,77 @@ import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
-import { ChatSession, takeOver, toOutcome } from './chat-session.js';
 import { directCall } from './direct-call.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, EMPTY_CONVERSATION } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
+import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
 import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
+
+/** One run of a chat job: runs its conversation and derives the job's outcome. Leaves the thread valid in every case. */
+class ChatSession {
+  private readonly session: LoopSession;
+
+  constructor(
+    run: JobRun,
+    private readonly calls: JobCalls,
+    asking: Asking,
+  ) {
+    this.session = new LoopSession(run, calls, asking);
+  }
+
+  async answer(input: LoopInput): Promise<JobOutcome> {
+    const end = await this.session.drive(input);
+    switch (end.type) {
+      case 'finished':
+        return { status: 'completed', reason: end.reason };
+      case 'waiting':
+        return { status: 'waiting', interruptIds: this.calls.interruptIds };
+      case 'refused':
+        await this.calls.close();
+        return toOutcome(end);
+      case 'released':
+      case 'paused':
+        return toOutcome(end);
+      case 'stopped':
+        if (!this.calls.continuesElsewhere) {
+          await this.calls.close();
+          this.session.keepOpenText(end.open);
+        }
+        return { status: 'failed', code: end.code, message: end.message };
+    }
+  }
+}
+
+/** The outcome of a chat job that does not call its model now. */
+function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused' | 'refused' }>): JobOutcome {
+  switch (end.type) {
+    case 'released':
+      return { status: 'released' };
+    case 'paused':
+      return { status: 'waiting', interruptIds: [end.interruptId] };
+    case 'refused':
+      return { status: 'failed', code: end.error.code, message: end.error.message };
+  }
+}
+
+/** Cleans up after an earlier worker: withdraws the text of an uncommitted round and shows calls with an unknown outcome. */
+function takeOver(run: JobRun, { openRound, rounds, calls }: Conversation): void {
+  run.resumeReasoningAt(rounds.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
+  if (openRound !== null) run.restartRound(openRound, 'worker_lost');
+  for (const call of lostCalls(run, calls)) {
+    const body = { round: call.round, internalStatus: call.status, call: toToolCallItem(call) };
+    run.append({ events: [{ type: 'tool-call-updated', body }] });
+  }
+}
+
+function lostCalls(run: JobRun, calls: readonly LedgerCall[]): readonly LedgerCall[] {
+  const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
+  return calls.filter(({ round, ordinal }) => lost.has(`${round}:${ordinal}`));
+}
 
 /** The services that run and close the calls of a conversation. */
 @Injectable()

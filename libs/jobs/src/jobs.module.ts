@@ -1,4 +1,6 @@
-import { Module } from '@nestjs/common';
+import { Inject, Injectable, Module } from '@nestjs/common';
+
+import { Config, Metrics } from '#platform';
 
 import { AdmissionRepository } from './cancel/admission.repository.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
@@ -12,7 +14,6 @@ import { EventFeed } from './feed/event-feed.js';
 import { FeedRepository } from './feed/feed.repository.js';
 import { TailReader } from './feed/tail-reader.js';
 import { InterruptsRepository } from './interrupts/interrupts.repository.js';
-import { JobGauges } from './job.gauges.js';
 import { JobTelemetry } from './job.telemetry.js';
 import { JobOwnersRepository } from './job-owners.repository.js';
 import { JobsRepository } from './jobs.repository.js';
@@ -49,6 +50,26 @@ import { ThreadQueueRepository } from './thread-queue/thread-queue.repository.js
 import { TurnMessages } from './thread-queue/turn-messages.js';
 import { JobUpdateRepository } from './update/job-update.repository.js';
 import { JobUpdater } from './update/job-updater.js';
+
+/** How many unfinished jobs there are, counted when Prometheus asks: the index holds unfinished jobs only. */
+@Injectable()
+export class JobGauges {
+  constructor(
+    metrics: Metrics,
+    @Inject(LeaseRepository) leases: Pick<LeaseRepository, 'countUnfinished'>,
+    config: Config,
+  ) {
+    if (config.values.ROLE === 'tools') return; // its login does not see jobs
+    metrics.gaugeOnScrape('nightshift_jobs', 'Unfinished jobs of all workspaces, by status', {
+      labelNames: ['status'],
+      fill: async (gauge) => {
+        const counts = await leases.countUnfinished();
+        gauge.reset();
+        for (const { status, jobs } of counts) gauge.set({ status }, jobs);
+      },
+    });
+  }
+}
 
 const shared = [
   AdmissionRepository,

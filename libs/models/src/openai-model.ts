@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { Agent, type Dispatcher } from 'undici';
 
-import { toChatCompletionsBody } from './chat-completions-body.js';
 import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model.js';
 import { ModelCall } from './model-call.js';
 import { toChatCompletionsUrl } from './model-url.js';
@@ -123,4 +122,20 @@ class OpenAiModel implements Model {
 /** Some servers refuse the whole request for `stream_options`. */
 function isAboutUsage(error: ModelError): boolean {
   return error.code === 'model_bad_request' && String(error.details['providerText']).includes('stream_options');
+}
+
+/** The JSON text of a streaming chat completion. Sampling fields pass through; what this client decides itself wins over them. */
+function toChatCompletionsBody(request: ModelRequest, options: { readonly askForUsage: boolean }): string {
+  const { tools = [], toolChoice, parameters = {} } = request;
+  // Some servers refuse a field about tools when the request offers none.
+  const { parallel_tool_calls, ...sampling } = parameters;
+  return JSON.stringify({
+    ...sampling,
+    model: request.model,
+    messages: request.messages,
+    ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice, parallel_tool_calls }),
+    n: undefined,
+    stream: true,
+    stream_options: options.askForUsage ? { include_usage: true } : undefined,
+  });
 }

@@ -1,10 +1,140 @@
+import { pause } from './back-off.js';
+import { handlerOf } from './client-tool.js';
 import { asking, type Connection } from './connection.js';
 import { followJob, isTerminal, type JobEvent } from './follow-job.js';
-import { SubJobsDocument } from './generated/graphql.js';
-import type { ApprovalRequest, QuestionRequest } from './interrupt.js';
-import { serveClientTool } from './serve-client-tool.js';
-import { serveDecision, toDecision } from './serve-decision.js';
-import type { OfferedRequest, OpenRequest, ServeOptions } from './serve-options.js';
+import {
+  ClaimClientToolDocument,
+  type ClaimClientToolMutation,
+  InterruptDocument,
+  ResolveInterruptDocument,
+  type ResolveInterruptInput,
+  SubJobsDocument,
+  SubmitClientToolResultDocument,
+  ValidateClientToolDocument,
+} from './generated/graphql.js';
+import type { ApprovalRequest, Interrupt, QuestionRequest } from './interrupt.js';
+import { NightshiftError } from './nightshift-error.js';
+import type { Approval, OfferedRequest, OpenRequest, ServeOptions } from './serve-options.js';
+import { assertTaken } from './to-failure.js';
+
+/** Rejections because another client was faster, or the request is over: nothing is left to do. */
+const isSettled = new Set(['already_answered', 'expired', 'not_found', 'not_pending']);
+
+/** Asks the application about a request that it may decide, and hands the answer in. */
+async function serveDecision(
+  { http }: Connection,
+  { id, signal }: OfferedRequest,
+  decide: (request: Interrupt) => Promise<Omit<ResolveInterruptInput, 'id'> | undefined>,
+): Promise<void> {
+  try {
+    const { interrupt } = await http.execute(InterruptDocument, { id }, { signal, retry: 'briefly' });
+    if (interrupt === null || interrupt.status !== 'OPEN' || !interrupt.mayDecide) return;
+    const answer = await decide(interrupt);
+    if (answer === undefined || signal.aborted) return;
+    const input = { ...answer, id };
+    const { resolveInterrupt } = await http.execute(
+      ResolveInterruptDocument,
+      { input },
+      { signal, retry: 'patiently' },
+    );
+    assertTaken(resolveInterrupt);
+  } catch (error) {
+    if (signal.aborted || (error instanceof NightshiftError && isSettled.has(error.code))) return;
+    throw error;
+  }
+}
+
+/** An approval as it is handed in: for exactly the arguments that were shown. */
+function toDecision(approval: Approval, { request }: Interrupt): Omit<ResolveInterruptInput, 'id'> | undefined {
+  if (approval === undefined) return undefined;
+  if (approval === 'deny') return { decision: 'DENY' };
+  if (approval !== 'approve' && 'deny' in approval) return { decision: 'DENY', reason: approval.deny };
+  const { argumentsHash } = request as { readonly argumentsHash?: string }; // docs/approvals.md: what a request shows
+  const edited = approval === 'approve' ? {} : { arguments: approval.edit };
+  return { decision: 'APPROVE', argumentsHash, ...edited };
+}
+
+type Claim = NonNullable<ClaimClientToolMutation['claimClientTool']['claim']>;
+
+/** Refusals after which the call may still become ours. */
+const mayLapse = new Set(['already_claimed', 'claim_changed', 'claim_lost']);
+/** Refusals that say the call is none of ours, which is how most races end. */
+const isLost = new Set(['other_device', 'not_pending', 'not_found']);
+
+/**
+ * Claims a call, runs its tool and hands in what became of it. Of many clients one wins; the others stay by until the call is
+ * settled, for the case that the winner is lost before it has begun.
+ */
+async function serveClientTool(connection: Connection, call: OfferedRequest, options: ServeOptions): Promise<void> {
+  const { tool, deviceId } = call.request;
+  const isOurs = typeof tool === 'string' && handlerOf(options.tools ?? {}, tool) !== undefined;
+  if (!isOurs || (typeof deviceId === 'string' && deviceId !== connection.deviceId)) return;
+  while (!call.signal.aborted) {
+    try {
+      const claim = await claimCall(connection, call);
+      await runClaimed(connection, { call, claim }, options);
+      return;
+    } catch (error) {
+      if (isAborted(call)) return;
+      if (!(error instanceof NightshiftError)) throw error;
+      if (isLost.has(error.code)) return;
+      // A claim whose reply was lost has lapsed after a while, too.
+      if (!mayLapse.has(error.code) && !error.retryable) throw error;
+      await pause(connection.claimMs * (0.5 + Math.random()), call.signal).catch(() => undefined);
+    }
+  }
+}
+
+async function claimCall({ http, deviceId }: Connection, { jobId, callId, signal }: OfferedRequest): Promise<Claim> {
+  const input = { jobId, callId: callId ?? '', deviceId };
+  const { claimClientTool } = await http.execute(ClaimClientToolDocument, { input }, { signal, retry: 'never' });
+  assertTaken(claimClientTool);
+  if (claimClientTool.claim === null)
+    throw new NightshiftError('The response contains no claim', { code: 'bad_response' });
+  return claimClientTool.claim;
+}
+
+interface Claimed {
+  readonly call: OfferedRequest;
+  readonly claim: Claim;
+}
+
+async function runClaimed(connection: Connection, { call, claim }: Claimed, options: ServeOptions): Promise<void> {
+  const { http } = connection;
+  const { jobId, signal } = call;
+  const { callId, claimToken } = claim;
+  const asked = { input: { jobId, callId, claimToken } };
+  const { validateClientTool } = await http.execute(ValidateClientToolDocument, asked, { signal, retry: 'briefly' });
+  assertTaken(validateClientTool);
+  if (validateClientTool.valid !== true)
+    throw new NightshiftError('The call is not to be run', { code: 'claim_changed' });
+  const outcome = await runTool({ call, claim }, options);
+  const input = { jobId, callId, claimToken, ...outcome };
+  // The tool has run: its outcome is submitted even after serving has ended, until the server accepts it or it is too late.
+  const timeout = asking(connection, undefined, 'patiently');
+  const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, timeout);
+  assertTaken(submitClientToolResult);
+}
+
+async function runTool({ call, claim }: Claimed, options: ServeOptions) {
+  const { jobId, signal } = call;
+  const { callId, name } = claim;
+  try {
+    const run = handlerOf(options.tools ?? {}, name);
+    if (run === undefined) throw new Error(`This client has no tool "${name}"`);
+    const given: unknown = JSON.parse(claim.arguments === '' ? '{}' : claim.arguments);
+    const result: unknown = await run(given as Record<string, unknown>, { jobId, callId, name, signal }); // it fits its schema
+    // A tool that returns nothing yields `null`.
+    return { result: typeof result === 'string' ? result : JSON.stringify(result ?? null) };
+  } catch (error) {
+    options.onError?.(error, call);
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function isAborted({ signal }: OfferedRequest): boolean {
+  return signal.aborted;
+}
 
 /**
  * Serves a job to its end. Each open request is taken up once, however often it is shown. What jobs below it ask people, such as

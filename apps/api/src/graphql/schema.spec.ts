@@ -13,7 +13,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 
-import { graphqlResolvers } from '../feature-modules.js';
+import { graphqlResolvers } from '../api.module.js';
 import { toSchemaFile } from './schema-file.js';
 
 let schema: GraphQLSchema;

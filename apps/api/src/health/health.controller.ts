@@ -1,14 +1,29 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { z } from 'zod';
 
 import { Public } from '#auth/api';
 import { AppError, Config, Metrics } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiReply, errorBody } from '#platform/api';
+import { ApiMediaReply, ApiPublic, ApiReply, errorBody, named } from '#platform/api';
 
-import { healthReplies } from './health-schemas.js';
-import { isBearer } from './is-bearer.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
+
+const ready: z.ZodType<ReadinessReport> = z.object({
+  status: z.enum(['ready', 'not_ready']),
+  draining: z.boolean(),
+  database: z.boolean(),
+  bus: z.boolean(),
+});
+
+/** What the health routes answer. */
+const healthReplies = {
+  alive: named('Alive', z.object({ status: z.literal('ok') })),
+  ready: named('Readiness', ready),
+} as const;
 
 /** For those who run Nightshift: is it alive, does it want work, what is it doing. No credential is asked for. */
 @ApiTags('Operations')
@@ -51,4 +66,14 @@ export class HealthController {
       throw new AppError({ code: 'not_found', message: 'Not found' });
     response.type(this.metrics.registry.contentType).send(await this.metrics.registry.metrics());
   }
+}
+
+/** Whether the request carries this bearer token, compared in constant time; never without a token. */
+function isBearer({ authorization }: IncomingHttpHeaders, token: string | undefined): boolean {
+  const given = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
+  return token !== undefined && given !== undefined && timingSafeEqual(digestOf(given), digestOf(token));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -2,11 +2,115 @@ import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
 import { abilityOf, asSubject } from '#auth';
 import { type GraphqlContext, RequireAbility, Viewers } from '#auth/api';
-import { EventFeed, type FeedItem, jobNotFound, JobOwnersRepository } from '#jobs';
-import { JobEventsArgs, JobEventUnion } from '#jobs/api';
+import {
+  EventFeed,
+  type FeedItem,
+  type JobEvent,
+  type JobEventBodies,
+  type JobEventType,
+  jobNotFound,
+  JobOwnersRepository,
+  type JobSnapshot,
+  type ToolCallItem,
+} from '#jobs';
+import { type jobEventModels, JobEventsArgs, JobEventUnion } from '#jobs/api';
 import { invalidCursor, PlainData } from '#platform/api';
+import { type ToolCallStatus, toToolCallItem } from '#tools';
 
-import { type JobEventModel, toJobEventModels } from './to-job-event-model.js';
+/** An event in the shape of its GraphQL type. Plain data: what a viewer may see of it does not depend on the viewer. */
+interface JobEventModel {
+  readonly __typename: string;
+  readonly seq: number;
+  readonly [field: string]: unknown;
+}
+
+const models = new WeakMap<JobEvent, JobEventModel>();
+
+/** The models of what the feed gave. The same event gives the same object to every viewer, so that work on it is shared. */
+export function toJobEventModels(item: FeedItem): readonly JobEventModel[] {
+  return item.type === 'snapshot' ? [toSnapshotModel(item.snapshot, item.reset)] : item.events.map(modelOf);
+}
+
+function modelOf(event: JobEvent): JobEventModel {
+  const known = models.get(event);
+  if (known !== undefined) return known;
+  const model = toModel(event);
+  models.set(event, model);
+  return model;
+}
+
+const typenames = {
+  'job-queued': 'JobQueuedEvent',
+  'job-started': 'JobStartedEvent',
+  'agent-selected': 'AgentSelectedEvent',
+  'round-started': 'RoundStartedEvent',
+  'text-delta': 'TextDeltaEvent',
+  'reasoning-delta': 'ReasoningDeltaEvent',
+  'round-restarted': 'RoundRestartedEvent',
+  'model-retry': 'ModelRetryEvent',
+  'round-finished': 'RoundFinishedEvent',
+  'tool-call': 'ToolCallEvent',
+  'tool-call-updated': 'ToolCallUpdatedEvent',
+  'tool-progress': 'ToolProgressEvent',
+  'interrupt-opened': 'InterruptOpenedEvent',
+  'interrupt-reminder': 'InterruptReminderEvent',
+  'interrupt-resolved': 'InterruptResolvedEvent',
+  'job-waiting': 'JobWaitingEvent',
+  'job-requeued': 'JobRequeuedEvent',
+  'node-started': 'NodeStartedEvent',
+  'node-finished': 'NodeFinishedEvent',
+  'branch-started': 'BranchStartedEvent',
+  'branch-finished': 'BranchFinishedEvent',
+  'route-selected': 'RouteSelectedEvent',
+  'loop-iteration': 'LoopIterationEvent',
+  warning: 'JobWarningEvent',
+  'job-cancel-requested': 'JobCancelRequestedEvent',
+  'job-finished': 'JobFinishedEvent',
+} as const satisfies Record<JobEventType, keyof typeof jobEventModels>;
+
+function toModel(event: JobEvent): JobEventModel {
+  const { seq, jobId, at, attempt, type } = event;
+  return { __typename: typenames[type], seq, jobId, at, attempt, ...fieldsOf(event) };
+}
+
+/** The body by the names of GraphQL, where they are others. */
+function fieldsOf({ type, body }: JobEvent): object {
+  if (type === 'tool-call' || type === 'tool-call-updated') return callOf(body);
+  if (type === 'node-finished') {
+    const { status: nodeStatus, ...rest } = body;
+    return { ...rest, nodeStatus };
+  }
+  if (type === 'branch-finished') {
+    const { status: nodeStatus, error: failure, ...rest } = body;
+    return { ...rest, nodeStatus, failure };
+  }
+  if (type === 'job-finished') {
+    const { content_length: contentLength, ...rest } = body;
+    return { ...rest, contentLength };
+  }
+  return body;
+}
+
+function callOf({ call, nodeId, ...where }: JobEventBodies['tool-call']) {
+  return { nodeId, toolCall: toState(call, where) };
+}
+
+function toState(call: ToolCallItem, { round, internalStatus }: { round: number; internalStatus: string }) {
+  const { id: callId, name, args, proposedArgs, result, error } = call;
+  const given = { arguments: args, proposedArguments: proposedArgs ?? null };
+  return { callId, round, name, status: internalStatus, ...given, result: result ?? null, error: error ?? null };
+}
+
+function toSnapshotModel(snapshot: JobSnapshot, reset: boolean): JobEventModel {
+  const { seq, jobId, attempt, status, content, reasoning, rounds, calls, interrupts, error } = snapshot;
+  const toolCalls = calls.map((call) => {
+    const status = call.status as ToolCallStatus; // the table's CHECK allows no other
+    return toState(toToolCallItem({ ...call, status }), { round: call.round, internalStatus: status });
+  });
+  const at = Date.now();
+  const body = { reset, status, content, reasoning, rounds, toolCalls, interrupts, error };
+  return { __typename: 'JobSnapshotEvent', seq, jobId, at, attempt, ...body };
+}
 
 /** Live views of jobs. A source yields batches; the WebSocket endpoint turns each event into a message. */
 @Resolver()

@@ -1,17 +1,102 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { applyDecorators, Controller, Get, HttpCode, Param, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiHeader, ApiOperation, ApiParam, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { z } from 'zod';
 
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
-import { type AbortReply, JobAbort, JobPrincipalGuard, jobReplies } from '#jobs/api';
-import { ApiRefusals, ApiReply } from '#platform/api';
+import { jobEventMeanings, jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
+import { type AbortReply, JobAbort, JobPrincipalGuard, jobReplies, wireStatus } from '#jobs/api';
+import { ApiMediaReply, ApiRefusals, ApiReply, named } from '#platform/api';
 
 import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { JobRead } from './job-read.js';
-import { jobStatusReply } from './job-status-schema.js';
 import { JobStream } from './job-stream.js';
-import { ApiJobStream } from './job-stream-docs.js';
+
+const events = Object.entries(jobEventMeanings)
+  .map(([kind, { body, meaning }]) => `- \`${kind}\` (${body}): ${meaning}`)
+  .join('\n');
+
+const whole = { type: 'integer', minimum: 0 } as const;
+const query = (name: string, description: string, schema: object = whole) =>
+  ApiQuery({ name, description, schema, required: false });
+
+/** Documents the stream of a job. It reads its parameters from the request itself: they decide before anything is written. */
+const ApiJobStream = () =>
+  applyDecorators(
+    ApiOperation({
+      operationId: 'streamJob',
+      summary: 'Follow a job',
+      description: `Server-sent events. \`id\` is the event's number, \`event\` its kind, \`data\` JSON with \`seq\`, \`jobId\`, \`at\`, \`attempt\` and:\n\n${events}\n\nBeside these: \`snapshot\` (the job as it stands, with which a stream may begin) and \`closed\` (why the server ends the stream).`,
+    }),
+    ApiParam({ name: 'id', schema: { type: 'string' } }),
+    ApiHeader({
+      name: 'Last-Event-ID',
+      description: 'The last event number that the client received.',
+      schema: whole,
+    }),
+    query('after', 'The same, where no header can be sent.'),
+    query('format', '`or3`: status objects, as OR3 clients read them.', { type: 'string', enum: ['or3'] }),
+    query('offset', 'With `format=or3`: the length of the content that the client received.'),
+    query('attempt', 'The `attempt` that the offset was counted in.'),
+    ApiMediaReply(200, 'The stream.', { 'text/event-stream': 'See above.' }),
+    ApiMediaReply(204, 'The job ended, and the client has received all events.', {}),
+    ApiRefusals(400, 401, 404, 429),
+  );
+
+const instant = z.number().meta({ description: 'Ms since the epoch.' });
+const count = z.int().min(0);
+
+const toolCall: z.ZodType<ToolCallItem> = named(
+  'ToolCall',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
+    args: z.string().meta({ description: 'JSON text of what it was run with, or is going to be.' }),
+    proposedArgs: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'What the model had proposed, where a person made something else of it.' }),
+    result: z.string().exactOptional(),
+    output: z.string().exactOptional(),
+    error: z.string().exactOptional(),
+  }),
+);
+
+const part = (description: string) => z.string().exactOptional().meta({ description });
+
+const status = z.object({
+  id: z.uuid(),
+  status: wireStatus,
+  job_status: z.enum(jobStatuses),
+  threadId: z.string().nullable(),
+  messageId: z.string().nullable(),
+  model: z.string(),
+  kind: z.enum(jobKinds),
+  chunksReceived: count,
+  attempt: count.meta({ description: 'Grows each time shown text is withdrawn.' }),
+  seq: count.meta({ description: 'Number of the last event.' }),
+  startedAt: instant,
+  completedAt: instant.nullable(),
+  error: z.string().nullable(),
+  code: z.string().nullable().meta({ description: 'Of a failed job: the stable code of `error`. The list grows.' }),
+  tool_calls: z.array(toolCall),
+  content: part('All text; absent where a part was asked for.'),
+  content_delta: part('Text from `offset` on.'),
+  content_length: count.meta({ description: 'UTF-16 code units.' }),
+  content_reset: z.literal(true).exactOptional(),
+  reasoning: part('The same for reasoning.'),
+  reasoning_delta: part('Reasoning from `reasoning_offset` on.'),
+  reasoning_length: count,
+  reasoning_reset: z.literal(true).exactOptional(),
+  workflow_state: z.looseObject({ executionState: z.string() }).nullable().meta({
+    description: 'Of a workflow: nodes, outputs and messages as they stand. docs/workflows.md has its members.',
+  }),
+}) satisfies z.ZodType<{ readonly [member in keyof StatusReply]?: unknown }>;
+
+/** The response of the status route. */
+const jobStatusReply = named('JobStatus', status);
 
 /** Jobs by their id: status, stream, abort. */
 @ApiTags('Jobs')

@@ -1,14 +1,45 @@
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags, type OpenAPIObject } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { z } from 'zod';
 
 import { Public } from '#auth/api';
 import { AppError } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiReply } from '#platform/api';
+import { ApiMediaReply, ApiPublic, ApiReply, named } from '#platform/api';
 
-import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
-import { type Endpoints, endpoints, endpointsReply } from './endpoints.js';
+import { docsFiles, docsHtml, docsPath, docsPolicy, docsScript } from './docs-page.js';
 import { OpenApiDocument } from './openapi-document.js';
+
+/** The endpoints of this server. */
+interface Endpoints {
+  readonly name: string;
+  readonly about: string;
+  /** Paths, by protocol. */
+  readonly endpoints: Readonly<Record<string, string>>;
+}
+
+/** The response of `GET /`, the same for every caller. */
+const endpoints: Endpoints = {
+  name: 'Nightshift',
+  about: `Background jobs of language models with tools. ${docsPath} describes the routes; each of them requires "Authorization: Bearer <API key or token>".`,
+  endpoints: {
+    graphql: '/graphql',
+    openai: '/v1',
+    rest: '/api',
+    docs: docsPath,
+    openapi: '/openapi.json',
+    health: '/healthz',
+  },
+};
+
+const endpointsReply = named(
+  'Endpoints',
+  z.object({
+    name: z.string(),
+    about: z.string(),
+    endpoints: z.record(z.string(), z.string()).meta({ description: 'Paths, by protocol.' }),
+  }),
+);
 
 /** The description of the API, for programs and for people. It needs no credential: it contains no data of users. */
 @ApiTags('Operations')

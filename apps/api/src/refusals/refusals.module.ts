@@ -3,8 +3,7 @@ import { Module } from '@nestjs/common';
 import { Authenticator } from '#auth';
 import { Config, Metrics, systemClock } from '#platform';
 
-import { RefusalDelay } from './refusal-delay.js';
-import { refusalDelayCount } from './refusal-delay.metrics.js';
+import { RefusalDelay, type RefusalDelayDependencies } from './refusal-delay.js';
 
 /** The delay of refused requests, which every API shares. */
 @Module({
@@ -32,4 +31,16 @@ async function isValid(authenticator: Authenticator, authorization: string): Pro
   } catch {
     return false;
   }
+}
+
+/** Registers the count of requests beyond the rate of their address. */
+export function refusalDelayCount(metrics: Metrics): RefusalDelayDependencies['count'] {
+  const counter = metrics.counter(
+    'nightshift_refusals_delayed_total',
+    'Refused requests beyond REFUSALS_PER_SECOND, by outcome: response delayed, or connection closed without one.',
+    ['outcome'],
+  );
+  return (outcome) => {
+    counter.inc({ outcome });
+  };
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { toolSecrets } from '#integrations';
 import { Config, EmbeddedPostgres, newId, Postgres, rootBox, Secret, toolBox } from '#platform';
 
-import { openToolInstallation } from '../tool-installation.js';
+import { openToolInstallation } from '../start.js';
 import { rotateSecret } from './rotate-secret.js';
 import { type ToolsAccess, toolsAccess } from './tools-access.js';
 

@@ -1,15 +1,65 @@
-import { Module } from '@nestjs/common';
+import { Inject, Injectable, Module } from '@nestjs/common';
 
-import { ToolRegistryModule } from '#tools';
+import { LOGGER, type Logger } from '#platform';
+import { type Tool, ToolCatalog, ToolRegistryModule, type WorkspaceToolSource } from '#tools';
 
 import { SecretsModule } from '../secrets/secrets.module.js';
 import { HttpToolExecutor } from './http-tool.executor.js';
-import { HttpToolSource } from './http-tool.source.js';
+import { readStoredHttpTool } from './http-tool.js';
 import { HttpToolTrials } from './http-tool-trial.service.js';
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 import { OutboundHosts } from './outbound-hosts.service.js';
-import { WorkspaceToolsRepository } from './workspace-tools.repository.js';
+import { toTool } from './to-tool.js';
+import { type ToolVersionRef, WorkspaceToolsRepository } from './workspace-tools.repository.js';
 import { WorkspaceToolsService } from './workspace-tools.service.js';
+
+const mostRemembered = 10_000;
+
+/** Gives the catalog the HTTP tools of a workspace. A version never changes, so it is read and made a tool of once. */
+@Injectable()
+export class HttpToolSource implements WorkspaceToolSource {
+  readonly name = 'http';
+  private readonly made = new Map<string, Tool | null>();
+
+  constructor(
+    private readonly tools: WorkspaceToolsRepository,
+    private readonly executor: HttpToolExecutor,
+    @Inject(LOGGER) private readonly logger: Logger,
+    catalog: ToolCatalog,
+  ) {
+    catalog.addSource(this);
+  }
+
+  async toolsOf(workspaceId: string): Promise<readonly Tool[]> {
+    const usable = await this.tools.usable(workspaceId);
+    const fresh = usable.filter((ref) => !this.made.has(keyOf(ref)));
+    const made = new Map<string, Tool | null>(usable.map((ref) => [keyOf(ref), this.made.get(keyOf(ref)) ?? null]));
+    for (const row of await this.tools.definitions(workspaceId, fresh)) {
+      const tool = this.make(workspaceId, row);
+      made.set(keyOf(row), tool);
+      this.remember(keyOf(row), tool);
+    }
+    return [...made.values()].filter((tool) => tool !== null);
+  }
+
+  private make(workspaceId: string, row: ToolVersionRef & { readonly definition: unknown }): Tool | null {
+    const { id, version } = row;
+    const definition = readStoredHttpTool(row.definition);
+    if (definition !== null) return toTool({ id, version, definition }, this.executor);
+    // This tool is missing, the others are not.
+    this.logger.warn({ workspaceId, toolId: id, version }, 'a stored tool cannot be used');
+    return null;
+  }
+
+  private remember(key: string, tool: Tool | null): void {
+    if (this.made.size >= mostRemembered) this.made.delete(this.made.keys().next().value ?? '');
+    this.made.set(key, tool);
+  }
+}
+
+function keyOf({ id, version }: ToolVersionRef): string {
+  return `${id}@${version}`;
+}
 
 /** HTTP tools as a source of tools. Expects the platform. */
 @Module({

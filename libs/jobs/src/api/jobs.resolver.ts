@@ -2,14 +2,23 @@ import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { isId } from '#platform';
-import { type ConnectionOf, idOfCursor, pageCost, toConnection, toCursor, toWantedPage } from '#platform/api';
+import {
+  both,
+  type ConnectionOf,
+  idOfCursor,
+  pageCost,
+  toConnection,
+  toCursor,
+  toIdOrNone,
+  toWantedPage,
+} from '#platform/api';
 
 import type { Job } from '../job.js';
-import { JobsRepository } from '../jobs.repository.js';
+import type { JobStatus } from '../job.lifecycle.js';
+import { type JobFilter, JobsRepository } from '../jobs.repository.js';
 import { JobConnection, JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
-import { JobsArgs } from './jobs.args.js';
-import { toJobFilter } from './to-job-filter.js';
+import { type JobFilterInput, JobsArgs } from './jobs.args.js';
 
 /** Reads jobs. */
 @Resolver(() => JobModel)
@@ -42,4 +51,20 @@ export class JobsResolver {
     const count = () => this.jobs.countInScope(scope, filter);
     return toConnection(rows, { page, count, cursorOf: ({ id }) => toCursor('jobs', id) });
   }
+}
+
+/** The filter of the engine. Of two comparisons of one member both must hold. */
+function toJobFilter(input: JobFilterInput | null | undefined): JobFilter {
+  const { status, kind, threadId, workflowId, createdBy, createdAt } = input ?? {};
+  const statuses = both<JobStatus>(status?.eq, status?.in);
+  const kinds = both<string>(kind?.eq, kind?.in);
+  return {
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(kinds === undefined ? {} : { kinds }),
+    ...(threadId == null ? {} : { threadId: toIdOrNone(threadId.eq) }),
+    ...(workflowId == null ? {} : { workflowId: toIdOrNone(workflowId.eq) }),
+    ...(createdBy == null ? {} : { createdBy: toIdOrNone(createdBy.eq) }),
+    ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),
+    ...(createdAt?.lt == null ? {} : { createdBefore: createdAt.lt }),
+  };
 }

@@ -1,9 +1,106 @@
 import type { SecretRange } from './credential-shapes.js';
 import { DecodedText } from './decoded-text.js';
-import { hexRuns } from './hex-runs.js';
 import { PatternSet } from './pattern-set.js';
 import type { Secret } from './secret.js';
-import { formsOf, SHORTEST_KNOWN } from './secret-forms.js';
+
+/** Below this a "secret" is a word of ordinary text, and marking it would only garble. */
+const SHORTEST_KNOWN = 8;
+
+/** What to look for in the place of a secret. */
+interface SecretForms {
+  /** In a text, and in the same with its escapes read (`DecodedText`). */
+  readonly texts: readonly string[];
+  /** In the hexadecimal digits of a text (`hexRuns`). */
+  readonly hex: readonly string[];
+}
+
+/**
+ * The forms in which a text is likely to come back from where it was sent: as it is, with escapes of any kind and depth, in a
+ * form, in hexadecimal, in Base64 on its own or with something around it, as in `user:secret` of Basic credentials. Without
+ * those that are too short.
+ */
+function formsOf(value: string): SecretForms {
+  const plain = [value, DecodedText.of(value)?.value ?? value, value.replaceAll('\\', '')];
+  const forms = plain.map((form) => form.replaceAll(' ', '+'));
+  const texts = new Set([...plain, ...forms, ...base64Forms(value)]);
+  return {
+    texts: [...texts].filter((form) => form.length >= SHORTEST_KNOWN),
+    hex: [Buffer.from(value).toString('hex')],
+  };
+}
+
+/** By how many bytes stand before it, modulo 3: the first characters that those have a say in. */
+const SHARED = [0, 2, 3];
+
+/** Base64 packs three bytes into four characters: the same bytes read in three ways, by where they begin. */
+function base64Forms(value: string): readonly string[] {
+  const bytes = Buffer.from(value);
+  return SHARED.flatMap((shared, before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const atTheEnd = encoded.slice(shared);
+    const isWhole = (before + bytes.length) % 3 === 0;
+    const forms = isWhole ? [atTheEnd] : [atTheEnd, atTheEnd.slice(0, -1)];
+    return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+  });
+}
+
+/** Hexadecimal digits of a text, in lower case, with what stands between pairs of them left out. */
+interface HexRun {
+  readonly digits: string;
+  /** The place of each digit in the text. */
+  readonly places: readonly number[];
+  readonly isAtEnd: boolean;
+}
+
+const OTHER = 0;
+const DIGIT = 1;
+const SEPARATOR = 2;
+
+const KINDS = new Uint8Array(128);
+for (const char of '0123456789abcdefABCDEF') KINDS[char.charCodeAt(0)] = DIGIT;
+/** As in `70 6c`, `70:6c`, `0x70, 0x6c`. */
+for (const char of ' :,-\n\r\t\\xX') KINDS[char.charCodeAt(0)] = SEPARATOR;
+const MOST_BETWEEN = 4;
+
+/** The runs of at least `fewest` digits, and of `fewestAtEnd` where the text ends. One pass. */
+function hexRuns(text: string, fewest: number, fewestAtEnd: number): readonly HexRun[] {
+  const runs: HexRun[] = [];
+  let start = -1;
+  let count = 0;
+  let between = 0;
+  for (let at = 0; at < text.length; at++) {
+    const kind = KINDS[text.charCodeAt(at)] ?? OTHER;
+    if (kind === DIGIT) {
+      if (count === 0) start = at;
+      count += 1;
+      between = 0;
+      continue;
+    }
+    if (count === 0) continue;
+    between += 1;
+    if (kind === SEPARATOR && between <= MOST_BETWEEN) continue;
+    if (count >= fewest) runs.push(runOf(text, start, at));
+    count = 0;
+    between = 0;
+  }
+  if (count >= fewestAtEnd) runs.push({ ...runOf(text, start, text.length), isAtEnd: true });
+  return runs;
+}
+
+function runOf(text: string, start: number, end: number): HexRun {
+  const digits: string[] = [];
+  const places: number[] = [];
+  for (let at = start; at < end; at++) {
+    if (KINDS[text.charCodeAt(at)] !== DIGIT) continue;
+    // The zero of `0x` is none of the digits.
+    if (text[at] === '0' && (text[at + 1] === 'x' || text[at + 1] === 'X')) continue;
+    digits.push(text.charAt(at));
+    places.push(at);
+  }
+  return { digits: digits.join('').toLowerCase(), places, isAtEnd: false };
+}
 
 /** Where secrets stand in a text. */
 export interface FoundSecrets {

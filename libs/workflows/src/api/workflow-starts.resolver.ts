@@ -1,13 +1,16 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
-import { toIdempotency } from '#chat/api';
+import { toIdempotency, toName, toProviderDown, toProviderKey } from '#chat/api';
 import { limitedStart, StartJobPayload, WorkflowStartLimiter } from '#jobs/api';
-import { toPayload } from '#platform/api';
+import { AppError, toStorable } from '#platform';
+import { missing, toPayload } from '#platform/api';
 
 import { RerunWorkflowService } from '../start/rerun-workflow.service.js';
+import type { StartWorkflow } from '../start/start-workflow.js';
 import { StartWorkflowService } from '../start/start-workflow.service.js';
-import { fromStartWorkflowInput } from './from-start-workflow-input.js';
+import { toAttachments } from './to-attachments.js';
+import { toHistory } from './to-history.js';
 import { RerunFromNodeInput, StartWorkflowInput } from './workflow.input.js';
 
 /** Starts workflow jobs. */
@@ -51,4 +54,35 @@ export class WorkflowStartsResolver {
       return limitedStart(this.limiter, member, () => this.reruns.rerunFromNode(member, rerun));
     });
   }
+}
+
+/** Reads the input of `startWorkflow`. Throws `bad_request` naming the member at fault, `not_storable`. Pure. */
+function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow {
+  // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
+  const input = toStorable(given) as unknown as StartWorkflowInput;
+  const { workflowId, version = null, prompt, threadId, clientMessageId, history, attachments, whenBusy } = input;
+  if (workflowId === '') throw missing('workflowId');
+  return {
+    workflowRef: workflowId,
+    version,
+    prompt,
+    threadRef: toName('threadId', threadId),
+    createThread: true,
+    messageClientId: toName('clientMessageId', clientMessageId),
+    history: toHistory(toList(history), 'history'),
+    attachments: toAttachments(attachments ?? [], 'attachments'),
+    whenBusy: whenBusy ?? null,
+    idempotency: toIdempotency(input.idempotencyKey, input),
+    providerKey: input.providerKey == null ? null : toProviderKey(input.providerKey),
+    ...toProviderDown(input),
+    known: {},
+    resumeFrom: null,
+  };
+}
+
+function toList(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value))
+    throw new AppError({ code: 'bad_request', message: 'history must be a list', field: 'history' });
+  return value;
 }

@@ -4,7 +4,7 @@ import { around, type NodeSketch, workflowDocument } from '../../../../test/harn
 import { reachableFrom } from './loop-bodies.js';
 import { topologicalOrder } from './topological-order.js';
 import { validateWorkflow, type Validation } from './validate.js';
-import { findCycle } from './validation/find-cycle.js';
+import { findCycle } from './validation/check-structure.js';
 
 const agents = (count: number): Record<string, NodeSketch> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, i === 0 ? 'start' : 'agent']));

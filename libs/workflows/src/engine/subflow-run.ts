@@ -1,11 +1,12 @@
+import type { SubflowInput } from '../definition/document.js';
 import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
+import { type JsonObject, memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
-import { lookupIn } from '../definition/template.js';
+import { fillJson, type Lookup, lookupIn } from '../definition/template.js';
 import { type Container, type LiveRun, textOf } from './live-run.js';
 import { type NodeFailed, refusal } from './outcome.js';
 import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
-import { type SubflowGiven, subflowInputs } from './subflow-inputs.js';
 
 /** A `subflow`: another workflow, which sees nothing of this one but what it is given. */
 export class SubflowRun implements Container {
@@ -96,3 +97,34 @@ export class SubflowRun implements Container {
 }
 
 const TOO_DEEP = `Maximum subflow depth (${LIMITS.subflowDepth}) exceeded. Check for recursive subflows.`;
+
+/** What a subflow is given. */
+interface SubflowGiven {
+  readonly values: ReadonlyMap<string, unknown>;
+  /** The user text of the subflow: the first declared input, else the node's input. */
+  readonly text: string;
+  /** Required ones that have neither a mapping nor a default. */
+  readonly missing: readonly string[];
+}
+
+/** Reads the mappings of a subflow node. Throws `too_large` for one that is filled beyond all bounds. */
+function subflowInputs(
+  declared: readonly SubflowInput[],
+  mappings: JsonObject,
+  { input, lookup }: { readonly input: string; readonly lookup: Lookup },
+): SubflowGiven {
+  const values = new Map<string, unknown>();
+  const missing: string[] = [];
+  for (const { id, required, default: preset } of declared) {
+    const mapping = memberOf(mappings, id);
+    const value = mapping === undefined ? preset : fillJson(mapping, lookup);
+    if (value !== undefined) values.set(id, value);
+    else if (required) missing.push(id);
+  }
+  const first = values.get(declared[0]?.id ?? '');
+  return { values, missing, text: first === undefined ? input : toText(first) };
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,18 +1,110 @@
+import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
+import { reachableFrom } from '../definition/loop-bodies.js';
 import { Engine, type Halt } from './engine.js';
 import type { Container, LiveRun } from './live-run.js';
 import { LoopRun } from './loop-run.js';
-import { MapRun } from './map-run.js';
 import type { ScopeView } from './node-executor.js';
 import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
+import { refusal } from './outcome.js';
 import { Rows } from './rows.js';
 import type { RunCommand, RunResult } from './run-command.js';
 import type { RunEvent } from './run-event.js';
-import type { RunPlan } from './run-plan.js';
+import type { ResumeFrom, RunPlan } from './run-plan.js';
 import { haltedResult, resultOf } from './run-result.js';
-import { Scope, type ScopeTerms } from './scope.js';
+import { Scope, type ScopeEnd, type ScopeTerms, type TakenOver } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
 import { SubflowRun } from './subflow-run.js';
-import { toTakenOver } from './take-over.js';
+
+/**
+ * A `map`: its body once for each item of a list, so many at once. Items do not see each other, and what comes after sees
+ * nothing of them but their list of texts. The items themselves are not stored: they are found again after a crash.
+ */
+class MapRun implements Container {
+  readonly kept = null;
+  private items: readonly string[] | null = null;
+  private readonly results: string[] = [];
+  private readonly passes = new Map<number, Scope>();
+  private begun = 0;
+  private done = 0;
+
+  constructor(
+    private readonly run: LiveRun,
+    private readonly node: GraphNodeOf<'map'>,
+    private readonly around: ScopeTerms,
+  ) {}
+
+  begin(): void {
+    const { engine } = this.around;
+    if (!engine.beginContainer(this.run)) return;
+    if (this.entries.length === 0) engine.fail(this.run, refusal('Map body is not connected'));
+    else
+      engine.places.enter(this.run, () => {
+        engine.say({ type: 'list', run: this.run.row });
+      });
+  }
+
+  *unfinished(): Generator<LiveRun> {
+    for (const pass of this.passes.values()) yield* pass.unfinished();
+  }
+
+  listed(items: readonly string[]): void {
+    if (this.items !== null || this.run.place === 'none') return;
+    this.around.engine.places.leave(this.run);
+    this.items = items;
+    const { extra } = this.run.row;
+    if (extra.iterations !== items.length)
+      this.around.engine.change(this.run, { status: 'active', extra: { ...extra, iterations: items.length } });
+    this.proceed(items);
+  }
+
+  private proceed(items: readonly string[]): void {
+    while (this.passes.size < this.node.data.maxConcurrency && this.begun < items.length) this.beginItem(items);
+    if (this.done === items.length) this.end();
+  }
+
+  private beginItem(items: readonly string[]): void {
+    const at = this.begun;
+    this.begun += 1;
+    const pass = new Scope({
+      ...this.around,
+      level: this.node.id,
+      owner: this.run,
+      memory: this.around.memory.inside(),
+      path: [...this.around.path, this.run.row.nodeId],
+      iteration: [...this.around.iteration, at + 1],
+      onEnd: (end) => {
+        this.itemEnded(items, at, end);
+      },
+    });
+    this.passes.set(at, pass);
+    pass.enterBody(this.node.id, this.entries, items[at] ?? '');
+  }
+
+  private itemEnded(items: readonly string[], at: number, end: ScopeEnd): void {
+    const pass = this.passes.get(at);
+    this.passes.delete(at);
+    if (end.type === 'failed' && this.node.data.onItemError === 'stop') {
+      this.around.engine.cancel(this.unfinished());
+      this.around.engine.fail(this.run, end.failure);
+      return;
+    }
+    this.results[at] = end.type === 'failed' ? '' : (pass?.endings ?? '');
+    this.done += 1;
+    this.proceed(items);
+  }
+
+  private end(): void {
+    this.around.engine.complete(this.run, {
+      output: JSON.stringify(this.results),
+      handles: ['done'],
+      handOn: 'output',
+    });
+  }
+
+  private get entries() {
+    return this.around.graph.bodies.get(this.node.id)?.entries ?? [];
+  }
+}
 
 /**
  * A run of a workflow: takes events and returns commands. No clock, no randomness, no I/O. Its state is never stored as a
@@ -169,4 +261,23 @@ function toMemory(plan: RunPlan): ScopeMemory {
   const { graph, sessionId, inputs = new Map(), attachments, history, input, resumeFrom } = plan;
   const facts = { workflowName: graph.name, sessionId, inputs, attachments };
   return ScopeMemory.of(facts, resumeFrom?.session ?? [...history, { role: 'user', content: input }]);
+}
+
+/** What this run takes over from an earlier one: all nodes that do not come after a node that runs again. */
+function toTakenOver(graph: WorkflowGraph, text: string, resumeFrom: ResumeFrom): TakenOver {
+  const { startNodeId, input, finished, pending, session } = resumeFrom;
+  const forced = [...new Set([startNodeId, ...pending])].filter((nodeId) => isOnTop(graph, nodeId));
+  const again = reachableFrom(forced, graph.outgoing);
+  return {
+    again,
+    forced,
+    finished: finished.filter(({ nodeId }) => !again.has(nodeId) && isOnTop(graph, nodeId)),
+    given: input === null ? new Map() : new Map([[startNodeId, input]]),
+    text,
+    isInSession: session !== null,
+  };
+}
+
+function isOnTop(graph: WorkflowGraph, nodeId: string): boolean {
+  return graph.nodes.has(nodeId) && !graph.owners.has(nodeId);
 }

@@ -1,13 +1,35 @@
-import type { ToolChoice } from '#models';
+import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 
-import { memberOf } from '../definition/json.js';
-import type { Conversed, Conversing, NodeOutcome } from '../engine/node-executor.js';
-import { agentMessages } from './agent-messages.js';
-import { agentParameters } from './agent-parameters.js';
+import { isJsonObject, type JsonObject, memberOf } from '../definition/json.js';
+import type { NodeData } from '../definition/node-types.js';
+import type { Conversed, Conversing, EarlierOutput, NodeOutcome } from '../engine/node-executor.js';
+import { userMessage } from './attachments.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';
+
+/** What a model call of an agent carries besides its messages and tools. The node's own fields win over `modelRequest`. */
+function agentParameters(data: NodeData['agent']): ModelParameters {
+  const { modelRequest, temperature, maxTokens, parallelToolCalls, structuredOutput } = data;
+  return {
+    ...modelRequest,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+    ...(structuredOutput === undefined ? {} : { response_format: toResponseFormat(structuredOutput) }),
+  };
+}
+
+const formats: ReadonlySet<unknown> = new Set(['text', 'json_object', 'json_schema']);
+
+/** A `response_format` as it is; a schema with a name, or a bare one, is wrapped into one. */
+function toResponseFormat(wanted: JsonObject): JsonObject {
+  if (formats.has(memberOf(wanted, 'type'))) return wanted;
+  const schema = memberOf(wanted, 'schema');
+  const named = isJsonObject(schema) ? { name: 'output', ...wanted } : { name: 'output', schema: wanted };
+  return { type: 'json_schema', json_schema: named };
+}
 
 /** A conversation of a model with its tools, given the outputs of the earlier nodes. */
 export const agentNode = defineNode({
@@ -98,4 +120,30 @@ function toToolChoice(choice: ContextOf<'agent'>['node']['data']['toolChoice']):
   if (choice === undefined || typeof choice === 'string') return choice;
   const name = memberOf(memberOf(choice, 'function'), 'name');
   return typeof name === 'string' ? { type: 'function', function: { name } } : undefined;
+}
+
+/**
+ * The messages an agent reads: its prompt with the outputs of earlier nodes, the session, and its input. The input is not repeated
+ * when the session already ends with it.
+ */
+async function agentMessages(context: ContextOf<'agent'>, input: string): Promise<readonly ChatMessage[]> {
+  const { node, graph, view } = context;
+  const system: ChatMessage = { role: 'system', content: systemText(node, textsOf(view.earlier, graph.routerEcho)) };
+  const last = view.session.at(-1);
+  const isRepeated = last?.role === 'user' && last.content === input;
+  const session = isRepeated ? view.session.slice(0, -1) : view.session;
+  const user = await userMessage(context, input, node.data.model);
+  return [system, ...session, ...(user === null ? [] : [user])];
+}
+
+function systemText({ label, data }: ContextOf<'agent'>['node'], blocks: readonly string[]): string {
+  const prompt = data.prompt.trim() === '' ? `You are a helpful assistant named ${label}.` : data.prompt;
+  return blocks.length === 0 ? prompt : `${prompt}\n\nContext from previous agents:\n${blocks.join('\n\n')}`;
+}
+
+/** Routers are left out unless they echo: a router's output only repeats its input. */
+function textsOf(earlier: readonly EarlierOutput[], routerEcho: boolean): readonly string[] {
+  return earlier
+    .filter(({ type, output }) => output !== '' && (type !== 'router' || routerEcho))
+    .map(({ label, output }) => `[${label}]: ${output}`);
 }

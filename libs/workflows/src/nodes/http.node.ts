@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 
+import { parseJsonPath, selectedText, selectJson } from '#integrations';
+
 import { isJsonObject } from '../definition/json.js';
 import { fillJson, fillText, type Lookup, parseTemplate } from '../definition/template.js';
 import { NodeFailure } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import { selectFromText } from './select-from-text.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 import { codeOfStatus, refusal, toNodeError } from './to-node-error.js';
@@ -86,4 +87,16 @@ function refused({ node }: ContextOf<'http'>, status: number, text: string): Nod
   if (code === undefined) return refusal(message);
   const isFinal = !isRepeatable(node.data.method) && !untouched.has(status);
   return new NodeFailure(message, code, { statusCode: status, isFinal });
+}
+
+/** The part of a JSON text that a JSONPath selects, as text. Throws when the path matches nothing or the text is not JSON. */
+function selectFromText(text: string, select: string): string {
+  const path = parseJsonPath(select);
+  if (typeof path === 'string') throw refusal(`Invalid JSON path "${select}": ${path}`);
+  try {
+    const root: unknown = JSON.parse(text);
+    return selectedText(selectJson(path, root));
+  } catch {
+    throw refusal('Invalid answer: nothing can be selected from it, it is not JSON, or nested too deep');
+  }
 }

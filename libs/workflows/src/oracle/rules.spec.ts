@@ -9,7 +9,7 @@ import {
 } from 'or3-workflow-core';
 
 import { fillText, parseTemplate } from '../definition/template.js';
-import { formatOutput } from '../nodes/format-output.js';
+import { formatOutput } from '../nodes/output.node.js';
 import { nextRetryMs } from '../nodes/retry-policy.js';
 import { codeOfMessage, codeOfStatus } from '../nodes/to-node-error.js';
 

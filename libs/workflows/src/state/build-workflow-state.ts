@@ -4,13 +4,18 @@ import { projectResult, type ToolCallStatus, toToolCallItem } from '#tools';
 import type { WorkflowGraph } from '../definition/graph.js';
 import { toWorkflowInput } from '../definitions/workflow-input.js';
 import { isFinished } from '../engine/node-run.js';
+import { pendingBeside } from '../start/to-resume-from.js';
 import { branchesOf, publishedByNode } from './branches-of.js';
-import { failedRun, resumeStateOf } from './resume-state-of.js';
-import type { RunState, ShownRun } from './run-state.repository.js';
+import type { RunState, ShownQuestion, ShownRun } from './run-state.repository.js';
 import { closedWith, sessionOf } from './session-of.js';
-import { isAtWork, isOnTop, outputOf } from './shown-text.js';
-import { toHitlRequests } from './to-hitl-requests.js';
-import { toNodeState, type WorkflowNodeState, type WorkflowResult, type WorkflowState } from './workflow-state.js';
+import { inputOf, isAtWork, isOnTop, outputOf } from './shown-text.js';
+import {
+  toNodeState,
+  type WorkflowNodeState,
+  type WorkflowResult,
+  type WorkflowResumeState,
+  type WorkflowState,
+} from './workflow-state.js';
 
 /** Builds the snapshot for clients of the OR3 protocol from rows. `graph`: required when `needsGraph` returns true. Pure. */
 export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null): WorkflowState {
@@ -119,4 +124,72 @@ function resultOf(state: RunState, failedNodeId: string | null): WorkflowResult 
       .map(({ nodeId, tokens }) => ({ nodeId, totalTokens: tokens })),
     error: failure === null ? null : { ...failure, ...(failedNodeId === null ? {} : { nodeId: failedNodeId }) },
   };
+}
+
+/** The node of the top that ended a failed run; undefined: none did. Pure. */
+function failedRun(state: RunState, graph: WorkflowGraph | null): ShownRun | undefined {
+  return state.status === 'failed' ? state.runs.findLast((run) => isOnTop(run) && hasStopped(run, graph)) : undefined;
+}
+
+/** Where a run that failed or was stopped can continue; null: it cannot, or no node had begun. Pure. */
+function resumeStateOf(state: RunState, graph: WorkflowGraph | null): WorkflowResumeState | null {
+  if (state.status !== 'failed' && state.status !== 'cancelled') return null;
+  const begun = state.runs.filter((run) => isOnTop(run) && run.status !== 'skipped' && run.status !== 'pending');
+  const start = failedRun(state, graph) ?? begun.findLast(isLeft) ?? begun.at(-1);
+  if (start === undefined) return null;
+  const others = begun.filter((run) => run !== start);
+  const finished = others.filter((run) => !isLeft(run) && !hasStopped(run, graph));
+  const beside = graph === null ? [] : pendingBeside(graph, start.nodeId, finished);
+  const left = others.filter((run) => !finished.includes(run)).map(({ nodeId }) => nodeId);
+  return {
+    startNodeId: start.nodeId,
+    nodeOutputs: Object.fromEntries(finished.map((run) => [run.nodeId, outputOf(run)])),
+    executionOrder: finished.map(({ nodeId }) => nodeId),
+    lastActiveNodeId: begun.at(-1)?.nodeId ?? null,
+    sessionMessages: sessionOf(state, start.nodeId),
+    resumeInput: inputOf(start),
+    pendingNodes: [...new Set([...left, ...beside])],
+  };
+}
+
+/** Whether it was at work when the run ended. */
+function isLeft({ status }: ShownRun): boolean {
+  return status === 'cancelled' || !isFinished(status);
+}
+
+/** Whether it failed where nothing could come after it. */
+function hasStopped({ nodeId, status, handles }: ShownRun, graph: WorkflowGraph | null): boolean {
+  const mode = graph?.nodes.get(nodeId)?.data.errorHandling.mode;
+  return status === 'error' && (handles ?? []).length === 0 && mode !== 'continue';
+}
+
+/** The id that clients answer by: the one that was shown in the request, else our own. */
+function requestIdOf({ id, request }: ShownQuestion): string {
+  return typeof request['id'] === 'string' ? request['id'] : id;
+}
+
+/** Questions of a run by the ids that clients answer them by, each with its answer if it has one. */
+function toHitlRequests({ questions }: Pick<RunState, 'questions'>): WorkflowState['hitlRequests'] {
+  return Object.fromEntries(
+    questions.map((question) => {
+      const id = requestIdOf(question);
+      const { nodeId, request, createdAt, expiresAt, outcome, decidedBy, decidedAt } = question;
+      const answer = outcome?.answer;
+      const data = answer?.data ?? undefined;
+      const response =
+        outcome === null
+          ? {}
+          : {
+              response: {
+                requestId: id,
+                action: answer?.action ?? outcome.outcome,
+                ...(data === undefined ? {} : { data }),
+                ...(decidedBy === null ? {} : { respondedBy: decidedBy }),
+                respondedAt: decidedAt,
+              },
+            };
+      const expiry = expiresAt === null ? {} : { expiresAt };
+      return [id, { createdAt, ...expiry, ...(nodeId === null ? {} : { nodeId }), ...request, id, ...response }];
+    }),
+  );
 }

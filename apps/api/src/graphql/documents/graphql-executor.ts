@@ -1,15 +1,49 @@
 import { Injectable } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql';
+import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError, Kind } from 'graphql';
 
 import type { GraphqlContext } from '#auth/api';
 import { Config, systemClock } from '#platform';
 
 import { AllowedOperations } from './allowed-operations.js';
 import { DocumentCache } from './document-cache.js';
-import { IntrospectionResults } from './introspection-results.js';
 import { PreparationBudget } from './preparation-budget.js';
 import { argsOf, type GraphqlRequest, type PreparedOperation, prepareOperation } from './prepare-operation.js';
+
+const maxResults = 8;
+
+/**
+ * Results of introspection. The schema of a process never changes, so a document that selects nothing else runs once; the latest
+ * few results are kept, each of which may take a megabyte.
+ */
+class IntrospectionResults {
+  private readonly known = new Map<string, ExecutionResult>();
+
+  /** The known result of the operation, else what `execute` gives. */
+  get(prepared: PreparedOperation, execute: () => ExecutionResult | Promise<ExecutionResult>) {
+    if (!isConstant(prepared)) return execute();
+    const { query, operationName = '' } = prepared.request;
+    const key = `${operationName} ${query}`;
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const result = execute();
+    if (!(result instanceof Promise)) this.remember(key, result);
+    return result;
+  }
+
+  private remember(key: string, result: ExecutionResult): void {
+    this.known.set(key, result);
+    const [oldest] = this.known.keys();
+    if (this.known.size > maxResults && oldest !== undefined) this.known.delete(oldest);
+  }
+}
+
+function isConstant({ operation: { variableDefinitions = [], selectionSet } }: PreparedOperation): boolean {
+  if (variableDefinitions.length > 0) return false;
+  return selectionSet.selections.every(
+    (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
+  );
+}
 
 /**
  * The one way to run GraphQL: HTTP and WebSocket both prepare by it, so that no limit holds on one and not on the

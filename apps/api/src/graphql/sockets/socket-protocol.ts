@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 import { Inject, Injectable } from '@nestjs/common';
 import {
   createSourceEventStream,
@@ -8,14 +10,14 @@ import {
 } from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
-import type { GraphqlContext } from '#auth/api';
+import type { Credentials } from '#auth';
+import { credentialsOf, type GraphqlContext } from '#auth/api';
 import { AppError, LOGGER, type Logger, newId, type RateLimit, rateLimited } from '#platform';
 
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import { toPublicError, toRequestError } from '../to-public-error.js';
-import { connectionCredentials } from './connection-credentials.js';
 import { encoderOf, type EventEncoder } from './event-encoder.js';
 import { SocketAccess } from './socket-access.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
@@ -226,4 +228,22 @@ function isWanted({ extra: { socket }, subscriptions }: SocketContext, id: strin
 
 function longId(): GraphQLError {
   return new GraphQLError(`The operation id is longer than ${maxIdLength} characters`);
+}
+
+/**
+ * The caller's credentials in `connection_init`: `authorization` ("Bearer …") or `apiKey`, and `workspaceId`. Browsers cannot set
+ * headers on a WebSocket; other clients may, and the headers of the upgrade apply to every field that the payload leaves out.
+ */
+function connectionCredentials(params: Readonly<Record<string, unknown>>, request: IncomingMessage): Credentials {
+  const headers = credentialsOf(request.headers);
+  const authorization = textOf(params['authorization']) ?? textOf(params['Authorization']);
+  const apiKey = textOf(params['apiKey']);
+  return {
+    authorization: authorization ?? (apiKey === undefined ? headers.authorization : `Bearer ${apiKey}`),
+    workspaceId: textOf(params['workspaceId']) ?? headers.workspaceId,
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
 
 import { scopeOf } from '#auth';
 import { ViewerAccess } from '#auth/api';
@@ -8,6 +9,8 @@ import { systemClock } from '#platform';
 import { serverBusy } from '../../errors/to-openai-reply.js';
 import type { AnswerPart } from '../answer/answer-part.js';
 import { AnswerReader } from '../answer/answer-reader.js';
+import type { AnswerHead } from '../answer/chunk-writer.js';
+import { CompletionBuilder } from '../answer/completion.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { AnswerContext } from './answer-context.js';
 import type { AnswerListener } from './answer-listener.js';
@@ -16,7 +19,30 @@ import type { OpenedAnswer } from './opened-answer.js';
 import { RequestsBelow } from './requests-below.js';
 import { ResponseSession } from './response-session.js';
 import { StreamedSink } from './streamed-sink.js';
-import { WholeSink } from './whole-sink.js';
+
+/** An answer as one reply, when it is whole. */
+class WholeSink implements AnswerSink {
+  private readonly builder = new CompletionBuilder();
+
+  constructor(
+    private readonly response: Response,
+    private readonly head: () => AnswerHead,
+  ) {}
+
+  take(parts: readonly AnswerPart[]): Promise<void> {
+    for (const part of parts) this.builder.add(part);
+    if (parts.some(({ type }) => type === 'end')) {
+      const { completion, usageEstimated } = this.builder.build(this.head());
+      if (usageEstimated) this.response.setHeader('X-Usage-Estimated', 'true');
+      this.response.json(completion);
+    }
+    return Promise.resolve();
+  }
+
+  fail(error: unknown): void {
+    throw error;
+  }
+}
 
 /** Sends each client its response from the event log of the job. */
 @Injectable()

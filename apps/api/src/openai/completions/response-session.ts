@@ -5,7 +5,6 @@ import { systemClock, type Timer } from '#platform';
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerHead } from '../answer/chunk-writer.js';
 import type { AnswerListener } from './answer-listener.js';
-import { toCompletionId, toCreated } from './completion-id.js';
 
 /** One response that is being sent to one client: how long it is sent, and why it stops. */
 export class ResponseSession {
@@ -101,4 +100,14 @@ function stillRunning(): OpenAiError {
     message: 'The job is still running in the background',
     code: 'still_running',
   });
+}
+
+/** `chatcmpl-<12 hex>`: the random end of the id of the answer. */
+function toCompletionId(answerId: string): string {
+  return `chatcmpl-${answerId.slice(-12)}`;
+}
+
+/** When a response began, in seconds since the epoch, read from its id (RFC 9562, section 5.7). */
+function toCreated(answerId: string): number {
+  return Math.floor(Number.parseInt(answerId.replaceAll('-', '').slice(0, 12), 16) / 1_000);
 }

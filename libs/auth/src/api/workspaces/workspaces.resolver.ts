@@ -14,11 +14,10 @@ import type { ApiKey } from '../../api-keys/api-keys.repository.js';
 import { ApiKeysService } from '../../api-keys/api-keys.service.js';
 import { MembersService } from '../../workspaces/members.service.js';
 import type { Member as MemberRow } from '../../workspaces/memberships.repository.js';
-import type { Workspace } from '../../workspaces/workspace.js';
+import type { Workspace, WorkspaceChanges } from '../../workspaces/workspace.js';
 import { WorkspacesService } from '../../workspaces/workspaces.service.js';
 import type { GraphqlContext } from '../graphql-context.js';
 import { RequireAbility, RequireAuthentication } from '../require-ability.js';
-import { toWorkspaceChanges } from './to-workspace-changes.js';
 import {
   CreateWorkspaceInput,
   CreateWorkspacePayload,
@@ -26,6 +25,16 @@ import {
   WorkspacePayload,
 } from './workspace.input.js';
 import { ApiKeyConnection, Me, MemberConnection, WorkspaceModel } from './workspace.model.js';
+
+const nullable = new Set(['deltaRetentionMs', 'jobRetentionMs']);
+
+/** The members that were given. Null means "the server's default" where there is one, else it is as if absent. */
+function toWorkspaceChanges(input: UpdateWorkspaceInput): WorkspaceChanges {
+  const given = Object.entries(input).filter(
+    ([name, value]) => value !== undefined && (value !== null || nullable.has(name)),
+  );
+  return Object.fromEntries(given); // the service parses every member again
+}
 
 /** Who asks, and the workspace it has entered. */
 @Resolver(() => WorkspaceModel)

@@ -3,10 +3,37 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { toPayload } from '#platform/api';
 
+import type { AgentChanges, NewAgent } from '../../agents/agent-input.js';
 import { AgentsService } from '../../agents/agents.service.js';
 import { AgentRefInput, CreateAgentInput, RestoreAgentVersionInput, UpdateAgentInput } from './agent.input.js';
 import { AgentPayload } from './agent.model.js';
-import { toAgentChanges, toNewAgent } from './to-agent-input.js';
+
+/** Null empties these; of the other members it is as if they were absent. */
+const nullable = new Set(['model', 'maxRunningJobs', 'toolApproval', 'toolEventFormat']);
+const beside = new Set(['id', 'expectedVersion']);
+
+/** The input for a new agent. The service validates every member again. */
+function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>): NewAgent {
+  return { name, ...given(fields) };
+}
+
+/** The changed settings. The agent's id and the expected version are separate arguments. */
+function toAgentChanges(input: UpdateAgentInput): AgentChanges {
+  return given(input);
+}
+
+function given(fields: object): AgentChanges {
+  const entries = Object.entries(fields).flatMap(([name, value]: [string, unknown]) => {
+    if (beside.has(name) || value === undefined || (value === null && !nullable.has(name))) return [];
+    return [[name, name === 'limits' ? without(value) : value]];
+  });
+  return Object.fromEntries(entries) as AgentChanges; // read again by the service
+}
+
+/** Without members that are null. */
+function without(limits: unknown): object {
+  return Object.fromEntries(Object.entries(Object(limits) as object).filter(([, value]) => value != null));
+}
 
 /** Changes the agents of a workspace, for those who run it. */
 @Resolver()

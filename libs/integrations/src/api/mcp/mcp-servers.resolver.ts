@@ -11,18 +11,32 @@ import {
   toPayload,
 } from '#platform/api';
 
-import type { McpServer } from '../../mcp/mcp-server.js';
-import { McpServersService } from '../../mcp/mcp-servers.service.js';
+import type { McpAcceptance } from '../../mcp/choose-tools.js';
+import { differencesOf } from '../../mcp/definition-differences.js';
+import type { McpServer, McpSettings, McpTool } from '../../mcp/mcp-server.js';
+import { type McpServerChanges, McpServersService, type NewMcpServer } from '../../mcp/mcp-servers.service.js';
+import type { McpSettingsInput } from '../../mcp/mcp-settings.js';
 import {
   AcceptMcpToolsInput,
+  type McpAcceptanceInput,
+  type McpCallsInput,
+  type McpHttpInput,
   McpServerRefInput,
+  type McpSettingInput,
+  type McpStdioInput,
   RegisterMcpServerInput,
   RevokeMcpToolsInput,
   UpdateMcpServerInput,
 } from './mcp-server.input.js';
-import { McpServerConnection, McpServerModel, McpServerPayload } from './mcp-server.model.js';
-import { toAcceptance, toMcpServerChanges, toNewMcpServer } from './to-mcp-input.js';
-import { toMcpServerModel } from './to-mcp-server-model.js';
+import {
+  McpServerConnection,
+  McpServerModel,
+  McpServerPayload,
+  type McpServerSettings,
+  type McpSetting,
+  type McpToolModel,
+} from './mcp-server.model.js';
+import { oneTransport, otherTransport } from './mcp-servers.errors.js';
 
 /** Shows and changes the MCP servers of a workspace. */
 @Resolver(() => McpServerModel)
@@ -117,4 +131,133 @@ function changed(member: MemberPrincipal, write: () => Promise<McpServer>) {
 function shownTo(member: MemberPrincipal, server: McpServer): McpServerModel {
   const { workspaceId } = member;
   return toMcpServerModel(server, abilityOf(member).can('manage', asSubject('McpServer', { workspaceId })));
+}
+
+/** A new server as the service takes it. Throws `bad_request` for both transports or none. */
+function toNewMcpServer(input: Omit<RegisterMcpServerInput, 'upsert'>): NewMcpServer {
+  const { name, http, stdio, calls, enabled, accept } = input;
+  if ((http == null) === (stdio == null)) throw oneTransport();
+  const place = http == null ? toStdio(stdio ?? { command: '' }) : toHttp(http);
+  return {
+    name,
+    settings: { ...place, ...toCalls(calls) },
+    enabled: enabled ?? undefined,
+    accept: accept == null ? undefined : toAcceptance(accept),
+  };
+}
+
+/** Changes as the service takes them; they throw `bad_request` when they name another transport than the server's. */
+function toMcpServerChanges({ name, http, stdio, calls, enabled }: Omit<UpdateMcpServerInput, 'id'>): McpServerChanges {
+  const hasSettings = http != null || stdio != null || calls != null;
+  const settings = (before: McpSettings) => ({ ...placeOf(before, { http, stdio }), ...toCalls(calls) });
+  return {
+    name: name ?? undefined,
+    enabled: enabled ?? undefined,
+    ...(hasSettings ? { settings } : {}),
+  };
+}
+
+/** Which tools are accepted. Null is as if absent. */
+function toAcceptance(input: McpAcceptanceInput & { readonly seen?: readonly string[] | null }): McpAcceptance {
+  return { names: input.names ?? undefined, all: input.all ?? undefined, seen: input.seen ?? undefined };
+}
+
+interface Place {
+  readonly http: McpHttpInput | null | undefined;
+  readonly stdio: McpStdioInput | null | undefined;
+}
+
+function placeOf(before: McpSettings, { http, stdio }: Place): McpSettingsInput {
+  if (before.transport === 'http') {
+    if (stdio != null) throw otherTransport('stdio');
+    return { ...before, ...(http == null ? {} : toHttp(http, before.headers)) };
+  }
+  if (http != null) throw otherTransport('http');
+  return { ...before, ...(stdio == null ? {} : toStdio(stdio, before)) };
+}
+
+function toHttp({ url, headers }: McpHttpInput, before: Readonly<Record<string, string>> = {}) {
+  return { transport: 'http', url, headers: headers == null ? before : toRecord(headers) } as const;
+}
+
+function toStdio(
+  { command, args, env }: McpStdioInput,
+  before: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> } = { args: [], env: {} },
+) {
+  return {
+    transport: 'stdio',
+    command,
+    args: args ?? before.args,
+    env: env == null ? before.env : toRecord(env),
+  } as const;
+}
+
+/** Null means "none" where the field allows it, else the field counts as absent. */
+function toCalls(calls: McpCallsInput | null | undefined) {
+  if (calls == null) return {};
+  const { timeoutMs, isolated, trusted, effect, effects } = calls;
+  return {
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(isolated == null ? {} : { isolated }),
+    ...(trusted == null ? {} : { trusted }),
+    ...(effect === undefined ? {} : { effect }),
+    ...(effects == null ? {} : { effects: Object.fromEntries(effects.map((one) => [one.tool, one.effect])) }),
+  };
+}
+
+function toRecord(settings: readonly McpSettingInput[]): Record<string, string> {
+  return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+}
+
+/** A server as GraphQL shows it. `mayManage`: whether the settings are shown. */
+function toMcpServerModel(server: McpServer, mayManage: boolean): McpServerModel {
+  const { settings, tools, ...rest } = server;
+  return {
+    ...rest,
+    transport: settings.transport,
+    settings: mayManage ? toSettings(settings) : null,
+    tools: tools.map(toTool),
+  };
+}
+
+function toSettings(settings: McpSettings): McpServerSettings {
+  const { timeoutMs, isolated, trusted, effect, effects } = settings;
+  const isHttp = settings.transport === 'http';
+  return {
+    url: isHttp ? settings.url : null,
+    headers: isHttp ? toList(settings.headers) : [],
+    command: isHttp ? null : settings.command,
+    args: isHttp ? [] : [...settings.args],
+    env: isHttp ? [] : toList(settings.env),
+    timeoutMs,
+    isolated,
+    trusted,
+    effect,
+    effects: Object.entries(effects).map(([tool, of]) => ({ tool, effect: of })),
+  };
+}
+
+function toList(record: Readonly<Record<string, string>>): McpSetting[] {
+  return Object.entries(record).map(([name, value]) => ({ name, value }));
+}
+
+function toTool(tool: McpTool): McpToolModel {
+  const { name, offeredAs, status, problem, effect, hash, definition, acceptedDefinition, acceptedBy, acceptedAt } =
+    tool;
+  const { title, description = title, inputSchema, outputSchema, annotations } = definition;
+  return {
+    name,
+    offeredAs,
+    status,
+    problem,
+    effect,
+    hash,
+    description: description ?? null,
+    inputSchema,
+    outputSchema: outputSchema ?? null,
+    annotations: annotations ?? null,
+    differences: acceptedDefinition === null ? [] : [...differencesOf(acceptedDefinition, definition)],
+    acceptedBy,
+    acceptedAt,
+  };
 }

@@ -3,8 +3,8 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { toPayload } from '#platform/api';
 
-import { HttpToolTrials } from '../../http/http-tool-trial.service.js';
-import { toTriedTool } from './to-tried-tool.js';
+import { HttpToolTrials, type TriedTool } from '../../http/http-tool-trial.service.js';
+import { testInputInvalid } from './tools.errors.js';
 import { TestToolInput, TestToolPayload } from './workspace-tool.model.js';
 
 /** Test calls of a workspace's HTTP tools. */
@@ -22,4 +22,11 @@ export class ToolTrialsResolver {
   ) {
     return toPayload(async () => ({ trial: await this.trials.run(member, toTriedTool(input), input.arguments) }));
   }
+}
+
+/** Which tool is meant: a stored one or a draft. Throws `bad_request` for neither and for both. */
+function toTriedTool({ id, definition }: Pick<TestToolInput, 'id' | 'definition'>): TriedTool {
+  if (id == null && definition == null) throw testInputInvalid('id', 'Give the id of a tool, or a definition');
+  if (id != null && definition != null) throw testInputInvalid('definition', 'Give an id or a definition, not both');
+  return id == null ? { definition } : { id };
 }

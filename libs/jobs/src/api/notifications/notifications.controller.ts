@@ -1,14 +1,38 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
 
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
-import { ApiRefusals, ApiReply } from '#platform/api';
+import { ApiRefusals, ApiReply, named } from '#platform/api';
 
+import { notificationTypes } from '../../notifications/notification.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
 import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
 import { NotificationPrincipalGuard } from './notification-principal.guard.js';
-import { notificationReplies } from './notification-schemas.js';
+
+const notification: z.ZodType<NotificationReply> = named(
+  'Notification',
+  z.object({
+    id: z.uuid(),
+    type: z.enum(notificationTypes),
+    jobId: z.uuid(),
+    rootJobId: z.uuid(),
+    threadId: z.string().nullable(),
+    interruptId: z.uuid().exactOptional(),
+    title: z.string(),
+    at: z.number().meta({ description: 'Ms since the epoch.' }),
+    read: z.boolean(),
+  }),
+);
+
+const page: z.ZodType<NotificationPage> = z.object({
+  notifications: z.array(notification),
+  nextCursor: z.string().nullable().meta({ description: 'For `after`; null: that was all.' }),
+});
+
+/** What the routes of notifications answer. */
+const notificationReplies = { notification, page: named('NotificationPage', page) } as const;
 
 /** The user notifications of the caller. */
 @ApiTags('Notifications')

@@ -12,7 +12,6 @@ import type { ToolCallFilter } from '../../history/tool-call-filter.js';
 import { ToolCallHistory } from '../../history/tool-call-history.service.js';
 import type { ToolCallRecord } from '../../history/tool-call-record.js';
 import { mayReadPolicy } from './may-read-policy.js';
-import { toExportLine, toLastLine } from './to-export-line.js';
 
 type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
 
@@ -98,4 +97,18 @@ async function* linesOf(pages: Pages, { first, stop, toLine }: Writing) {
 async function nextOf(pages: Pages): Promise<readonly ToolCallRecord[] | undefined> {
   const next = await pages.next();
   return next.done === true ? undefined : next.value;
+}
+
+/** A call as a line of an export; with the true reasons of refusals only for those who may read the policy. */
+function toExportLine(call: ToolCallRecord, { withReasons }: { readonly withReasons: boolean }): string {
+  const { createdAt, startedAt, finishedAt, error, ...rest } = call;
+  const instant = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const times = { createdAt: instant(createdAt), startedAt: instant(startedAt), finishedAt: instant(finishedAt) };
+  const failure = error === null || withReasons ? error : { ...error, reason: null };
+  return `${JSON.stringify({ type: 'tool_call', ...rest, error: failure, ...times })}\n`;
+}
+
+/** The last line: an export that ends without it is not complete. */
+function toLastLine(count: number): string {
+  return `${JSON.stringify({ type: 'end', count })}\n`;
 }
