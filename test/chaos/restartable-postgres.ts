@@ -31,7 +31,7 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
   const urls = databaseUrls(`postgres://postgres@127.0.0.1:${port}/postgres`, TEST_SECRET);
   await migrate(urls);
   const postgres = Postgres.connect(urls, { poolSize: 5 });
-  const prisma = new PrismaService(postgres);
+  const prisma = await PrismaService.open(postgres);
   return {
     database: {
       name: 'postgres',

@@ -94,7 +94,7 @@ interface Access {
 
 async function assemble({ config, logger, redactor }: Surroundings, access: Access): Promise<Platform> {
   const { postgres, busUrl, held } = access;
-  const prisma = new PrismaService(postgres);
+  const prisma = await PrismaService.open(postgres);
   const kind = config.values.BUS ?? (config.values.ROLE === 'all' ? 'memory' : 'postgres');
   const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: busUrl, logger });
   await bus.start();

@@ -25,6 +25,13 @@ export class PrismaService {
     this.engine = clientOver(postgres.engine);
   }
 
+  /** Also loads Prisma's query compiler for both logins (some 100 ms), so that no request waits for it. Opens no connection. */
+  static async open(postgres: Pick<Postgres, 'api' | 'engine' | 'isToolProcess'>): Promise<PrismaService> {
+    const service = new PrismaService(postgres);
+    await Promise.all([service.client.$connect(), service.engine.$connect()]);
+    return service;
+  }
+
   /**
    * Runs `run` in one transaction that sees the rows of `scope.workspaceId` and no others (row-level security). Commits
    * when it resolves, rolls back when it rejects or takes longer than 30 s. No model, tool or HTTP call belongs inside.
