@@ -225,7 +225,7 @@ describe('limits of /v1', () => {
     const open = client.open(plain('hi'));
     await stage.model.request(count + 1);
     const reply = await client.ask(plain('hi'));
-    const rule = 'this workspace runs at most 1 jobs at once (maxJobs)';
+    const rule = 'this workspace runs at most 1 job at once (maxJobs)';
     const message = `Server busy, try again later: ${rule}. An owner or admin of the workspace can raise it.`;
     expect([reply.status, reply.json]).toEqual([
       503,
