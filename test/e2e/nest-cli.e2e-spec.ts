@@ -84,7 +84,7 @@ describe('nest build', () => {
   });
 
   it('keeps #lib imports and ES modules', () => {
-    expect(readFileSync(join(checkout, 'dist', 'apps', 'worker', 'src', 'start-worker.js'), 'utf8')).toMatch(
+    expect(readFileSync(join(checkout, 'dist', 'apps', 'worker', 'src', 'start-worker-role.js'), 'utf8')).toMatch(
       /from '#platform'/,
     );
   });

@@ -97,8 +97,10 @@ export function interruptDue(
   { workspaceId, jobId, id: interruptId }: JobRef & { readonly id: string },
   at: number,
 ): AddressedMessage {
-  const startAfter = Math.ceil(at);
-  const id = idFrom(interruptId, startAfter);
+  const instant = Math.ceil(at);
+  const id = idFrom(interruptId, instant);
+  // pg-boss deletes messages two weeks after their start time, so a past instant must not become one.
+  const startAfter = Math.max(instant, systemClock.now());
   return { queue: 'interrupt.due', id, data: { workspaceId, jobId, interruptId }, startAfter };
 }
 

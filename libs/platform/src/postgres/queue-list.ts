@@ -17,6 +17,7 @@ const maintenance: QueueSettings = {
   policy: 'stately',
   retryLimit: 2,
   retryDelay: 5,
+  heartbeatSeconds: 10, // a handler whose process was killed blocks the next one only until this
   expireInSeconds: 600,
   deleteAfterSeconds: 3_600,
 };
@@ -26,6 +27,7 @@ const timer: QueueSettings = {
   notify: false,
   retryLimit: 3,
   retryDelay: 5,
+  heartbeatSeconds: 10,
   expireInSeconds: 60,
   deleteAfterSeconds: 300,
 };
@@ -39,19 +41,20 @@ export const TOOL_QUEUES = {
 
 /**
  * Each has a table of its own, so that tool processes have privileges on these tables alone. A message is active while its call runs. The
- * row of the call decides about retries: its lease is the only one, so a message has no heartbeat, and expires last.
+ * row of the call decides about retries: its lease is the only one, so a message has no heartbeat. The expiry frees the group of a tool with
+ * `concurrency` when a process was killed and its job ended: a call that runs longer than this is no longer counted.
  */
 const toolRequests: QueueSettings = {
   partition: true,
   retryLimit: 0,
-  expireInSeconds: 86_400,
+  expireInSeconds: 3_600,
   deleteAfterSeconds: 300,
 };
 
-/** A result that cannot be applied is retried for about half a minute. */
+/** The handler decides when a result becomes a dead letter; while the database is unavailable it is retried for a day. */
 const toolResults: QueueSettings = {
   partition: true,
-  retryLimit: 5,
+  retryLimit: 8_640,
   retryDelay: 1,
   retryBackoff: true,
   retryDelayMax: 10,

@@ -69,6 +69,20 @@ describe('Queues', () => {
     );
   });
 
+  it('delivers all waiting messages without a poll between them', async () => {
+    const jobs = Array.from({ length: 5 }, (_, slotAt) => ({ scheduleId: WORKSPACE, workspaceId: WORKSPACE, slotAt }));
+    const sent = jobs.map((data) => ({ data }));
+    await database.prisma.withWorkspace({ workspaceId: WORKSPACE }, (tx) => queues.send(tx, 'schedule.start', sent));
+    const slots: number[] = [];
+    const handler = await queues.handle('schedule.start', { pollSeconds: 3_600 }, (messages) => {
+      slots.push(...messages.map(({ slotAt }) => slotAt));
+      return Promise.resolve();
+    });
+    handlers.push(handler);
+    await eventually('all messages are delivered', () => (slots.length === jobs.length ? true : undefined));
+    expect(slots.toSorted((one, other) => one - other)).toEqual(jobs.map(({ slotAt }) => slotAt));
+  });
+
   it('takes a message back when its transaction rolls back', async () => {
     const failing = database.prisma.withWorkspace({ workspaceId: WORKSPACE }, async (tx) => {
       await queues.send(tx, queue, [{ data: null }]);

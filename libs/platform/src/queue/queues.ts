@@ -94,6 +94,7 @@ interface QueuesInit {
 export class Queues {
   private readonly boss: PgBoss;
   private readonly postgres: Postgres;
+  private readonly logger: Logger;
   private readonly handled;
   /** pg-boss's statements that insert messages, by queue. */
   private readonly statements = new Map<QueueName, string>();
@@ -102,6 +103,7 @@ export class Queues {
 
   constructor({ config, logger, metrics, postgres }: QueuesInit) {
     this.postgres = postgres;
+    this.logger = logger;
     // One process of the installation needs to expire, retry and delete messages and to send scheduled ones; pg-boss elects it.
     const maintains = queuesServed(config.values).includes('jobs');
     this.boss = new PgBoss({
@@ -146,15 +148,23 @@ export class Queues {
     await this.start();
     const options = { batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true };
     const id = await this.boss.work<QueueData[Name]>(queue, options, async (jobs) => {
+      // Without this, pg-boss would wait for the next poll after each message: its burst needs batches of at least two.
+      if (batchSize === 1) this.boss.notifyWorker(id);
       try {
         await handler(jobs.map(({ data }) => data));
         this.handled.inc({ queue, outcome: 'completed' }, jobs.length);
       } catch (error) {
-        this.handled.inc({ queue, outcome: 'failed' }, jobs.length);
+        this.failed(queue, error, jobs.length);
         throw error;
       }
     });
     return this.handlerOf(queue, id);
+  }
+
+  /** pg-boss stores the error with the message only. */
+  private failed(queue: QueueName, error: unknown, messages: number): void {
+    this.handled.inc({ queue, outcome: 'failed' }, messages);
+    this.logger.warn({ err: error, queue, messages }, 'the handler of a queue failed');
   }
 
   private handlerOf(queue: QueueName, id: string): QueueHandler {
@@ -186,7 +196,7 @@ export class Queues {
         ? { id, status: 'completed' }
         : { id, status: 'deadletter', output: { reason: handled.deadLetter } };
     } catch (error) {
-      this.handled.inc({ queue, outcome: 'failed' });
+      this.failed(queue, error, 1);
       return { id, status: 'failed', output: error instanceof Error ? error : new Error(String(error)) };
     }
   }

@@ -17,7 +17,7 @@ export interface QueueState {
   /** Claims since it was sent. */
   readonly attempts: number;
   readonly epoch: number;
-  /** The message that asks for the next attempt, and the one that asked for the attempt that was taken. */
+  /** The message that asks for the next attempt, and the one that asked for the attempt that was taken. A cancel request raised the epoch, too. */
   readonly requestId: string;
   readonly takenId: string;
   readonly owner: string | null;
@@ -35,7 +35,7 @@ export const CANCEL_GRACE_MS = 10_000;
 
 const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_until < clock_timestamp(), false) AS "isLost",
     exec_until IS NULL AND queued_at < clock_timestamp() - $3::int * interval '1 ms' AS "isLate", exec_attempts AS attempts,
-    exec_epoch AS epoch, ${requestId('id', 'exec_epoch')} AS "requestId", ${requestId('id', 'exec_epoch - 1')} AS "takenId", split_part(exec_owner, '#', 1) AS owner, cancel_requested_at IS NOT NULL AS "cancelRequested",
+    exec_epoch AS epoch, ${requestId('id', 'exec_epoch')} AS "requestId", ${requestId('id', '(exec_epoch - 1 - (cancel_requested_at IS NOT NULL)::int)')} AS "takenId", split_part(exec_owner, '#', 1) AS owner, cancel_requested_at IS NOT NULL AS "cancelRequested",
     coalesce(cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS} * interval '1 ms', false) AS "isOverdue",
     progress_seq AS "progressSeq", progress_shown AS "progressShown",
     (extract(epoch FROM clock_timestamp() - progress_at) * 1000)::float8 AS "shownMsAgo"

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import {
+  AppError,
   BUS,
   type Bus,
   type Clock,
@@ -13,17 +14,20 @@ import {
   TOOL_QUEUES,
 } from '#platform';
 
-import { readResult, type ToolProgressMessage } from './queue-message.js';
+import { readResult, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
 import { ResultApplier } from './result-applier.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 const batchSize = 50;
+/** Over about half a minute. Retries while the database is unavailable count, but end nothing. */
+const mostRetries = 5;
 /** Progress that may be kept for a moment; more is dropped. */
 const mostDeferred = 1_000;
 
 /**
  * Handles what tool processes send back, in every process that runs jobs. A response that cannot be applied is retried by pg-boss, and
- * becomes a dead letter after half a minute: the call it is about follows its effect once its claim runs out.
+ * becomes a dead letter after half a minute: the call it is about follows its effect once its claim runs out. While the database is
+ * unavailable, no result becomes a dead letter.
  */
 @Injectable()
 export class ToolResults {
@@ -63,9 +67,20 @@ export class ToolResults {
     this.handler = undefined;
   }
 
-  private async handle({ data }: Delivery): Promise<Handled> {
+  private async handle({ data, retryCount }: Delivery): Promise<Handled> {
     const message = readResult(data);
     if (message === null) return { deadLetter: 'unreadable' };
+    try {
+      return await this.apply(message);
+    } catch (error) {
+      const isUnavailable = error instanceof AppError && error.code === 'unavailable';
+      if (isUnavailable || retryCount < mostRetries) throw error;
+      this.telemetry.logger.error({ err: error, toolCallId: message.correlation_id }, 'a tool result was not applied');
+      return { deadLetter: 'not_applied' };
+    }
+  }
+
+  private async apply(message: ToolProgressMessage | ToolResponse): Promise<Handled> {
     const applied = await this.applier.apply({ message, ageMs: 0 });
     // Jobs are deleted after a while; a response to a deleted job belongs to no workspace.
     if (applied === 'unknown') return message.type === 'tool_response' ? { deadLetter: 'unknown_call' } : 'completed';
