@@ -16,6 +16,8 @@ export function addServe(program: Command, perform: Perform): void {
       .copyInheritedSettings(program)
       .action((options: ServeOptions) =>
         perform(async ({ dataDir }) => {
+          // The command line ends when its reader has gone; the server then stops in order.
+          for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
           process.argv = [process.execPath, fileURLToPath(entry), ...toFlags({ ...options, dataDir })];
           await import(entry.href);
           return process.exitCode as ExitCode; // of the server: 0 stopped as asked, 1 failed, 2 wrong flags or settings

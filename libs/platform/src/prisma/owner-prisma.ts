@@ -28,7 +28,7 @@ export async function inOwnerTransaction(
         await tx.$executeRaw`SET LOCAL statement_timeout = 0`;
         await work(tx);
       },
-      { timeout: 3_600_000 },
+      { timeout: 3_600_000, maxWait: 15_000 },
     );
   } finally {
     await owner.$disconnect();
