@@ -31,7 +31,7 @@ export class JobFilterInput {
   @Field(() => JobKindFilter, { nullable: true, description: 'By kind.' })
   kind?: JobKindFilter | null;
 
-  @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
+  @Field(() => IdFilter, { nullable: true, description: 'By thread (server id).' })
   threadId?: IdFilter | null;
 
   @Field(() => IdFilter, { nullable: true, description: 'By workflow (server id).' })

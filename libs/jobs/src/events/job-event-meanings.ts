@@ -35,7 +35,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'round-restarted': {
     body: '`round`, `reason`, `contentLength`, `reasoningLength`, `nodeId?`, `branchId?`',
     meaning:
-      'The round restarts: discard text beyond the two lengths, and the text that the round showed at its node. Text of other rounds beyond these lengths is sent again, without a `nodeId`. Raises `attempt` by one.',
+      'The round restarts: discard content and reasoning beyond the two lengths, and the text that the round had added to its workflow node. Text of other rounds beyond these lengths is sent again, without a `nodeId`. Raises `attempt` by one.',
   },
   'model-retry': {
     body: '`round`, `failures`, `delayMs`, `retryAt`, `code`, `reason`, `waits`, `nodeId?`',

@@ -49,11 +49,14 @@ export class CreateModelProviderInput {
   })
   apiKey?: string | null;
 
-  @Field(() => Boolean, { nullable: true, description: "Whether the workspace's jobs use it from now on." })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether it becomes the default provider, which the jobs of the workspace use.',
+  })
   isDefault?: boolean | null;
 }
 
-@InputType({ description: 'The changes of a provider. Absent fields stay.' })
+@InputType({ description: 'The changes of a provider. Absent fields do not change.' })
 export class UpdateModelProviderInput {
   @Field(() => ID, { description: 'The provider to act on.' })
   id!: string;

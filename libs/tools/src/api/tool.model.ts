@@ -33,8 +33,11 @@ registerEnumType(ToolEffectEnum, {
   description: 'The effect of repeating a tool call.',
   valuesMap: {
     PURE: { description: 'No effect: the tool changes nothing.' },
-    IDEMPOTENT: { description: 'The same as one call: the remote side honors the idempotency key.' },
-    ONCE: { description: 'The effect would happen twice, so the tool is called at most once.' },
+    IDEMPOTENT: {
+      description:
+        'A repeated call has the same effect as one call, because the remote side honors the idempotency key.',
+    },
+    ONCE: { description: 'A repeated call would have its effect twice, so the tool is called at most once.' },
   },
 });
 
@@ -50,7 +53,7 @@ registerEnumType(ToolSortEnum, {
   name: 'ToolSort',
   description: 'What runs a call.',
   valuesMap: {
-    SERVER: { description: 'Code of this server.' },
+    SERVER: { description: 'Code of the installation.' },
     CLIENT: { description: 'The client.' },
     HTTP: { description: 'An HTTP tool that the workspace has defined.' },
     MCP: { description: 'An MCP server that the workspace has connected.' },
@@ -59,7 +62,7 @@ registerEnumType(ToolSortEnum, {
 
 /** A tool that a workspace can use. */
 @ObjectType('Tool', {
-  description: 'A tool of this server or workspace. Name it in `startChat` to let the model call it.',
+  description: 'A tool of the installation or of the workspace. Name it in `startChat` to let the model call it.',
 })
 export class ToolModel {
   @Field(() => String, { description: 'Its name.' })
@@ -77,12 +80,18 @@ export class ToolModel {
   @Field(() => ToolSortEnum, { description: 'What runs its calls.' })
   sort!: string;
 
-  @Field(() => String, { description: 'Changes with every change of its description, schema or implementation.' })
+  @Field(() => String, {
+    description:
+      'A version that changes whenever the description, the schema or the implementation of the tool changes.',
+  })
   version!: string;
 
   @Field(() => ToolEffectEnum, { description: 'The effect of repeating a call.' })
   effect!: string;
 
-  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The timeout of a call, in ms. Null: the default of the installation.',
+  })
   timeoutMs!: number | null;
 }

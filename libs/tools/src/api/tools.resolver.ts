@@ -15,7 +15,7 @@ export class ToolsResolver {
 
   @RequireAbility('read', 'Tool')
   @Query(() => [ToolModel], {
-    description: 'The tools of this server and those of the workspace, by name.',
+    description: 'The tools of the installation and of the workspace, by name.',
     complexity: listCost(20),
   })
   async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {

@@ -23,7 +23,11 @@ export class ScheduledSlotModel {
   @Field(() => SlotStatusEnum, { description: 'Its status.' })
   status!: SlotStatus;
 
-  @Field(() => ID, { nullable: true, description: 'The job it started. Retention may have removed it.' })
+  @Field(() => ID, {
+    nullable: true,
+    description:
+      'The job that it started. The job may have been deleted since then, at the end of its retention period.',
+  })
   jobId!: string | null;
 
   @Field(() => ScheduledSlotError, { nullable: true, description: 'Why it failed, or why it waits.' })

@@ -115,20 +115,20 @@ export class StartWorkflowInput {
   })
   history?: unknown;
 
-  @Field(() => [WorkflowAttachmentInput], { nullable: true, description: 'At most 20.' })
+  @Field(() => [WorkflowAttachmentInput], { nullable: true, description: 'The attached files, at most 20.' })
   attachments?: WorkflowAttachmentInput[] | null;
 
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the instance.',
+      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation.',
   })
   modelRetryForMs?: number | null;
 
   @Field(() => ProviderDownActionEnum, {
     nullable: true,
     description:
-      'What the job does while its model provider is down. Absent: the setting of each agent, else of the instance.',
+      'What the job does while its model provider is down. Absent: the setting of each agent, else of the installation.',
   })
   onProviderDown?: 'wait' | 'fail' | null;
 

@@ -27,41 +27,51 @@ export function renamed(value: unknown, alias: string, name: string): unknown {
 }
 
 const retry = z.object({
-  maxRetries: z.number().int().min(0).max(20).default(2).describe('Attempts after the first'),
-  baseDelay: timerMs.default(1_000).describe('Ms before the first of them; doubles with each'),
-  maxDelay: timerMs.default(30_000).describe('Ms between two at most, also where a provider asks for more'),
-  retryOn: z.array(z.string()).default([]).describe('Codes of errors; none: all that `skipOn` does not name'),
-  skipOn: z.array(z.string()).default(['AUTH', 'VALIDATION']).describe('Codes of errors that are not tried again'),
+  maxRetries: z.number().int().min(0).max(20).default(2).describe('Maximum number of retries'),
+  baseDelay: timerMs.default(1_000).describe('Delay before the first retry, in ms. It doubles with each retry'),
+  maxDelay: timerMs
+    .default(30_000)
+    .describe('Maximum delay between two attempts, in ms, even if a provider asks for more'),
+  retryOn: z
+    .array(z.string())
+    .default([])
+    .describe('Error codes that are retried. Empty: all codes that are not in `skipOn`'),
+  skipOn: z.array(z.string()).default(['AUTH', 'VALIDATION']).describe('Error codes that are not retried'),
 });
 
 const errorHandling = z.object({
   mode: z
     .enum(['stop', 'continue', 'branch'])
     .default('stop')
-    .describe('A failed node ends the run, hands on an empty text, or takes its `error` edges'),
-  retry: retry.prefault({}).describe('How often it is tried again before'),
+    .describe(
+      'What happens after the last attempt has failed: `stop` ends the run, `continue` passes on an empty text, `branch` follows the `error` edges',
+    ),
+  retry: retry.prefault({}).describe('How a failed attempt is retried before `mode` applies'),
 });
 
 const option = z.object({
   id: z.string().describe('The value that the answer contains'),
-  label: z.string().optional().describe('What the person reads; without one the `id`'),
-  action: z.enum(['approve', 'reject', 'custom']).default('custom').describe('What it means to the run'),
+  label: z.string().optional().describe('What the person reads. Default: the `id`'),
+  action: z
+    .enum(['approve', 'reject', 'custom'])
+    .default('custom')
+    .describe('The effect on the run: see "What an answer does"'),
 });
 export const options = z.array(option).optional();
 export const defaultAction = z.enum(['approve', 'reject', 'skip']);
 
 export const hitl = z.object({
-  enabled: z.boolean().default(false).describe('Whether anybody is asked'),
+  enabled: z.boolean().default(false).describe('Whether the node asks a person'),
   mode: z
     .enum(['approval', 'input', 'review'])
     .default('approval')
     .describe(
-      '`approval`, `input`: a person decides before the node runs, or gives its input. `review`: a person decides about its output',
+      '`approval`: a person approves the node before it runs. `input`: a person enters its input before it runs. `review`: a person reviews its output',
     ),
   prompt: z.string().optional().describe('What the person reads. Also called `message`'),
-  inputSchema: jsonObject.optional().describe('A JSON Schema of what the person gives in the mode `input`'),
-  options: options.describe('Answers to choose from'),
-  timeout: waitMs.optional().describe('Ms; 0 or without it 7 days'),
+  inputSchema: jsonObject.optional().describe('A JSON Schema of the data that the person enters in the mode `input`'),
+  options: options.describe('Answers that the person can choose from'),
+  timeout: waitMs.optional().describe('How long the request waits for an answer, in ms. 0 or absent: 7 days'),
   defaultAction: defaultAction.default('reject').describe('The answer that is used after the timeout'),
 });
 /** A person asked before a node, or about what it wrote. */
@@ -69,10 +79,10 @@ export const askedPerson = z.preprocess((value) => renamed(value, 'message', 'pr
 
 /** What every node may have. */
 export const baseFields = {
-  label: z.string().optional().meta({ description: 'Its name for people and models', isRequired: true }),
+  label: z.string().optional().meta({ description: 'The name of the node, for people and models', isRequired: true }),
   description: z.string().optional().describe('How routers describe this node to their model'),
   errorHandling: errorHandling.prefault({}).describe('What the run does when the node fails'),
-  timeoutMs: timerMs.min(1).optional().describe('Ms that one attempt may take; without it there is no limit'),
+  timeoutMs: timerMs.min(1).optional().describe('Timeout of one attempt, in ms. Absent: no timeout'),
 };
 
 export type ErrorHandling = z.output<typeof errorHandling>;

@@ -8,23 +8,23 @@ import { type Fault, type Read, readTolerantly } from './read-tolerantly.js';
 
 /** Nodes that the format does not have: other engines do not know them. */
 
-const timeoutText = 'Ms; 0 or without it 7 days';
-const defaultText = 'The answer that is used after the timeout; without it the run follows the `timeout` edges';
+const timeoutText = 'How long the request waits for an answer, in ms. 0 or absent: 7 days';
+const defaultText = 'The answer that is used after the timeout. Absent: the run follows the `timeout` edges';
 
 /** A person approves or rejects; the input is passed on. */
 const approval = z.object({
   ...baseFields,
   prompt: z.string().min(1).describe('What the person reads'),
-  options: options.describe('Answers to choose from; without them yes and no'),
+  options: options.describe('Answers that the person can choose from. Absent: yes and no'),
   inputSchema: jsonObject
     .optional()
-    .describe('A JSON Schema of what the answer may bring along, which replaces the input'),
+    .describe('A JSON Schema of the data that an answer may contain. That data replaces the input'),
   timeout: waitMs.optional().describe(timeoutText),
   defaultAction: defaultAction.optional().describe(defaultText),
   decidableBy: z
     .enum(['members', 'requester', 'approvers'])
     .optional()
-    .describe('Who may answer; without it the requester of the job (`requester`)'),
+    .describe('Who may answer. Default: the requester of the job (`requester`)'),
   fourEyes: z.boolean().optional().describe('Whether the requester must not answer'),
 });
 
@@ -32,7 +32,7 @@ const approval = z.object({
 const input = z.object({
   ...baseFields,
   prompt: z.string().min(1).describe('What the person reads'),
-  schema: jsonObject.describe('A JSON Schema: the form'),
+  schema: jsonObject.describe('A JSON Schema that describes the form'),
   timeout: waitMs.optional().describe(timeoutText),
   defaultAction: defaultAction.optional().describe(defaultText),
 });
@@ -40,25 +40,40 @@ const input = z.object({
 /** Lets time pass, or waits for an event. */
 const wait = z.object({
   ...baseFields,
-  durationMs: waitMs.optional().describe('How long. This, `until` or `event`'),
-  until: z.string().min(1).optional().describe('An instant (ISO 8601), or a template that gives one'),
-  event: z.string().min(1).max(LIMITS.idLength).optional().describe('The name of an event; may be a template'),
-  timeout: waitMs.optional().describe(`For an event. ${timeoutText}`),
+  durationMs: waitMs.optional().describe('How long the node waits, in ms. Set this, `until` or `event`'),
+  until: z.string().min(1).optional().describe('The time at which the wait ends (ISO 8601), or a template for it'),
+  event: z
+    .string()
+    .min(1)
+    .max(LIMITS.idLength)
+    .optional()
+    .describe('The name of the event that ends the wait, or a template for it'),
+  timeout: waitMs.optional().describe('How long the node waits for the event, in ms. 0 or absent: 7 days'),
 });
 
 const http = z.object({
   ...baseFields,
-  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET').describe('Of the request'),
-  url: z.string().min(1).describe('An address of a host that the workspace allows; a template'),
-  headers: jsonObject.prefault({}).describe('Texts by name; templates'),
-  body: z.unknown().optional().describe('A text as it is, anything else as JSON; texts in it are templates'),
-  timeout: timerMs.optional().describe('Ms of one attempt; without it 30,000'),
-  select: z.string().min(1).optional().describe('A JSONPath: the part of the response that becomes the output'),
+  method: z
+    .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+    .default('GET')
+    .describe('The method of the request'),
+  url: z.string().min(1).describe('The URL, on a host that the workspace allows. A template'),
+  headers: jsonObject.prefault({}).describe('Header values by name. The values are templates'),
+  body: z
+    .unknown()
+    .optional()
+    .describe('The body. A text is sent unchanged, any other value as JSON. Texts in it are templates'),
+  timeout: timerMs.optional().describe('Timeout of one attempt, in ms. Default: 30,000'),
+  select: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A JSONPath that selects the part of the response that becomes the output'),
 });
 
 const transform = z.object({
   ...baseFields,
-  expression: z.string().min(1).describe('CEL; its value is the output'),
+  expression: z.string().min(1).describe('A CEL expression. Its value is the output'),
 });
 
 /** Its body is run once for each item of a list. */
@@ -68,12 +83,18 @@ const map = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('CEL, or a template, that gives a list; without it the input is a JSON list'),
-  maxConcurrency: z.number().int().min(1).max(LIMITS.mapItemsAtOnce).default(5).describe('Items at once'),
+    .describe('A CEL expression or a template that produces a list. Absent: the input must be a JSON list'),
+  maxConcurrency: z
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.mapItemsAtOnce)
+    .default(5)
+    .describe('Maximum number of items that run in parallel'),
   onItemError: z
     .enum(['stop', 'continue'])
     .default('stop')
-    .describe('An item that fails: the node fails, or the output has an empty text for it'),
+    .describe('When an item fails: `stop` fails the node, `continue` puts an empty text for it in the output'),
 });
 
 const ownNodes = { approval, input, wait, http, transform, map } as const;

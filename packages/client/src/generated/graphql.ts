@@ -4,7 +4,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
-/** Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance. */
+/** Limits of an agent. They can only tighten those of the installation. Absent: the limit of the installation. */
 export type AgentLimitsInput = {
   /** Maximum UTF-8 bytes of text and reasoning of one job. */
   readonly maxOutputBytes?: number | null | undefined;
@@ -72,13 +72,13 @@ export type ClientToolInput = {
 export type CreateAgentInput = {
   /** What it is for, at most 1,000 characters. `auto` chooses an agent by this text. */
   readonly description?: string | null | undefined;
-  /** Server tools that clients run instead. They take precedence over `tools`. */
+  /** Tools of the server that the client runs in place of the server: names or globs. They take precedence over `tools`. */
   readonly externalTools?: ReadonlyArray<string> | null | undefined;
   /** Its system prompt, at most 100,000 characters. */
   readonly instructions?: string | null | undefined;
   /** All of its limits. */
   readonly limits?: AgentLimitsInput | null | undefined;
-  /** Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count. */
+  /** Maximum number of jobs of the agent that run at once, counted over all its versions. Null: no cap of its own; the caps of the workspace and the user still apply. */
   readonly maxRunningJobs?: number | null | undefined;
   /** The model. Null: the model of the request, else the default of the provider. */
   readonly model?: string | null | undefined;
@@ -86,7 +86,7 @@ export type CreateAgentInput = {
   readonly name: string;
   /** Sampling fields with OpenAI's names, such as `{"temperature":0.2}`. They override those of a request. */
   readonly parameters?: unknown;
-  /** Its unique name as an id: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name. */
+  /** Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name. */
   readonly slug?: string | null | undefined;
   /** Its layer of the approval policy, in the format of the workspace's policy. It can only tighten. Null: none. */
   readonly toolApproval?: unknown;
@@ -94,7 +94,7 @@ export type CreateAgentInput = {
   readonly toolEventFormat?: ToolEventFormat | null | undefined;
   /** Server tools that it may call: names, or globs with `*`, `?`. */
   readonly tools?: ReadonlyArray<string> | null | undefined;
-  /** Updates the agent with this slug (without a slug: with this name) if there is one. Absent fields stay. */
+  /** If the workspace already has an agent with this slug (or with this name, if `slug` is absent), updates that agent. Absent fields do not change. */
   readonly upsert?: boolean;
 };
 
@@ -194,7 +194,7 @@ export type InterruptFilterInput = {
   readonly rootJobId?: IdFilter | null | undefined;
   /** By status. */
   readonly status?: InterruptStatusFilter | null | undefined;
-  /** By thread (our id). */
+  /** By thread (server id). */
   readonly threadId?: IdFilter | null | undefined;
   /** By the tool of the call. */
   readonly tool?: ToolNameFilter | null | undefined;
@@ -252,7 +252,7 @@ export type JobFilterInput = {
   readonly kind?: JobKindFilter | null | undefined;
   /** By status. */
   readonly status?: JobStatusFilter | null | undefined;
-  /** By thread (our id). */
+  /** By thread (server id). */
   readonly threadId?: IdFilter | null | undefined;
   /** By workflow (server id). */
   readonly workflowId?: IdFilter | null | undefined;
@@ -304,7 +304,7 @@ export type KeyScope =
   | 'APPROVE'
   /** Reading. */
   | 'READ'
-  /** Starting and changing work. */
+  /** Starting and changing jobs, threads and workflow drafts. */
   | 'WRITE';
 
 /** What a member may do in a workspace. */
@@ -375,7 +375,7 @@ export type OnClientTimeout =
   | 'FAIL'
   /** The call is SKIPPED and the job continues without its result. */
   | 'SKIP'
-  /** The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT. */
+  /** The call waits for 24 hours, or for its own timeout if that is longer. Then it is TIMED_OUT. */
   | 'WAIT';
 
 /** What a job does while its model provider is down. */
@@ -487,9 +487,9 @@ export type StartChatInput = {
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
-  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the instance. */
+  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
-  /** What the job does while its model provider is down. Absent: the setting of the agent, else of the instance. */
+  /** What the job does while its model provider is down. Absent: the setting of the agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** Sampling fields, as OpenAI names them: `{"temperature":0.2}`. */
   readonly parameters?: unknown;
@@ -509,7 +509,7 @@ export type StartChatInput = {
 
 /** The workflow, its input, and its thread. */
 export type StartWorkflowInput = {
-  /** At most 20. */
+  /** The attached files, at most 20. */
   readonly attachments?: ReadonlyArray<WorkflowAttachmentInput> | null | undefined;
   /** The client's id for the assistant message of the job. */
   readonly clientMessageId?: string | null | undefined;
@@ -517,9 +517,9 @@ export type StartWorkflowInput = {
   readonly history?: unknown;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the instance. */
+  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
-  /** What the job does while its model provider is down. Absent: the setting of each agent, else of the instance. */
+  /** What the job does while its model provider is down. Absent: the setting of each agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** The input of the start node, at most 12,000 characters. */
   readonly prompt: string;
@@ -601,9 +601,9 @@ export type ToolCallStatus =
 
 /** The effect of repeating a tool call. */
 export type ToolEffect =
-  /** The same as one call: the remote side honors the idempotency key. */
+  /** A repeated call has the same effect as one call, because the remote side honors the idempotency key. */
   | 'IDEMPOTENT'
-  /** The effect would happen twice, so the tool is called at most once. */
+  /** A repeated call would have its effect twice, so the tool is called at most once. */
   | 'ONCE'
   /** No effect: the tool changes nothing. */
   | 'PURE';
@@ -640,7 +640,7 @@ export type ToolSort =
   | 'HTTP'
   /** An MCP server that the workspace has connected. */
   | 'MCP'
-  /** Code of this server. */
+  /** Code of the installation. */
   | 'SERVER';
 
 /** The call about to run and its claim. */

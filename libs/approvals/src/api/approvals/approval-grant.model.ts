@@ -19,11 +19,14 @@ export class ApprovalGrantModel {
   agent!: string | null;
 
   @Field(() => String, {
-    description: 'The tool or one of its operations, with a fingerprint of the tool at that time.',
+    description:
+      'The approved operation: the tool, or one operation of it, followed by a fingerprint of the tool when the grant was given. The grant does not apply to a changed tool.',
   })
   operation!: string;
 
-  @Field(() => Int, { description: 'The policy version that it was given under. It ends when that version does.' })
+  @Field(() => Int, {
+    description: 'The version of the approval policy when the grant was given. The grant ends when the policy changes.',
+  })
   policyVersion!: number;
 
   @Field(() => ID, { description: 'The request that it was given with.' })
@@ -55,7 +58,7 @@ export const ApprovalGrantConnection = connectionOf(ApprovalGrantModel, 'Approva
 
 @InputType({ description: 'Filters for grants. All given fields must match.' })
 class ApprovalGrantFilterInput {
-  @Field(() => ID, { nullable: true, description: 'By thread (our id).' })
+  @Field(() => ID, { nullable: true, description: 'By thread (server id).' })
   threadId?: string | null;
 
   @Field(() => Boolean, { nullable: true, description: 'True: only those that approve calls now.' })

@@ -37,7 +37,8 @@ export class ApprovalGrantsResolver {
 
   @RequireAbility('approve', 'ToolCall')
   @Mutation(() => ApprovalGrantPayload, {
-    description: 'Revokes a grant at once. Allowed for its giver, its requester, and approvers. Idempotent.',
+    description:
+      'Revokes a grant at once. The principal who gave the grant, its requester and approvers may revoke it. Idempotent.',
   })
   revokeApprovalGrant(
     @Args('input', { type: () => RevokeApprovalGrantInput, description: 'The grant.' })

@@ -69,7 +69,9 @@ export class PolicyExplanation {
   @Field(() => [PolicyVerdict], { description: 'The verdict of each layer.' })
   layers!: PolicyVerdict[];
 
-  @Field(() => Int, { description: 'The version of the policy that was asked.' })
+  @Field(() => Int, {
+    description: 'The version of the policy that was evaluated. 0: the workspace has not saved a policy.',
+  })
   policyVersion!: number;
 
   @Field(() => Boolean, { description: 'Whether the workspace has a tool of that name.' })

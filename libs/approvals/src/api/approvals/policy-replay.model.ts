@@ -27,10 +27,10 @@ export class PolicyChange {
   @Field(() => String, { description: 'Its tool.' })
   tool!: string;
 
-  @Field(() => ApprovalActionEnum, { description: 'By the current policy.' })
+  @Field(() => ApprovalActionEnum, { description: 'The action under the current policy.' })
   before!: string;
 
-  @Field(() => ApprovalActionEnum, { description: 'By the draft.' })
+  @Field(() => ApprovalActionEnum, { description: 'The action under the draft.' })
   after!: string;
 
   @Field(() => String, { description: "The reason given by the draft's rule." })

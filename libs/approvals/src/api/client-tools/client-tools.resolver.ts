@@ -24,7 +24,8 @@ export class ClientToolsResolver {
 
   @RequireAbility('change', 'Job')
   @Mutation(() => ClaimClientToolPayload, {
-    description: 'Claims a call for 30 s; one client wins. Validate the claim before running the tool.',
+    description:
+      'Claims a call for 30 s. If several clients claim the same call, only one succeeds. Validate the claim before running the tool.',
   })
   claimClientTool(
     @Args('input', { type: () => ClaimClientToolInput, description: 'The call.' }) input: ClaimClientToolInput,

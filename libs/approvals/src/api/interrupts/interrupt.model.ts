@@ -12,7 +12,7 @@ export class InterruptModel extends Node {
   @Field(() => ID, { description: 'Its id, the same in every API.' })
   id!: string;
 
-  @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
+  @Field(() => InterruptKindEnum, { description: 'The kind of the request: what decision or result the job needs.' })
   kind!: string;
 
   @Field(() => InterruptStatusEnum, { description: 'Its current state.' })

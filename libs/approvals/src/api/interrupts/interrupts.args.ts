@@ -49,7 +49,7 @@ export class InterruptFilterInput {
   })
   rootJobId?: IdFilter | null;
 
-  @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
+  @Field(() => IdFilter, { nullable: true, description: 'By thread (server id).' })
   threadId?: IdFilter | null;
 
   @Field(() => IdFilter, {

@@ -51,13 +51,15 @@ export class ReceivedInvitationModel {
   expiresAt!: number;
 }
 
-@InputType({ description: 'Which invitation.' })
+@InputType({ description: 'The invitation to act on.' })
 export class InvitationInput {
   @Field(() => ID, { description: 'The invitation.' })
   id!: string;
 }
 
-@ObjectType({ description: 'The invitation as it is now (or was, when revoked), or the reasons why nothing changed.' })
+@ObjectType({
+  description: 'The invitation after the change (before it, if revoked), or the reasons why nothing changed.',
+})
 export class InvitationPayload {
   @Field(() => InvitationModel, { nullable: true, description: 'The invitation.' })
   invitation?: InvitationModel | null;

@@ -73,9 +73,9 @@ export class InvitationsResolver {
   }
 
   @RequireAbility('delete', 'Invitation')
-  @Mutation(() => InvitationPayload, { description: 'Takes an invitation back. It can no longer be accepted.' })
+  @Mutation(() => InvitationPayload, { description: 'Revokes an invitation. It can no longer be accepted.' })
   revokeInvitation(
-    @Args('input', { type: () => InvitationInput, description: 'Which invitation.' }) { id }: InvitationInput,
+    @Args('input', { type: () => InvitationInput, description: 'The invitation to act on.' }) { id }: InvitationInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ invitation: await this.invitations.revoke(member, id) }));
@@ -87,7 +87,7 @@ export class InvitationsResolver {
       'Makes the caller a member. Needs a token with the invited address, verified by its issuer. Needs no current workspace.',
   })
   acceptInvitation(
-    @Args('input', { type: () => InvitationInput, description: 'Which invitation.' }) { id }: InvitationInput,
+    @Args('input', { type: () => InvitationInput, description: 'The invitation to act on.' }) { id }: InvitationInput,
     @Context() { identity }: GraphqlContext,
   ) {
     return toPayload(() => this.invitations.accept(identity, id));
@@ -98,7 +98,7 @@ export class InvitationsResolver {
     description: 'Declines a received invitation. Requires a token with a verified address, as accepting does.',
   })
   declineInvitation(
-    @Args('input', { type: () => InvitationInput, description: 'Which invitation.' }) { id }: InvitationInput,
+    @Args('input', { type: () => InvitationInput, description: 'The invitation to act on.' }) { id }: InvitationInput,
     @Context() { identity }: GraphqlContext,
   ) {
     return toPayload(() => this.invitations.decline(identity, id));

@@ -30,9 +30,12 @@ export const WhenFullEnum = { QUEUE: 'queue', REJECT: 'reject' } as const satisf
 
 registerEnumType(WhenFullEnum, {
   name: 'WhenFull',
-  description: 'What a start does while as many jobs run as the caps of the workspace allow.',
+  description: 'What happens to a new job while the number of running jobs is at a cap of the workspace.',
   valuesMap: {
-    QUEUE: { description: 'The job is queued, and runs when a place is free: users take turns.' },
-    REJECT: { description: 'It is refused with `job_limit_reached`, and nothing is stored.' },
+    QUEUE: {
+      description:
+        'The job is queued, and runs when the number of running jobs is below the caps again. Queued jobs are chosen fairly between users.',
+    },
+    REJECT: { description: 'The start is refused with `job_limit_reached`, and nothing is stored.' },
   },
 });

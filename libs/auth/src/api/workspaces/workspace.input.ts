@@ -13,26 +13,26 @@ export class CreateWorkspaceInput {
   name!: string;
 }
 
-@InputType({ description: 'The changes. Absent fields stay.' })
+@InputType({ description: 'The changes. Absent fields do not change.' })
 export class UpdateWorkspaceInput {
   @Field(() => String, { nullable: true, description: 'Its name, 1 to 200 characters.' })
   name?: string | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Most jobs of one user that run at once; queued and waiting ones do not count.',
+    description: 'Maximum number of running jobs of one user. Queued and waiting jobs do not count.',
   })
   maxJobsPerUser?: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Most jobs of the workspace that run at once; queued and waiting ones do not count.',
+    description: 'Maximum number of running jobs of the workspace. Queued and waiting jobs do not count.',
   })
   maxJobs?: number | null;
 
   @Field(() => WhenFullEnum, {
     nullable: true,
-    description: 'What a start does while as many jobs run as the caps allow.',
+    description: 'What happens to a new job while the number of running jobs is at a cap.',
   })
   whenFull?: WorkspaceChanges['whenFull'] | null;
 
@@ -50,13 +50,13 @@ export class UpdateWorkspaceInput {
 
   @Field(() => Float, {
     nullable: true,
-    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the server.',
+    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the installation.',
   })
   deltaRetentionMs?: number | null;
 
   @Field(() => Float, {
     nullable: true,
-    description: 'How long ended jobs are kept, in ms. Null: the default of the server.',
+    description: 'How long ended jobs are kept, in ms. Null: the default of the installation.',
   })
   jobRetentionMs?: number | null;
 }
@@ -87,7 +87,7 @@ export class RemoveMemberInput {
   userId!: string;
 }
 
-@InputType({ description: 'Which workspace the caller leaves.' })
+@InputType({ description: 'The workspace to leave.' })
 export class LeaveWorkspaceInput {
   @Field(() => ID, { description: 'The workspace.' })
   workspaceId!: string;
@@ -127,7 +127,8 @@ export class CreateWorkspacePayload {
 
   @Field(() => ApiKeyModel, {
     nullable: true,
-    description: 'For a caller with an API key, the first key of the new workspace: the calling key does not open it.',
+    description:
+      'The first API key of the new workspace, for a caller that used an API key: that key is not valid in the new workspace.',
   })
   apiKey?: ApiKeyModel | null;
 

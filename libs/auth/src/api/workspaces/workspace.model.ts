@@ -37,7 +37,7 @@ registerEnumType(KeyScopeEnum, {
   description: 'What an API key may be used for. A scope only narrows the role of the user; no scope implies another.',
   valuesMap: {
     READ: { description: 'Reading.' },
-    WRITE: { description: 'Starting and changing work.' },
+    WRITE: { description: 'Starting and changing jobs, threads and workflow drafts.' },
     ADMIN: { description: 'Administration of the workspace.' },
     APPROVE: { description: 'Deciding requests.' },
   },
@@ -96,15 +96,17 @@ export class WorkspaceModel {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => Int, { description: 'Most jobs of one user that run at once; queued and waiting ones do not count.' })
+  @Field(() => Int, {
+    description: 'Maximum number of running jobs of one user. Queued and waiting jobs do not count.',
+  })
   maxJobsPerUser!: number;
 
   @Field(() => Int, {
-    description: 'Most jobs of the workspace that run at once; queued and waiting ones do not count.',
+    description: 'Maximum number of running jobs of the workspace. Queued and waiting jobs do not count.',
   })
   maxJobs!: number;
 
-  @Field(() => WhenFullEnum, { description: 'What a start does while as many jobs run as the caps allow.' })
+  @Field(() => WhenFullEnum, { description: 'What happens to a new job while the number of running jobs is at a cap.' })
   whenFull!: string;
 
   @Field(() => WhenBusyEnum, { description: 'What a start does when its thread is busy.' })
@@ -120,13 +122,13 @@ export class WorkspaceModel {
 
   @Field(() => Float, {
     nullable: true,
-    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the server.',
+    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the installation.',
   })
   deltaRetentionMs!: number | null;
 
   @Field(() => Float, {
     nullable: true,
-    description: 'How long ended jobs are kept, in ms. Null: the default of the server.',
+    description: 'How long ended jobs are kept, in ms. Null: the default of the installation.',
   })
   jobRetentionMs!: number | null;
 

@@ -7,7 +7,8 @@ import type { ToolEventFormat } from '../../agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 
 @InputType({
-  description: 'Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance.',
+  description:
+    'Limits of an agent. They can only tighten those of the installation. Absent: the limit of the installation.',
 })
 export class AgentLimitsInput {
   @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
@@ -40,7 +41,8 @@ export class AgentLimitsInput {
 abstract class AgentFieldsInput {
   @Field(() => String, {
     nullable: true,
-    description: 'Its unique name as an id: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name.',
+    description:
+      'Its readable id, unique in the workspace: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name.',
   })
   slug?: string | null;
 
@@ -53,7 +55,7 @@ abstract class AgentFieldsInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count.',
+      'Maximum number of jobs of the agent that run at once, counted over all its versions. Null: no cap of its own; the caps of the workspace and the user still apply.',
   })
   maxRunningJobs?: number | null;
 
@@ -74,7 +76,8 @@ abstract class AgentFieldsInput {
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Server tools that clients run instead. They take precedence over `tools`.',
+    description:
+      'Tools of the server that the client runs in place of the server: names or globs. They take precedence over `tools`.',
   })
   externalTools?: string[] | null;
 
@@ -109,12 +112,12 @@ export class CreateAgentInput extends AgentFieldsInput {
   @Field(() => Boolean, {
     defaultValue: false,
     description:
-      'Updates the agent with this slug (without a slug: with this name) if there is one. Absent fields stay.',
+      'If the workspace already has an agent with this slug (or with this name, if `slug` is absent), updates that agent. Absent fields do not change.',
   })
   upsert!: boolean;
 }
 
-@InputType({ description: 'The changes of an agent. Absent fields stay.' })
+@InputType({ description: 'The changes of an agent. Absent fields do not change.' })
 export class UpdateAgentInput extends AgentFieldsInput {
   @Field(() => ID, { description: 'The agent: id, slug or name.' })
   id!: string;

@@ -8,7 +8,8 @@ import { ToolEventFormatEnum } from './agent.enums.js';
 
 /** What an agent tightens; null: as the instance has it. */
 @ObjectType('AgentLimits', {
-  description: 'Limits of an agent, which only tighten those of the instance. Null: the limit of the instance.',
+  description:
+    'Limits of an agent. They can only tighten those of the installation. Null: the limit of the installation.',
 })
 export class AgentLimitsModel {
   @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
@@ -52,7 +53,8 @@ abstract class AgentSettingsModel {
   tools!: readonly string[];
 
   @Field(() => [String], {
-    description: 'Server tools that clients run instead: names or globs. They take precedence over `tools`.',
+    description:
+      'Tools of the server that the client runs in place of the server: names or globs. They take precedence over `tools`.',
   })
   externalTools!: readonly string[];
 
@@ -82,7 +84,7 @@ export class AgentModel extends AgentSettingsModel {
   name!: string;
 
   @Field(() => String, {
-    description: 'Its name as an id, the `model` of OpenAI clients. It stays when the name changes.',
+    description: 'Its readable id, which OpenAI clients send as `model`. It does not change when the agent is renamed.',
   })
   slug!: string;
 
@@ -92,7 +94,7 @@ export class AgentModel extends AgentSettingsModel {
   @Field(() => Int, {
     nullable: true,
     description:
-      'Maximum number of its jobs that run at once, in all versions. Null: only the caps of workspace and user count.',
+      'Maximum number of jobs of the agent that run at once, counted over all its versions. Null: no cap of its own; the caps of the workspace and the user still apply.',
   })
   maxRunningJobs!: number | null;
 
@@ -148,7 +150,7 @@ export class JobAgent {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Its name as an id.' })
+  @Field(() => String, { description: 'Its readable id.' })
   slug!: string;
 }
 

@@ -24,7 +24,8 @@ export class Round {
   finishReason!: string;
 
   @Field(() => Boolean, {
-    description: 'Whether the job ended during this round. The text is then what was shown so far.',
+    description:
+      'Whether the job ended during this round. If true, `text` contains only the text that viewers had received by then.',
   })
   partial!: boolean;
 

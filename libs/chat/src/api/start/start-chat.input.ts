@@ -45,7 +45,9 @@ registerEnumType(OnClientTimeoutEnum, {
   name: 'OnClientTimeout',
   description: 'What happens to a call that no client runs before its timeout.',
   valuesMap: {
-    WAIT: { description: 'The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT.' },
+    WAIT: {
+      description: 'The call waits for 24 hours, or for its own timeout if that is longer. Then it is TIMED_OUT.',
+    },
     SKIP: { description: 'The call is SKIPPED and the job continues without its result.' },
     FAIL: { description: 'The job fails with `client_tool_timeout`.' },
   },
@@ -163,14 +165,14 @@ export class StartChatInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the instance.',
+      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the installation.',
   })
   modelRetryForMs?: number | null;
 
   @Field(() => ProviderDownActionEnum, {
     nullable: true,
     description:
-      'What the job does while its model provider is down. Absent: the setting of the agent, else of the instance.',
+      'What the job does while its model provider is down. Absent: the setting of the agent, else of the installation.',
   })
   onProviderDown?: 'wait' | 'fail' | null;
 

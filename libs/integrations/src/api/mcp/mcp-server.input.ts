@@ -3,7 +3,10 @@ import { Field, ID, InputType, Int } from '@nestjs/graphql';
 import type { ToolEffect } from '#tools';
 import { ToolEffectEnum } from '#tools/api';
 
-@InputType({ description: 'A header or variable that a server is given.' })
+@InputType({
+  description:
+    'A header that Nightshift sends to an MCP server, or an environment variable that it sets for its process.',
+})
 export class McpSettingInput {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
@@ -30,7 +33,7 @@ export class McpHttpInput {
   headers?: McpSettingInput[] | null;
 }
 
-@InputType({ description: 'A server that is a process of this server. Only where the operator allows it.' })
+@InputType({ description: 'An MCP server that Nightshift runs as a process. Only if the operator allows it.' })
 export class McpStdioInput {
   @Field(() => String, { description: 'The command to run; no shell is involved.' })
   command!: string;
@@ -44,7 +47,10 @@ export class McpStdioInput {
 
 @InputType({ description: 'How the tools of a server are called.' })
 export class McpCallsInput {
-  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The timeout of a call, in ms. Null: the default of the installation.',
+  })
   timeoutMs?: number | null;
 
   @Field(() => Boolean, {
@@ -63,13 +69,14 @@ export class McpCallsInput {
   @Field(() => ToolEffectEnum, {
     nullable: true,
     description:
-      'The effect of repeating a call of any of its tools. Used if it is stricter than the hints, or if the server is trusted.',
+      'The declared effect of repeating a call of any tool of the server. It replaces the effect given by the tool hints only if it is stricter, or if `trusted` is true.',
   })
   effect?: ToolEffect | null;
 
   @Field(() => [McpToolEffectInput], {
     nullable: true,
-    description: 'The same for single tools. Replaces the whole list.',
+    description:
+      'Declared effects of single tools. They take precedence over `effect`. The list replaces the stored list.',
   })
   effects?: McpToolEffectInput[] | null;
 }
@@ -110,13 +117,14 @@ export class RegisterMcpServerInput {
 
   @Field(() => Boolean, {
     defaultValue: false,
-    description: 'Updates the server with this name if there is one. Absent fields and the transport stay.',
+    description:
+      'If the workspace already has a server with this name, updates that server. Absent fields and the transport do not change.',
   })
   upsert!: boolean;
 }
 
 @InputType({
-  description: 'The changes of an MCP server. Absent fields and the transport stay.',
+  description: 'The changes of an MCP server. Absent fields and the transport do not change.',
 })
 export class UpdateMcpServerInput {
   @Field(() => ID, { description: 'The server.' })

@@ -16,7 +16,7 @@ registerEnumType(McpTransportEnum, {
   description: 'How an MCP server is reached.',
   valuesMap: {
     HTTP: { description: 'Over streamable HTTP.' },
-    STDIO: { description: 'As a process of this server, where the operator allows it.' },
+    STDIO: { description: 'As a process that Nightshift starts, if the operator allows it.' },
   },
 });
 
@@ -39,7 +39,10 @@ registerEnumType(McpToolStatusEnum, {
   },
 });
 
-@ObjectType({ description: 'A header or variable that a server is given.' })
+@ObjectType({
+  description:
+    'A header that Nightshift sends to an MCP server, or an environment variable that it sets for its process.',
+})
 export class McpSetting {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
@@ -74,7 +77,10 @@ export class McpServerSettings {
   @Field(() => [McpSetting], { description: 'Environment variables of the process, besides PATH, HOME and the like.' })
   env!: McpSetting[];
 
-  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The timeout of a call, in ms. Null: the default of the installation.',
+  })
   timeoutMs!: number | null;
 
   @Field(() => Boolean, { description: 'Whether calls go to the isolated tool queue.' })
@@ -89,7 +95,9 @@ export class McpServerSettings {
   })
   effect!: string | null;
 
-  @Field(() => [McpToolEffect], { description: 'The same for single tools.' })
+  @Field(() => [McpToolEffect], {
+    description: 'Declared effects of single tools. They take precedence over `effect`.',
+  })
   effects!: McpToolEffect[];
 }
 

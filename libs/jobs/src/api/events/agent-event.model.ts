@@ -16,7 +16,7 @@ export class AgentSelectedEvent extends JobEventEntry {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Its name as an id.' })
+  @Field(() => String, { description: 'Its readable id.' })
   slug!: string;
 
   @Field(() => String, { description: 'The reason given by the model. May be empty.' })

@@ -8,13 +8,13 @@ import { JobEventEntry } from './job-event-entry.model.js';
 @ObjectType({
   implements: () => [JobEventEntry],
   description:
-    'The job needs a decision or a result from outside. Settle it with `resolveInterrupt`, or from a client.',
+    'The job needs a decision or a result from outside. Settle the request with `resolveInterrupt`; a client settles a client tool call with `submitClientToolResult`.',
 })
 export class InterruptOpenedEvent extends JobEventEntry {
   @Field(() => ID, { description: 'The id to settle it with.' })
   interruptId!: string;
 
-  @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
+  @Field(() => InterruptKindEnum, { description: 'The kind of the request: what decision or result the job needs.' })
   kind!: string;
 
   @Field(() => String, { nullable: true, description: 'The call id that the model uses.' })
@@ -38,7 +38,7 @@ export class InterruptReminderEvent extends JobEventEntry {
   @Field(() => ID, { description: 'The id to settle it with.' })
   interruptId!: string;
 
-  @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
+  @Field(() => InterruptKindEnum, { description: 'The kind of the request: what decision or result the job needs.' })
   kind!: string;
 
   @Field(() => String, { description: 'A one-line title.' })

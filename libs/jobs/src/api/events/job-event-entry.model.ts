@@ -22,7 +22,9 @@ export abstract class JobEventEntry {
   @Field(() => DateTime, { description: 'When the event was stored.' })
   at!: number;
 
-  @Field(() => Int, { description: 'How many times text had been withdrawn before this event.' })
+  @Field(() => Int, {
+    description: 'Number of round restarts (`RoundRestartedEvent`) before this event. Each one withdraws text.',
+  })
   attempt!: number;
 }
 

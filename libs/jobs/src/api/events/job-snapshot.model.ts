@@ -57,7 +57,7 @@ export class OpenInterrupt {
   @Field(() => ID, { description: 'The id to settle it with.' })
   id!: string;
 
-  @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
+  @Field(() => InterruptKindEnum, { description: 'The kind of the request: what decision or result the job needs.' })
   kind!: string;
 
   @Field(() => String, { nullable: true, description: 'The call id that the model uses.' })

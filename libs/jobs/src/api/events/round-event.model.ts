@@ -47,7 +47,7 @@ export class ReasoningDeltaEvent extends DeltaEvent {}
 @ObjectType({
   implements: () => [JobEventEntry],
   description:
-    'The round restarts. Discard text beyond the given lengths, and the text that the round showed at its node. Text of other rounds beyond these lengths is sent again, without a `nodeId`.',
+    'The round restarts. Discard all content and reasoning of the message beyond the given lengths, and the text that the round had added to its workflow node. Text of other rounds beyond these lengths is sent again, without a `nodeId`.',
 })
 export class RoundRestartedEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })
@@ -69,7 +69,7 @@ export class RoundRestartedEvent extends NodeEventEntry {
 @ObjectType({
   implements: () => [JobEventEntry],
   description:
-    'The model provider could not be used; the job asks it again at `retryAt`. Nothing of the round was shown.',
+    'The model provider could not be used. The job sends the request again at `retryAt`. No output of the round has been sent to viewers.',
 })
 export class ModelRetryEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })

@@ -40,7 +40,7 @@ export class ToolCallStatsGroup {
   @Field(() => Int, { nullable: true, description: '99th percentile of the duration, in ms.' })
   p99Ms!: number | null;
 
-  @Field(() => Float, { description: 'UTF-8 bytes of all their results, before any cut.' })
+  @Field(() => Float, { description: 'Total size of their results before truncation, in UTF-8 bytes.' })
   resultBytes!: number;
 }
 

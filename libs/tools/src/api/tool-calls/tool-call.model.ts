@@ -23,7 +23,7 @@ export class ToolCallError {
   @Field(() => String, {
     nullable: true,
     description:
-      'The actual reason when the model read that the tool does not exist. Null unless the caller may read the policy.',
+      'The actual reason, if the model received only the message that the tool does not exist. Null if the caller may not read the policy.',
   })
   reason!: string | null;
 }
@@ -110,7 +110,7 @@ export class ToolCall extends Node {
   })
   result!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'UTF-8 bytes of the whole result, before any cut.' })
+  @Field(() => Int, { nullable: true, description: 'Size of the complete result before truncation, in UTF-8 bytes.' })
   resultBytes!: number | null;
 
   @Field(() => ToolCallError, { nullable: true, description: 'Why the call has no result.' })
@@ -127,7 +127,8 @@ export class ToolCall extends Node {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How long the tool ran, in ms. Null while it runs, if it never ran, and if its end is unknown.',
+    description:
+      'How long the tool ran, in ms. Null while the tool runs, if it never ran, or if the time when it ended is unknown.',
   })
   durationMs!: number | null;
 }

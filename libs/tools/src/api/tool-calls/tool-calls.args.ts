@@ -24,9 +24,9 @@ class ToolCallStatusFilter {
   in?: ToolCallStatus[] | null;
 }
 
-@InputType({ description: 'Compares what runs a call.' })
+@InputType({ description: 'Compares the kind of tool that runs a call.' })
 class ToolSortFilter {
-  @Field(() => ToolSortEnum, { nullable: true, description: 'Equals this sort.' })
+  @Field(() => ToolSortEnum, { nullable: true, description: 'Equals this kind of tool.' })
   eq?: ToolSort | null;
 
   @Field(() => [ToolSortEnum], { nullable: true, description: 'Is one of these.' })
@@ -67,7 +67,7 @@ export class ToolCallFilterInput {
   @Field(() => IdFilter, { nullable: true, description: 'By the user who started the job.' })
   createdBy?: IdFilter | null;
 
-  @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
+  @Field(() => IdFilter, { nullable: true, description: 'By thread (server id).' })
   threadId?: IdFilter | null;
 
   @Field(() => IdFilter, { nullable: true, description: 'By job.' })

@@ -95,11 +95,11 @@ export class CancelToolCallInput {
   id!: string;
 }
 
-@ObjectType({ description: 'The state of the cancellation, or the reasons why there is none.' })
+@ObjectType({ description: 'The state of the cancellation, or the reasons why the call was not cancelled.' })
 export class CancelToolCallPayload {
-  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'Its current state.' })
+  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'The current state of the cancellation.' })
   state?: string | null;
 
-  @Field(() => [UserError], { description: 'The reasons why there is none.' })
+  @Field(() => [UserError], { description: 'The reasons why the call was not cancelled.' })
   userErrors!: UserError[];
 }
