@@ -80,7 +80,7 @@ describe('docs/clients.md', () => {
   );
 
   it('names every sampling field', () => {
-    const [, sentence = ''] = /Sampling fields go to the provider as they are: ([^.]+)\./.exec(text) ?? [];
+    const [, sentence = ''] = /Sampling fields are sent to the provider unchanged: ([^.]+)\./.exec(text) ?? [];
     expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(parameterNames);
   });
 

@@ -1,12 +1,12 @@
 import type { KeyScope, MemberPrincipal } from '#auth';
 import { Config, newId } from '#platform';
 
+import { PolicyExplainer } from '../../libs/approvals/src/gate/policy-explainer.service.js';
 import { ApprovalGrantsRepository } from '../../libs/approvals/src/grants/approval-grants.repository.js';
 import { ApprovalGrantsService } from '../../libs/approvals/src/grants/approval-grants.service.js';
 import { ApprovalPoliciesRepository } from '../../libs/approvals/src/policies/approval-policies.repository.js';
 import { ApprovalPoliciesService } from '../../libs/approvals/src/policies/approval-policies.service.js';
 import { PastCallsRepository } from '../../libs/approvals/src/policies/past-calls.repository.js';
-import { PolicyExplainer } from '../../libs/approvals/src/gate/policy-explainer.service.js';
 import { PolicyReplayService } from '../../libs/approvals/src/policies/policy-replay.service.js';
 import { ToolCatalog } from '../../libs/tools/src/catalog/tool-catalog.js';
 import { ToolRegistry } from '../../libs/tools/src/tool.registry.js';
