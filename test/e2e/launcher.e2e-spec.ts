@@ -78,6 +78,14 @@ describe('npm start', () => {
     expect(again.output()).not.toContain(key);
   });
 
+  it('keeps serving when the reader of its output closes the pipe, and stops in order', async () => {
+    const serving = await startAll(newDataDir());
+    serving.closeOutput();
+    expect((await fetch(`${serving.url ?? ''}/v1/models`)).status).toBe(401); // is logged
+    expect((await fetch(`${serving.url ?? ''}/readyz`)).status).toBe(200);
+    expect(await serving.stop()).toEqual({ code: 0, signal: null });
+  });
+
   it('prints the open request of its sample job, and again at the next start until a decision', async () => {
     const flags = ['--port', '0', '--data-dir', newDataDir()];
     const asking = { ...impatient, TOOL_APPROVAL_DEFAULT: 'require_approval' };

@@ -54,6 +54,8 @@ export interface NightshiftProcess {
   /** Everything it has printed, both streams. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
+  /** Closes the pipes that it prints to, like a `head` that has ended. */
+  closeOutput(): void;
   /** SIGTERM, and SIGKILL when that takes over 30 s; may be called when it is gone. */
   stop(): Promise<Ending>;
 }
@@ -96,6 +98,10 @@ export async function startProcess(init: ProcessInit): Promise<NightshiftProcess
     logs: () => parseLogs(watched.stderr()),
     output: () => watched.stdout() + watched.stderr(),
     kill: (signal) => child.kill(signal),
+    closeOutput: () => {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    },
     stop,
   };
 }

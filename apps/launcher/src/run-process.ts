@@ -9,6 +9,7 @@ const LINGER_MS = 1_000;
 
 /** Runs this process as the command line and the environment say. An entry point gives the roles that it can start. */
 export async function runProcess(roles: RoleStarters): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   const environment = processEnvironment();
   const noColor = (environment['NO_COLOR'] ?? '') !== '';
   process.exitCode = await launch({
@@ -25,4 +26,9 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
     if (environment['NODE_ENV'] === 'test') process.stderr.write(`Still open after the stop: ${leaks}\n`);
     process.exit();
   });
+}
+
+/** The reader of the output may end first, as in `npm start | head`: the server keeps running, and the text is dropped. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }

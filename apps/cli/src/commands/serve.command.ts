@@ -16,7 +16,7 @@ export function addServe(program: Command, perform: Perform): void {
       .copyInheritedSettings(program)
       .action((options: ServeOptions) =>
         perform(async ({ dataDir }) => {
-          // The command line ends when its reader has gone; the server then stops in order.
+          // The command line ends when its reader closes the pipe. The server keeps running.
           for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
           process.argv = [process.execPath, fileURLToPath(entry), ...toFlags({ ...options, dataDir })];
           await import(entry.href);
