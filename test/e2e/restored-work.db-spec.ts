@@ -68,6 +68,9 @@ describe('restored backup', () => {
       ...{ id: null, workflowRef, cron: '0 0 1 1 *', timeZone: 'UTC', missed: 'all', prompt: 'Hi', enabled: true },
     });
     await owner.$executeRaw`UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '3 years' WHERE id = ${id}::uuid`;
+    // An expression that an earlier version accepted must not fail the restore.
+    await owner.$executeRaw`INSERT INTO workflow_schedule SELECT (jsonb_populate_record(s, jsonb_build_object(
+      'id', gen_random_uuid(), 'cron', '*/90 * * * *'))).* FROM workflow_schedule s WHERE id = ${id}::uuid`;
 
     await skipRestoredSlots(owner, Date.now());
     await app.get(ScheduleTimers).sweep();

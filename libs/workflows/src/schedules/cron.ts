@@ -21,7 +21,8 @@ export function assertCron(text: string): void {
       throw badCron(`"${field.slice(0, 20)}" is not valid for ${fieldNames[i] ?? ''}`);
 }
 
-function isCron(text: string): boolean {
+/** Whether croner reads an expression. An earlier version stored some that it refuses, such as a step longer than its field. */
+export function isCron(text: string): boolean {
   try {
     new Cron(text, { mode: '5-part' });
     return true;

@@ -1,5 +1,6 @@
 import type { PrismaTransaction } from '#platform';
 
+import { isCron } from './cron.js';
 import { slotsAfter } from './slots.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -14,7 +15,7 @@ export async function skipRestoredSlots(tx: PrismaTransaction, now: number): Pro
     select: { workspaceId: true, id: true, cron: true, timeZone: true },
   });
   for (const { workspaceId, id, cron, timeZone } of due) {
-    if (!isTimeZone(timeZone)) continue; // the next look stops it
+    if (!isTimeZone(timeZone) || !isCron(cron)) continue; // the next sweep stops or reports it
     const [next] = slotsAfter({ cron, timeZone }, now, 1);
     const data = { nextSlotAt: next === undefined ? null : new Date(next), enabled: next !== undefined };
     await tx.workflowSchedule.update({ where: { workspaceId_id: { workspaceId, id } }, data, select: { id: true } });

@@ -8,7 +8,7 @@ import { workflowNotFound } from '../definitions/workflows.errors.js';
 import { WorkflowsRepository } from '../definitions/workflows.repository.js';
 import { longestPrompt } from '../start/assert-fits.js';
 import { promptTooLong } from '../start/start.errors.js';
-import { assertCron } from './cron.js';
+import { assertCron, isCron } from './cron.js';
 import type { ScheduledSlot, ScheduleTerms, WorkflowSchedule } from './schedule.js';
 import {
   badCron,
@@ -70,9 +70,9 @@ export class SchedulesService {
     return this.prisma.withWorkspace(principal, (tx) => this.schedules.slots(tx, scopeOf(principal), { id, take }));
   }
 
-  /** When it comes next; none while it is disabled. */
+  /** The next slots; none while the schedule is disabled or its expression cannot be read. */
   nextSlots({ enabled, cron, timeZone, nextSlotAt }: WorkflowSchedule, count: number): readonly number[] {
-    if (!enabled || nextSlotAt === null) return [];
+    if (!enabled || nextSlotAt === null || !isCron(cron)) return [];
     return slotsAfter({ cron, timeZone }, nextSlotAt - 1, count);
   }
 

@@ -13,8 +13,9 @@ export interface Rhythm {
  * the latter have none (as in Vixie cron). Pure.
  */
 export function slotsAfter(rhythm: Rhythm, after: number, count: number): readonly number[] {
-  const slots = toCron(rhythm)?.nextRuns(count, new Date(after)) ?? [];
-  return slots.map((slot) => slot.getTime());
+  return toCron(rhythm)
+    .nextRuns(count, new Date(after))
+    .map((slot) => slot.getTime());
 }
 
 /** The last `count` slots from `from` to `to`, both included, in order. Pure. */
@@ -24,7 +25,6 @@ export function slotsWithin(
   count: number,
 ): readonly number[] {
   const cron = toCron(rhythm);
-  if (cron === null) return [];
   const found: number[] = [];
   // One by one: usually there is one slot, and 24 steps back in time would take 2 ms.
   for (let before = to + 1; found.length < count; before = found.at(-1) ?? from) {
@@ -35,16 +35,9 @@ export function slotsWithin(
   return found.toReversed();
 }
 
-/**
- * crontab(5): both day fields must match when one of them begins with `*`; otherwise either is enough. Null for a stored expression that
- * an earlier version accepted, such as a step that is longer than its field: it has no slots, so its schedule ends.
- */
-function toCron({ cron, timeZone }: Rhythm): Cron | null {
+/** crontab(5): both day fields must match when one of them begins with `*`; otherwise either is enough. */
+function toCron({ cron, timeZone }: Rhythm): Cron {
   const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   const domAndDow = day.startsWith('*') || weekday.startsWith('*');
-  try {
-    return new Cron(cron, { mode: '5-part', timezone: timeZone, fixedTimeRule: 'no-wildcard', domAndDow });
-  } catch {
-    return null;
-  }
+  return new Cron(cron, { mode: '5-part', timezone: timeZone, fixedTimeRule: 'no-wildcard', domAndDow });
 }
