@@ -186,8 +186,9 @@ describe('isolated tool queue after losses', () => {
       expect(await requests()).toEqual([]);
     });
 
-    it('settle a call with a stop request when its process has ended', async () => {
+    it('settle a call with a stop request when its process has ended, and remove its message', async () => {
       const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
+      await takeRequests();
       for (const sent of [pure, once]) {
         await claim(sent);
         await queue.rows(
@@ -200,6 +201,8 @@ describe('isolated tool queue after losses', () => {
         'cancelled',
         'interrupted',
       ]);
+      // An active message would count against the concurrency of its tool.
+      expect(await queue.platform.queues.find(TOOL_QUEUES.requests, {})).toEqual([]);
     });
   });
 

@@ -197,6 +197,29 @@ describe('results of isolated calls', () => {
       expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted' });
     });
 
+    it('is retried as long as the database is unavailable', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent);
+      await sendResult(responseTo(sent, 1));
+      const url = database.urls.owner;
+      const owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
+      await owner.engine.query(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'too many connections' USING ERRCODE = '53300'; END $$`);
+      await owner.engine.query('CREATE TRIGGER away BEFORE UPDATE ON tool_call FOR EACH ROW EXECUTE FUNCTION away()');
+      await queue.rows(
+        'UPDATE pgboss.job SET retry_count = 50, retry_delay = 0, retry_backoff = false WHERE name = $1',
+        [TOOL_QUEUES.results],
+      );
+      const results = () => queue.platform.queues.find(TOOL_QUEUES.results, {});
+      queue.app.get(ToolResults).start();
+      await eventually('it was refused', async () =>
+        (await results()).some(({ state }) => state === 'retry') ? true : undefined,
+      );
+      await owner.engine.query('DROP TRIGGER away ON tool_call');
+      await owner.close();
+      expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
+    });
+
     it('becomes a dead letter when it is invalid or names no call', async () => {
       const sent = await queue.sendOne('once');
       await sendResult({ hello: 'world' });
