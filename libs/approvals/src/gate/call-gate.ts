@@ -14,12 +14,12 @@ import { type CallQuestion, judgeCall, type Verdict } from '../policies/judge-ca
 import { mayDecide } from '../policies/may-decide.js';
 import { isApprovable } from '../requests/approval-request.js';
 
-/** On whose behalf and where a call is made. */
+/** The job that makes a call: its workspace, requester and agent. */
 export interface GateJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly threadId: string | null;
-  /** The user who started it; null: no user did. */
+  /** The user who started the job; null: a schedule or the system did. */
   readonly createdBy: string | null;
   /** As on the job: `user:<id>` or `key:<id>`. */
   readonly principal: string;
@@ -35,9 +35,9 @@ export interface GateJob {
 
 export interface GateCall {
   readonly name: string;
-  /** JSON text that would be run. */
+  /** The arguments to run with, as JSON text. */
   readonly arguments: string;
-  /** Fingerprint of a tool of the client's own; null: none was kept. Of a tool of the server its own version counts. */
+  /** Fingerprint of a client's own tool; null: none was stored. For a server tool the gate uses the tool's version. */
   readonly version?: string | null;
 }
 
@@ -54,18 +54,18 @@ export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'terms'>;
 interface Asked {
   readonly call: GateCall;
   readonly tool: Tool | null;
-  /** Null: it was just proposed. */
+  /** Null: the model has just proposed the call. */
   readonly allowed: Allowance | null;
 }
 
-/** What of a tool decides what a grant is for. */
+/** The fields of a tool that determine the operation of a grant. */
 type GrantedTool = Pick<Tool, 'sort' | 'version' | 'grantKey' | 'sensitiveFields'>;
 
 type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
 
 /**
  * Checks every tool call when it is created and again right before it runs, with the policy, the
- * memberships and the grants as they are at that moment (at most a second old). The stricter decision counts.
+ * memberships and the grants of that moment (at most a second old). The stricter decision applies.
  */
 @Injectable()
 export class CallGate {
@@ -80,14 +80,14 @@ export class CallGate {
     this.instance = instancePolicy(config);
   }
 
-  /** For a call that was just proposed. `tool` null: it is the client's own. */
+  /** For a call that the model has just proposed. `tool` null: a client's own tool. */
   async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateAnswer> {
     return this.answer(job, { call, tool, allowed: null });
   }
 
   /**
-   * For a call that is about to start. One that a person approved runs only while that person could still approve it, also if
-   * the policy has become milder; one that needed no approval now needs it if the policy has become stricter.
+   * For a call that is about to start. An approved call runs only if its approver could still approve it, even if the policy now
+   * allows it. A call that needed no approval waits for one if the policy has become stricter.
    */
   async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
     return this.answer(job, asked);
@@ -113,13 +113,13 @@ export class CallGate {
     return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
   }
 
-  /** Work that no user requested acts for Nightshift itself; the approvers decide what needs approval there. */
+  /** A job without a requester acts as the system principal; approvers decide about its calls. */
   private requesterOf({ workspaceId, principal }: GateJob): Promise<Requester | null> {
     if (principal === 'system') return Promise.resolve(systemPrincipal(workspaceId));
     return this.principals.find(workspaceId, principal);
   }
 
-  /** Whether a person, as they are now, could decide about a call of the job. */
+  /** Whether a person, with their current role and scopes, could decide about a call of the job. */
   private async mayDecide(
     { workspaceId, createdBy }: GateJob,
     principalId: string | null,
@@ -151,7 +151,7 @@ export class CallGate {
     });
   }
 
-  /** A grant holds no longer than who gave it could decide what it decides. */
+  /** A grant applies only while its giver could still decide about such a call. */
   private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateAnswer | null> {
     const { workspaceId, threadId, createdBy: requester, agent, jobId } = job;
     const operation = operationOf(asked.call, asked.tool);
@@ -169,8 +169,8 @@ export class CallGate {
 }
 
 /**
- * The operation of a timed grant: the tool, narrowed by the operation that it derives from the arguments and, by a mark at the
- * end, to the tool as it was when it was approved. Null: the call cannot be approved.
+ * The operation of a timed grant: the tool's name, the operation that the tool derives from the arguments, and a fingerprint of
+ * the approved version of the tool. Null: the call cannot be approved.
  */
 export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
   const parsed = parseArguments(call.arguments);

@@ -15,7 +15,7 @@ import { WorkspaceToolsService } from './workspace-tools.service.js';
 
 const mostRemembered = 10_000;
 
-/** Gives the catalog the HTTP tools of a workspace. A version never changes, so it is read and made a tool of once. */
+/** Provides the HTTP tools of a workspace to the catalog. A version never changes, so each is read and compiled once. */
 @Injectable()
 export class HttpToolSource implements WorkspaceToolSource {
   readonly name = 'http';
@@ -46,7 +46,7 @@ export class HttpToolSource implements WorkspaceToolSource {
     const { id, version } = row;
     const definition = readStoredHttpTool(row.definition);
     if (definition !== null) return toTool({ id, version, definition }, this.executor);
-    // This tool is missing, the others are not.
+    // Only this tool is missing.
     this.logger.warn({ workspaceId, toolId: id, version }, 'a stored tool cannot be used');
     return null;
   }

@@ -23,24 +23,24 @@ import { CANCEL_PRIORITY } from './queue-state.repository.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 import { ToolSlots } from './tool-slots.js';
 
-/** Of the first handler, in case every hint is lost; of the others, which work only where there is more than one call. */
+/** Polls of the first handler, in case every hint is lost, and of the others, which are needed only when several calls run. */
 const [pollSeconds, relaxedPollSeconds] = [1, 15];
 
-/** pg-boss counts the running calls of a tool with a limit, whose tier names it. Calls of other tools have no limit as a group. */
+/** pg-boss counts the running calls of each group. The tier of a message is the `concurrency` of its tool; other tools have no limit. */
 const groupConcurrency = {
   default: 1_000_000,
   tiers: Object.fromEntries(Array.from({ length: MOST_CONCURRENT }, (_, i) => [String(i + 1), i + 1])),
 };
 
 /** One handler of requests: it runs one call at a time. */
-interface Seat {
+interface CallHandler {
   isBusy: boolean;
   handler?: QueueHandler;
 }
 
 /**
- * Takes calls of isolated tools while it has slots for them: a handler of pg-boss for each call that runs at once, made when the others
- * are busy. The message of a call is active while the call runs; only the claim on the ledger's row decides whether it runs here.
+ * Runs calls of isolated tools while this process has slots. Each handler of pg-boss runs one call at a time; when all are busy, the worker
+ * registers another one. A message is active while its call runs; the claim on the ledger's row decides whether it runs here.
  */
 @Injectable()
 export class ToolWorker {
@@ -48,7 +48,7 @@ export class ToolWorker {
   readonly owner = processName();
   private readonly clock: Clock = systemClock;
   private readonly slots: ToolSlots;
-  private readonly seats: Seat[] = [];
+  private readonly callHandlers: CallHandler[] = [];
   private cancels: QueueHandler | undefined;
   private registering: Promise<void> = Promise.resolve();
   private unsubscribe: (() => void)[] = [];
@@ -100,38 +100,41 @@ export class ToolWorker {
     this.wake();
   }
 
-  /** Takes no more calls from this moment; those that run have `graceMs` to end. Resolves when none of them is left here. */
+  /** Takes no further calls. Running ones have `graceMs` to end; resolves when none is left in this process. */
   async stop(graceMs: number): Promise<void> {
     this.state = 'stopping';
     for (const off of this.unsubscribe.splice(0)) off();
     await this.registering;
-    const handlers = [this.cancels, ...this.seats.map(({ handler }) => handler)];
+    const handlers = [this.cancels, ...this.callHandlers.map(({ handler }) => handler)];
     await Promise.all([this.runner.drain(graceMs), ...handlers.map((handler) => handler?.stop())]);
-    // A call that was claimed at that moment.
+    // A call may have been claimed meanwhile.
     await this.runner.drain(graceMs);
   }
 
   /** Lets one more handler look for a call. */
   private wake(): void {
     if (this.state !== 'taking') return;
-    const idle = this.seats.find(({ isBusy }) => !isBusy);
+    const idle = this.callHandlers.find(({ isBusy }) => !isBusy);
     if (idle !== undefined) idle.handler?.wake();
-    else if (this.seats.length < this.slots.limits.total) this.addSeat();
+    else if (this.callHandlers.length < this.slots.limits.total) this.addHandler();
   }
 
-  private addSeat(): void {
-    const seat: Seat = { isBusy: false };
-    const options = { groupConcurrency, pollSeconds: this.seats.length === 0 ? pollSeconds : relaxedPollSeconds };
-    this.seats.push(seat);
+  private addHandler(): void {
+    const callHandler: CallHandler = { isBusy: false };
+    const options = {
+      groupConcurrency,
+      pollSeconds: this.callHandlers.length === 0 ? pollSeconds : relaxedPollSeconds,
+    };
+    this.callHandlers.push(callHandler);
     this.register(async () => {
-      seat.handler = await this.queues.handleEach(TOOL_QUEUES.requests, options, async (message) => {
-        seat.isBusy = true;
+      callHandler.handler = await this.queues.handleEach(TOOL_QUEUES.requests, options, async (message) => {
+        callHandler.isBusy = true;
         try {
-          // More calls may wait; but what it has given back would only come again.
-          if (await this.take(message)) seat.handler?.wake();
+          // More calls may wait. After a message was given back, the next fetch would only return it again.
+          if (await this.take(message)) callHandler.handler?.wake();
           return 'completed';
         } finally {
-          seat.isBusy = false;
+          callHandler.isBusy = false;
         }
       });
     });
@@ -143,7 +146,7 @@ export class ToolWorker {
     });
   }
 
-  /** Handles a message, or another one that this process has a slot for: what it cannot run now is left to others. False: there is none. */
+  /** Runs the call of a message. Without a slot for it, gives it back to other processes and fetches another. False: none was run. */
   private async take(delivered: Delivery): Promise<boolean> {
     let message: Delivery | undefined = delivered;
     const busy = new Set(this.slots.busyTools);
@@ -156,7 +159,7 @@ export class ToolWorker {
     return message !== undefined;
   }
 
-  /** False: there is no slot for it. Its message is settled here, so that what pg-boss does afterwards finds nothing. */
+  /** False: this process has no slot for the call. Removes the message itself, so pg-boss's own completion finds nothing. */
   private async handle(message: Delivery): Promise<boolean> {
     const request = readRequest(message.data);
     if (request?.type === 'function_request') return this.runIfFree(message, request);

@@ -4,11 +4,11 @@ import type { Clock } from '../../clock.js';
 const PAUSE_MS = 1;
 
 /**
- * Shares the reading of large bodies: one part of one body at a time, with a pause after it, callers in turn. However many large bodies
- * arrive at once, the event loop serves small requests between two parts, and a caller with many bodies delays only itself.
+ * Shares the reading of large bodies between callers: each turn lets one body read its next part, and turns are `PAUSE_MS` apart. The event
+ * loop serves small requests between two turns, and a caller with many bodies delays only itself.
  */
 export class ReadTurns {
-  /** Readers that wait, by caller; the caller who waits longest comes first. */
+  /** Waiting readers, by caller; the caller who has waited longest is first. */
   private readonly waiting = new Map<string, Set<() => void>>();
   private isPaused = false;
 
