@@ -57,7 +57,7 @@ it('makes the queues of isolated tools with tables of their own, and retries res
   const settings = queues.map((queue) => [queue?.name, queue?.retryLimit, queue?.deadLetter, queue?.partition]);
   expect(settings).toEqual([
     ['tool-execution', 0, null, true],
-    ['tool-results', 5, 'tool-execution-dead', true],
+    ['tool-results', 8_640, 'tool-execution-dead', true],
     ['tool-execution-dead', 0, null, true],
   ]);
   expect(queues.some((queue) => queue?.notify)).toBe(false);
@@ -79,7 +79,7 @@ it('gives a queue of an older build a table of its own, and keeps its messages',
 
   const fresh = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: false });
   await fresh.start();
-  expect(await fresh.getQueue(TOOL_QUEUES.results)).toMatchObject({ partition: true, retryLimit: 5 });
+  expect(await fresh.getQueue(TOOL_QUEUES.results)).toMatchObject({ partition: true, retryLimit: 8_640 });
   expect(await fresh.findJobs(TOOL_QUEUES.results)).toMatchObject([{ ...message, state: 'created' }]);
   await fresh.stop({ graceful: false });
 });
