@@ -12,6 +12,7 @@ import { ModelProvidersApiModule } from '#models/api';
 import { type Platform, PlatformModule } from '#platform';
 import { ToolsModule } from '#tools';
 import { ToolCallsApiModule, ToolQueueApiModule, ToolsApiModule } from '#tools/api';
+import { TriggersApiModule } from '#triggers/api';
 import { WorkflowsModule } from '#workflows';
 import { WorkflowsApiModule } from '#workflows/api';
 
@@ -42,6 +43,7 @@ const featureModules: readonly Type[] = [
   ToolCallsApiModule,
   ToolQueueApiModule,
   ToolsApiModule,
+  TriggersApiModule,
   WorkflowsApiModule,
   WorkspacesApiModule,
 ];

@@ -5,6 +5,7 @@ import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
 import { ToolQueueModule, ToolsModule } from '#tools';
+import { TriggersModule } from '#triggers';
 import { WorkflowsModule } from '#workflows';
 
 import { Maintenance } from './maintenance.js';
@@ -12,7 +13,16 @@ import { WorkerLifecycle } from './worker.lifecycle.js';
 
 /** Runs jobs, every kind whose module is imported here, and calls of isolated tools. Expects the platform from above. */
 @Module({
-  imports: [JobsModule, ApprovalsModule, IntegrationsModule, ToolsModule, ToolQueueModule, ChatModule, WorkflowsModule],
+  imports: [
+    JobsModule,
+    ApprovalsModule,
+    IntegrationsModule,
+    ToolsModule,
+    ToolQueueModule,
+    ChatModule,
+    WorkflowsModule,
+    TriggersModule,
+  ],
   providers: [Maintenance, WorkerLifecycle],
   exports: [WorkerLifecycle],
 })

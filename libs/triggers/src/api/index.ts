@@ -1,0 +1,1 @@
+export { TriggersApiModule } from './triggers-api.module.js';

@@ -1,0 +1,5 @@
+import { Module } from '@nestjs/common';
+
+/** Triggers: conditions over changes, and the jobs that they start. */
+@Module({})
+export class InboundModule {}

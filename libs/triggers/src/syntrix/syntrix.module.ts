@@ -1,0 +1,5 @@
+import { Module } from '@nestjs/common';
+
+/** Chats whose documents are in a Syntrix database. */
+@Module({})
+export class SyntrixModule {}
