@@ -1,0 +1,133 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How old a signed request may be, and how far its clock may be ahead. */
+export const SIGNATURE_TOLERANCE_SECONDS = 300;
+
+/** The two header styles, and both at once. */
+export const signatureStyles = ['standard', 'syntrix', 'both'] as const;
+
+/** `standard`: Standard Webhooks 1.0. `syntrix`: one header with a time and hex digests. */
+export type SignatureStyle = (typeof signatureStyles)[number];
+
+/** What is signed. */
+export interface SignedMessage {
+  /** The id of the delivery, the same on each retry. */
+  readonly id: string;
+  /** Seconds since the epoch, of this attempt. */
+  readonly timestamp: number;
+  /** The bytes that are sent. */
+  readonly body: string | Uint8Array;
+}
+
+/** The headers that sign a message with every secret, in their order; none without a secret. */
+export function signatureHeaders(
+  style: SignatureStyle,
+  secrets: readonly string[],
+  message: SignedMessage,
+): Readonly<Record<string, string>> {
+  if (secrets.length === 0) return {};
+  return {
+    ...(style === 'syntrix' ? {} : standardHeaders(secrets, message)),
+    ...(style === 'standard' ? {} : syntrixHeaders(secrets, message)),
+  };
+}
+
+function standardHeaders(secrets: readonly string[], message: SignedMessage): Record<string, string> {
+  const signatures = secrets.map((secret) => `v1,${standardDigest(secret, message).toString('base64')}`);
+  return {
+    'webhook-id': message.id,
+    'webhook-timestamp': String(message.timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+function syntrixHeaders(secrets: readonly string[], message: SignedMessage): Record<string, string> {
+  const signatures = secrets.map((secret) => `v1=${syntrixDigest(secret, message).toString('hex')}`);
+  return {
+    'X-Syntrix-Signature': [`t=${message.timestamp}`, ...signatures].join(','),
+    'X-Nightshift-Delivery': message.id,
+  };
+}
+
+/** A request to verify: lower-case header names and the bytes as they arrived. */
+export interface SignedRequest {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface VerifyOptions {
+  /** Now, in ms since the epoch. */
+  readonly now: number;
+  readonly toleranceSeconds?: number;
+}
+
+/**
+ * Whether one of the secrets signed the request, at most `toleranceSeconds` (default 300) before or after `now`. Reads the headers of
+ * either style; if both are present, one of them must match. Digests are compared in constant time.
+ */
+export function isSignedBy(
+  secrets: readonly string[],
+  { headers, body }: SignedRequest,
+  { now, toleranceSeconds = SIGNATURE_TOLERANCE_SECONDS }: VerifyOptions,
+): boolean {
+  const isFresh = (timestamp: number) => Math.abs(Math.floor(now / 1_000) - timestamp) <= toleranceSeconds;
+  return [readStandard(headers), readSyntrix(headers)].some((found) => {
+    if (found === null || !isFresh(found.timestamp)) return false;
+    const { id, timestamp } = found;
+    // Every pair is compared, so that the time does not show which secret or signature matches.
+    return secrets
+      .map((secret) => found.digest(secret, { id, timestamp, body }))
+      .flatMap((expected) => found.signatures.map((given) => isSame(given, expected)))
+      .includes(true);
+  });
+}
+
+interface Signatures {
+  readonly id: string;
+  readonly timestamp: number;
+  readonly signatures: readonly Buffer[];
+  readonly digest: (secret: string, message: SignedMessage) => Buffer;
+}
+
+/** A request with more signatures than this is refused: each costs a digest per secret. */
+const mostSignatures = 16;
+
+function readStandard(headers: SignedRequest['headers']): Signatures | null {
+  const [id, time, list] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
+  if (typeof id !== 'string' || typeof time !== 'string' || typeof list !== 'string') return null;
+  const timestamp = readSeconds(time);
+  const given = list.split(' ').filter((signature) => signature.startsWith('v1,'));
+  if (timestamp === null || given.length > mostSignatures) return null;
+  const signatures = given.map((signature) => Buffer.from(signature.slice(3), 'base64'));
+  return { id, timestamp, signatures, digest: standardDigest };
+}
+
+function readSyntrix(headers: SignedRequest['headers']): Signatures | null {
+  const header = headers['x-syntrix-signature'];
+  if (typeof header !== 'string') return null;
+  const fields = header.split(',').map((field) => field.trim());
+  const times = fields.filter((field) => field.startsWith('t='));
+  const given = fields.filter((field) => field.startsWith('v1='));
+  const timestamp = readSeconds(times[0]?.slice(2) ?? '');
+  if (timestamp === null || times.length !== 1 || given.length > mostSignatures) return null;
+  const signatures = given.map((field) => Buffer.from(field.slice(3), 'hex'));
+  return { id: '', timestamp, signatures, digest: syntrixDigest };
+}
+
+function readSeconds(text: string): number | null {
+  return /^\d{1,12}$/.test(text) ? Number(text) : null;
+}
+
+function isSame(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The key of a secret `whsec_<base64>` is its decoded part; any other secret is its own key. */
+function standardDigest(secret: string, { id, timestamp, body }: SignedMessage): Buffer {
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret;
+  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
+}
+
+function syntrixDigest(secret: string, { timestamp, body }: SignedMessage): Buffer {
+  return createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
+}
