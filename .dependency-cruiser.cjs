@@ -10,10 +10,12 @@ const layers = [
   ['triggers'],
 ];
 const below = (level) => layers.slice(0, level).flat();
+// The types that code of plugins is written with.
+const plugin = '^packages/plugin/';
 const mayImport = (path, libs) => ({
   severity: 'error',
   from: { path },
-  to: { path: '^(libs|apps|packages)/', pathNot: `^libs/(${libs.join('|')})/` },
+  to: { path: '^(libs|apps|packages)/', pathNot: [`^libs/(${libs.join('|')})/`, plugin] },
 });
 const layerRules = layers.flatMap((libs, level) =>
   libs.flatMap((lib) => [
@@ -54,6 +56,7 @@ module.exports = {
     rule('entries-on-launcher', { path: entries }, { path: '^apps/', pathNot: ['^apps/$1/', '^apps/launcher/'] }),
     rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
     rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),
+    rule('plugin-alone', { path: plugin, pathNot: '\\.spec\\.ts$' }, { pathNot: [plugin] }),
     // What a browser loads as well: nothing of Node, and of other packages one.
     rule(
       'client-anywhere',

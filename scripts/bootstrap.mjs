@@ -3,8 +3,17 @@
 // Prints one line per step that really runs, with a dot every five seconds, and nothing when all is up to date. Two at once take turns.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -16,8 +25,8 @@ const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 const PACKAGES_STAMP = at('node_modules', '.nightshift-packages');
 const CLIENT_STAMP = at('libs', 'platform', 'src', 'prisma', 'generated', 'prisma', '.schema');
 const BUILD_STAMP = at('dist', '.sources');
-const CLIENT = join('packages', 'client');
-const CLIENT_PROJECT = join(CLIENT, 'tsconfig.build.json');
+/** The published packages, each compiled into its own `dist`. */
+const PACKAGES = ['client', 'plugin'].map((name) => join('packages', name));
 /** Bench and test tools run from the compiled tree, too; the product does without them, so nest-cli.json does not name them. */
 const TOOLS = ['bench', 'test'];
 const SOURCES = ['apps', 'libs', 'packages', ...TOOLS];
@@ -38,11 +47,24 @@ function packagesAreThere() {
   const found = JSON.parse(installed).packages;
   const wanted = JSON.parse(read(at('package-lock.json'))).packages;
   const agree = Object.entries(wanted).every(
-    ([name, { version, optional }]) =>
-      name === '' || (found[name] ? found[name].version === version : optional === true),
+    ([name, { version, optional, link }]) =>
+      !name.startsWith('node_modules/') ||
+      link === true ||
+      (found[name] ? found[name].version === version : optional === true),
   );
-  if (agree) writeFileSync(PACKAGES_STAMP, packagesKey());
-  return agree;
+  if (!agree) return false;
+  linkPackages(wanted);
+  writeFileSync(PACKAGES_STAMP, packagesKey());
+  return true;
+}
+
+/** Packages of this repository that were added since the last installation. */
+function linkPackages(wanted) {
+  for (const [name, { link, resolved }] of Object.entries(wanted)) {
+    if (link !== true || existsSync(at(name))) continue;
+    mkdirSync(at(dirname(name)), { recursive: true });
+    symlinkSync(relative(at(dirname(name)), at(resolved)), at(name), 'junction');
+  }
 }
 
 async function installPackages() {
@@ -94,7 +116,14 @@ function isCompiled(file) {
 }
 
 function settingLines() {
-  return ['package-lock.json', '.swcrc', 'nest-cli.json', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')].map(stampLine);
+  const projects = PACKAGES.flatMap((folder) =>
+    ['tsconfig.build.json', 'tsconfig.json'].map((name) => join(folder, name)),
+  );
+  return ['package-lock.json', '.swcrc', 'nest-cli.json', ...projects].map(stampLine);
+}
+
+function isCompiledPackage(folder) {
+  return existsSync(at(folder, 'dist', 'index.js'));
 }
 
 function stampLine(file) {
@@ -112,13 +141,13 @@ function filesBelow(folder) {
 
 function buildIsFresh() {
   const stamp = [...settingLines(), ...sourceLines()].join('\n');
-  return existsSync(at(CLIENT, 'dist', 'index.js')) && read(BUILD_STAMP) === stamp;
+  return PACKAGES.every(isCompiledPackage) && read(BUILD_STAMP) === stamp;
 }
 
 /**
  * Compiles the product with the Nest CLI (nest-cli.json: its swc builder, whose imports stay as they are written), and bench and
  * test tools with the same compiler. SWC only strips the types, which takes seconds; `npm run check:types` checks them.
- * The published client is compiled by tsc, because its declarations are part of the package. A part without changes is skipped.
+ * The published packages are compiled by tsc, because their declarations are part of them. A part without changes is skipped.
  */
 async function build() {
   const [settings, sources] = [settingLines(), sourceLines()];
@@ -133,15 +162,20 @@ async function build() {
   const built = new Set(settings.every((line) => stamped.includes(line)) ? stamped : []);
   const changed = [...sources.filter((line) => !built.has(line)).map(fileOf), ...removed];
   const isTool = (file) => TOOLS.some((folder) => file.startsWith(`${folder}/`));
-  const inClient = (file) => file.startsWith(CLIENT);
-  if (removed.some(inClient)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
+  const inPackage = (folder) => (file) => file.startsWith(folder);
+  for (const folder of PACKAGES)
+    if (removed.some(inPackage(folder))) rmSync(at(folder, 'dist'), { recursive: true, force: true });
   await Promise.all([
     changed.every(isTool) || run(pinnedNode, [at('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']),
     changed.some(isTool) && run(pinnedNode, [at('node_modules', '@swc', 'cli', 'bin', 'swc.js'), ...SWC_TOOLS]),
-    (changed.some(inClient) || !existsSync(at(CLIENT, 'dist', 'index.js'))) &&
-      run(pinnedNode, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', at(CLIENT_PROJECT), '--pretty', 'false']),
+    ...PACKAGES.filter((folder) => changed.some(inPackage(folder)) || !isCompiledPackage(folder)).map(compilePackage),
   ]);
   writeFileSync(BUILD_STAMP, [...settings, ...sources].join('\n'));
+}
+
+function compilePackage(folder) {
+  const project = at(folder, 'tsconfig.build.json');
+  return run(pinnedNode, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', project, '--pretty', 'false']);
 }
 
 function run(command, args, env = process.env) {

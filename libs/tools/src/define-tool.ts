@@ -1,59 +1,22 @@
+import type { ToolOptions } from '@nightshift/plugin';
 import { z } from 'zod';
 
-import type {
-  JsonSchema,
-  OnUnknown,
-  Tool,
-  ToolContext,
-  ToolEffect,
-  ToolRuntime,
-  ToolSort,
-  Verification,
-} from './tool.js';
+import type { JsonSchema, Tool, ToolContext, ToolSort } from './tool.js';
 import { toolVersion } from './tool-version.js';
 import { ToolArgumentsError } from './tools.errors.js';
 
-interface ToolSpec {
-  /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique in the process. */
-  readonly name: string;
-  /** The description for the model; include when to use the tool. */
-  readonly description: string;
-  /** Default `hybrid`. */
-  readonly runtime?: ToolRuntime;
-  /** Default `once`: a tool with an undeclared effect is never called twice. */
-  readonly effect?: ToolEffect;
-  /** Ms until a call is aborted; default: the instance's setting. */
-  readonly timeoutMs?: number;
-  /** Default true. A disabled tool is neither listed nor run. */
-  readonly enabled?: boolean;
+/** The options of plugins' tools, and those that only tools of this server have. */
+interface ToolSpec extends Omit<ToolOptions<ToolContext>, 'isolation'> {
   /** Disables the tool and gives the reason, for a job that was offered it before. */
   readonly withdrawn?: string;
-  /** Default false. Whether identical calls within a job make sense, as when polling. */
-  readonly repeatable?: boolean;
   /** Default `server`, or `client` for a tool without `execute`. */
   readonly sort?: ToolSort;
-  /** Default: a fingerprint of name, description and schema. */
-  readonly version?: string;
-  /** Default `worker`; `queue` for what takes long or must not share the job's process, `job` for what is a job of its own. */
-  readonly isolation?: 'worker' | 'queue' | 'job';
-  /** 1 to 100, with isolation `queue` only: how many of its calls run at once in a workspace. Default: no limit. */
-  readonly concurrency?: number;
+  /** As in plugins; `job` for a call that is a job of its own. */
+  readonly isolation?: Tool['isolation'];
   /** Of a tool that is a workflow. */
   readonly workflowId?: string;
-  /** Default: the tool itself requires no approval. */
-  readonly approval?: 'require_approval' | 'block';
-  /** Default true. Whether an approver may change the arguments. */
-  readonly allowEdit?: boolean;
-  /** Default none. Names of arguments whose values previews hide. */
-  readonly sensitiveFields?: readonly string[];
-  /** Narrows timed grants; default: the tool's name. */
-  readonly grantKey?: (args: Readonly<Record<string, unknown>>) => string;
   /** Default: the handler runs the call. `person`: a call is a question that a person answers. */
   readonly asks?: 'person';
-  /** Default `verify` for a tool with `verify`, else `ask`. Matters to `once` tools only. */
-  readonly onUnknown?: OnUnknown;
-  /** Asks the far side what became of a started call. */
-  verify?(idempotencyKey: string, context: ToolContext): Promise<Verification>;
 }
 
 /** A tool whose input is a zod object: the handler gets the parsed value, defaults and transforms applied. */

@@ -1,61 +1,30 @@
-/** Who can run a tool: a handler here, the client that asked for it, or whichever there is (`hybrid`). */
-export type ToolRuntime = 'hybrid' | 'client' | 'server';
+import type {
+  JsonSchema,
+  OnUnknown,
+  ToolContext as PluginToolContext,
+  ToolEffect,
+  ToolRuntime,
+  Verification,
+} from '@nightshift/plugin';
 
-/**
- * What calling twice would do. `pure` changes nothing; `idempotent`: the far side honours the idempotency key; both may be
- * called again after a crash, with the same key. `once` is called at most once.
- */
-export type ToolEffect = 'pure' | 'idempotent' | 'once';
+export type { JsonSchema, OnUnknown, ToolEffect, ToolRuntime, Verification };
+export type { Progress as ToolProgress } from '@nightshift/plugin';
 
 /** What kind of thing answers the call; the ledger's `runtime`. */
 export type ToolSort = 'server' | 'client' | 'http' | 'mcp';
 
-/**
- * What happens to a started `once` call with an unknown outcome: a person is asked; the tool's own `verify` is asked first and a
- * person only if it is not certain; the model reads "outcome unknown"; or the job fails.
- */
-export type OnUnknown = 'ask' | 'verify' | 'report' | 'fail';
-
-/** What a tool reports about a started call when given its idempotency key. */
-export type Verification =
-  | { readonly outcome: 'happened'; readonly result: unknown }
-  | { readonly outcome: 'did_not_happen' }
-  /** `note` is shown to the person who decides. */
-  | { readonly outcome: 'unknown'; readonly note?: string };
-
-/** How far a call is; any part may be left out. `total` in the unit of `progress`. */
-export interface ToolProgress {
-  readonly progress?: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
 /** Of calls of one tool in one workspace, where the tool limits them. */
 export const MOST_CONCURRENT = 100;
 
-/** A JSON Schema (2020-12, or draft-07 when its `$schema` names that) of an object. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+/** What only the code of plugins is given. */
+type PluginServices = 'userId' | 'secrets' | 'fetch' | 'logger';
 
-/** What a handler may know about the call it serves. */
-export interface ToolContext {
-  readonly workspaceId: string;
-  readonly jobId: string;
-  readonly threadId: string | null;
-  /** `user:<id>`, `key:<id>` or `system`: whose rights the tool acts with. */
-  readonly principal: string;
-  readonly callId: string;
+/** What a handler may know about the call it serves. The context of a plugin's tool has more (`PluginContexts`). */
+export interface ToolContext extends Omit<PluginToolContext, PluginServices | 'attempt'> {
   /** The ledger row's id; for tools whose work is a job. */
   readonly toolCallId?: string;
-  /** The same for every attempt of this call; send it along with any effect. */
-  readonly idempotencyKey: string;
-  /** The lease epoch under which the call was started; send it with the key so that a stale sender can be recognized. */
-  readonly epoch: number;
-  /** Aborts at the tool's time limit and when the job is stopped. A handler that ignores it is not waited for. */
-  readonly signal: AbortSignal;
-  /** Wall time in ms since the epoch. */
-  readonly now: () => number;
-  /** Reports the progress of the call to viewers, who see at most two updates a second. Never part of the result. */
-  readonly progress: (progress: ToolProgress) => void;
+  /** 1, the default, for the first attempt. */
+  readonly attempt?: number;
 }
 
 /** A tool as the registry holds it; made by `defineTool`. */

@@ -1,0 +1,180 @@
+import type { PluginLogger, PluginSecrets } from './context.js';
+import { define, type Defined } from './definition.js';
+import type { JsonObject, JsonSchema } from './schema.js';
+import type { ToolEffect } from './tool.js';
+
+/** The job that an event belongs to. */
+export interface HookedJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly threadId: string | null;
+  /** `user:<id>`, `key:<id>` or `system`. */
+  readonly principal: string;
+  readonly userId: string | null;
+  /** `chat` or `workflow`. */
+  readonly kind: string;
+  /** Name of the agent; null: none. */
+  readonly agent: string | null;
+  /** Name of the workflow; null: none. */
+  readonly workflow: string | null;
+}
+
+/** A message as model providers take it. */
+export interface HookedMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** A tool as the model is shown it. */
+export interface HookedTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters?: JsonSchema;
+}
+
+/** A call that the model has requested. `arguments` is JSON text as the model wrote it. */
+export interface HookedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A node run of a workflow. */
+export interface HookedNode {
+  readonly id: string;
+  readonly type: string;
+  readonly run: number;
+}
+
+/** What hooks of each kind see. */
+export interface HookEvents {
+  readonly beforeJobStart: HookedJob & { readonly input: JsonObject };
+  readonly beforeModelCall: HookedJob & {
+    readonly round: number;
+    readonly model: string | null;
+    readonly messages: readonly HookedMessage[];
+    readonly tools: readonly HookedTool[];
+    readonly parameters: JsonObject;
+  };
+  readonly afterModelCall: HookedJob & {
+    readonly round: number;
+    readonly model: string | null;
+    readonly text: string;
+    readonly toolCalls: readonly HookedCall[];
+    readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | null;
+  };
+  readonly beforeToolCall: HookedJob & {
+    readonly callId: string;
+    readonly tool: string;
+    readonly arguments: JsonObject;
+    readonly effect: ToolEffect;
+    /** What the policy decides about the call so far. */
+    readonly approval: 'none' | 'required' | 'approved';
+  };
+  readonly afterToolCall: HookedJob & {
+    readonly callId: string;
+    readonly tool: string;
+    readonly arguments: JsonObject;
+    /** Text or JSON text; null: the call failed. */
+    readonly result: string | null;
+    /** Null: the call completed. */
+    readonly error: string | null;
+    readonly durationMs: number;
+  };
+  readonly beforeNode: HookedJob & { readonly node: HookedNode; readonly input: unknown };
+  readonly afterNode: HookedJob & { readonly node: HookedNode; readonly output: unknown };
+  readonly onInterrupt: HookedJob & { readonly interrupt: JsonObject };
+  readonly onJobFinished: HookedJob & { readonly job: JsonObject };
+  readonly onNotification: HookedJob & { readonly notification: JsonObject };
+}
+
+interface Deny {
+  readonly deny: string;
+}
+
+/** What hooks of each kind may return, besides nothing. The outcome of an action is ignored. */
+export interface HookOutcomes {
+  readonly beforeJobStart:
+    | Deny
+    | { readonly input?: JsonObject; readonly labels?: Readonly<Record<string, string>>; readonly reason?: string };
+  readonly beforeModelCall:
+    | Deny
+    | { readonly answer: string }
+    | {
+        readonly messages?: readonly HookedMessage[];
+        readonly tools?: readonly HookedTool[];
+        readonly parameters?: JsonObject;
+        readonly reason?: string;
+      };
+  readonly afterModelCall:
+    /** Of a round at most once. */
+    | { readonly restart: string }
+    /** `dropCalls`: ids of calls that do not run. */
+    | { readonly text?: string; readonly dropCalls?: readonly string[]; readonly reason?: string };
+  readonly beforeToolCall:
+    | Deny
+    /** The call completes with this value, and the tool does not run. */
+    | { readonly result: unknown }
+    | { readonly requireApproval: string }
+    | { readonly arguments: JsonObject; readonly reason?: string };
+  readonly afterToolCall: { readonly result: unknown; readonly reason?: string } | { readonly error: string };
+  readonly beforeNode:
+    { readonly input: unknown; readonly reason?: string } | { readonly skip: string } | { readonly fail: string };
+  readonly afterNode: { readonly output: unknown; readonly reason?: string } | { readonly fail: string };
+  readonly onInterrupt: undefined;
+  readonly onJobFinished: undefined;
+  readonly onNotification: undefined;
+}
+
+/** When a hook runs. */
+export type HookEvent = keyof HookEvents;
+
+/** What a hook may use. */
+export interface HookContext {
+  /** Aborts at the timeout and when the job is stopped. */
+  readonly signal: AbortSignal;
+  /** Wall time in ms since the epoch. */
+  readonly now: () => number;
+  readonly secrets: PluginSecrets;
+  /** `fetch` with the guard of the server. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly logger: PluginLogger;
+}
+
+/** Globs; each that is given must match. */
+export interface HookMatch {
+  readonly tool?: string | readonly string[];
+  readonly agent?: string | readonly string[];
+  readonly workflow?: string | readonly string[];
+  /** Ids of workspaces. */
+  readonly workspace?: string | readonly string[];
+}
+
+/** A hook: code that runs at one point of a job. */
+export interface HookSpec<On extends HookEvent = HookEvent> {
+  readonly on: On;
+  /** Unique in the installation. */
+  readonly name: string;
+  /** Hooks with lower numbers run first; equal ones in the order in which they were loaded. Default 100. */
+  readonly priority?: number;
+  /** Ms until the hook is aborted and counts as failed. Default 2,000. */
+  readonly timeoutMs?: number;
+  /** After a failure: the job continues as if the hook was absent (`open`, the default), or the step is denied (`closed`). */
+  readonly failure?: 'open' | 'closed';
+  /** A CEL condition over the event, or globs. Default: every event. */
+  readonly match?: string | HookMatch;
+  /** Returns nothing to change nothing. */
+  run(
+    event: HookEvents[On],
+    context: HookContext,
+  ): HookOutcomes[On] | null | undefined | void | Promise<HookOutcomes[On] | null | undefined | void>; // eslint-disable-line @typescript-eslint/no-invalid-void-type -- a function without `return` is one
+}
+
+/** A hook of a plugin. */
+export type HookDefinition<On extends HookEvent = HookEvent> = HookSpec<On> & Defined<'hook'>;
+
+/** A hook. It can tighten what a job may do, never widen it. */
+export function defineHook<const On extends HookEvent>(spec: HookSpec<On>): HookDefinition<On> {
+  return define('hook', spec);
+}

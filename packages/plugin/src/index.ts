@@ -1,0 +1,32 @@
+export type { PluginLogger, PluginSecrets, Progress, WorkContext } from './context.js';
+export { type Defined, type DefinitionKind, kindOf } from './definition.js';
+export {
+  defineHook,
+  type HookContext,
+  type HookDefinition,
+  type HookedCall,
+  type HookedJob,
+  type HookedMessage,
+  type HookedNode,
+  type HookedTool,
+  type HookEvent,
+  type HookEvents,
+  type HookMatch,
+  type HookOutcomes,
+  type HookSpec,
+} from './hook.js';
+export { defineNode, type NodeContext, type NodeDefinition, type NodeRetry, type NodeSpec } from './node.js';
+export { definePlugin, type PluginDefinition, type PluginSpec, type SetupContext } from './plugin.js';
+export type { InputOf, InputSchema, JsonObject, JsonSchema, StandardSchema } from './schema.js';
+export {
+  type ClientToolContext,
+  defineTool,
+  type OnUnknown,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolEffect,
+  type ToolOptions,
+  type ToolRuntime,
+  type ToolSpec,
+  type Verification,
+} from './tool.js';

@@ -1,0 +1,57 @@
+import type { Progress, WorkContext } from './context.js';
+import { define, type Defined } from './definition.js';
+import type { InputOf, InputSchema } from './schema.js';
+
+/** What the code of a node may know about the node run it serves. */
+export interface NodeContext extends WorkContext {
+  readonly workflowId: string;
+  /** As the workflow names the node. */
+  readonly nodeId: string;
+  /** The number of the node run in the job. */
+  readonly nodeRun: number;
+  /** The same for every attempt of this node run; send it along with any effect. */
+  readonly idempotencyKey: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** What the incoming edges deliver. */
+  readonly input: unknown;
+  readonly progress: (progress: Progress) => void;
+}
+
+/** How a failed node run is repeated. */
+export interface NodeRetry {
+  /** Attempts in all, 1 to 10. */
+  readonly attempts: number;
+  /** Ms before the second attempt; doubled before each further one. Default 1,000. */
+  readonly delayMs?: number;
+}
+
+/** A type of workflow node. */
+export interface NodeSpec<Input extends InputSchema = InputSchema> {
+  /** A namespace and a name, as in `acme.score`; unique in the installation. */
+  readonly type: string;
+  /** The name that people read. */
+  readonly title: string;
+  /** A description for people who build workflows. */
+  readonly description?: string;
+  /** A name of an icon, or a data URL of an image. */
+  readonly icon?: string;
+  /** Describes `data` of the node in a workflow; the console makes a form of it. */
+  readonly input: Input;
+  /** Describes what `run` returns; another value fails the node run. Default: any JSON value. */
+  readonly output?: InputSchema;
+  /** Default: one attempt. */
+  readonly retry?: NodeRetry;
+  /** Ms until a node run is aborted; default: TOOL_TIMEOUT_MS. */
+  readonly timeoutMs?: number;
+  /** Returns the output, text or JSON; throws to fail the node run. `data` is valid by `input`. */
+  run(context: NodeContext, data: InputOf<Input>): unknown;
+}
+
+/** A workflow node of a plugin. */
+export type NodeDefinition<Input extends InputSchema = InputSchema> = NodeSpec<Input> & Defined<'node'>;
+
+/** A type of node that workflows can use. */
+export function defineNode<const Input extends InputSchema>(spec: NodeSpec<Input>): NodeDefinition<Input> {
+  return define('node', spec);
+}

@@ -1,0 +1,40 @@
+import type { PluginLogger } from './context.js';
+import { define, type Defined } from './definition.js';
+import type { HookDefinition } from './hook.js';
+import type { NodeDefinition } from './node.js';
+import type { ToolDefinition } from './tool.js';
+
+/** What `setup` gets. */
+export interface SetupContext {
+  /** Environment variables that start with `PLUGIN_<NAME>_`, without that prefix: PLUGIN_ACME_CRM_URL is `URL` of `acme-crm`. */
+  readonly config: Readonly<Record<string, string>>;
+  readonly logger: PluginLogger;
+}
+
+/** What a module offers to the server. */
+export interface PluginSpec {
+  /** Lower-case letters, digits, `-`, `.`, and a scope such as `@acme/`; unique in the installation. */
+  readonly name: string;
+  readonly version: string;
+  /** Secrets of workspaces that the code of this plugin may read. */
+  readonly secrets?: readonly string[];
+  // Any: a definition for one input is a definition, whatever its handler takes.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly tools?: readonly ToolDefinition<any>[];
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly hooks?: readonly HookDefinition<any>[];
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly nodes?: readonly NodeDefinition<any>[];
+  /** Runs once in each process, before the first call. The server refuses to start if it throws or takes longer than 10 s. */
+  setup?(context: SetupContext): unknown;
+  /** Runs when the process stops, or after the plugin was reloaded. */
+  close?(): unknown;
+}
+
+/** A plugin as a module exports it by default. */
+export type PluginDefinition = PluginSpec & Defined<'plugin'>;
+
+/** Names a plugin and what it offers. */
+export function definePlugin(spec: PluginSpec): PluginDefinition {
+  return define('plugin', spec);
+}
