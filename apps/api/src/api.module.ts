@@ -53,7 +53,7 @@ const resolverKey = 'graphql:resolver_type';
 
 /** Every class that the GraphQL schema is made from. */
 export const graphqlResolvers: readonly Type[] = featureModules
-  .flatMap((feature) => Reflect.getMetadata('providers', feature) as readonly Type[]) // `@Module` stores what it was given
+  .flatMap((feature) => (Reflect.getMetadata('providers', feature) ?? []) as readonly Type[]) // `@Module` stores what it was given
   .filter((provider) => Reflect.hasMetadata(resolverKey, provider));
 
 /** What an API is made of besides its own features. */
