@@ -11,6 +11,8 @@ export default {
   // For a machine under heavy load; a passing test is not slower for it.
   testTimeout: 300_000,
   maxWorkers: 2,
+  // A worker with a large heap needs over Jest's 500 ms to end on a busy machine.
+  workerGracefulExitTimeout: 10_000,
   // Modules of a suite stay in their process: without an end to it, the last of hundreds of suites have no memory left.
   workerIdleMemoryLimit: '1536MB',
   setupFiles: ['<rootDir>/test/harness/property-seed.ts'],

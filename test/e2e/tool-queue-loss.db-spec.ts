@@ -245,7 +245,7 @@ describe('isolated tool queue after losses', () => {
       },
     );
 
-    it('are ignored when they ask for an attempt that was made', async () => {
+    it('claim nothing when they ask for an attempt that was made', async () => {
       const sent = await queue.sendOne('pure');
       await lose(sent);
       const [call] = await claims().claim([{ ...sent, ttlMs: 60_000, epoch: 0 }], 'a process');

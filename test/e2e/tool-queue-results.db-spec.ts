@@ -161,7 +161,7 @@ describe('results of isolated calls', () => {
       );
     });
 
-    it('is retried by pg-boss when its process is lost while applying it', async () => {
+    it('repeats through pg-boss when its process is lost while applying it', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
       await sendResult(responseTo(sent, 1));
@@ -197,7 +197,7 @@ describe('results of isolated calls', () => {
       expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted' });
     });
 
-    it('is retried as long as the database is unavailable', async () => {
+    it('repeats as long as the database is unavailable', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
       await sendResult(responseTo(sent, 1));

@@ -44,7 +44,7 @@ describe('where the server is, and who asks', () => {
   });
 
   it.each(['https://there.example', 'http://127.0.0.1.there.example', 'http://127.0.0.1@there.example'])(
-    'is not led to %s by a folder',
+    'does not follow a folder to %s',
     async (url) => {
       serving(process.pid, url);
       const environment = readEnvironment({ NIGHTSHIFT_TOKEN: 'mine' });

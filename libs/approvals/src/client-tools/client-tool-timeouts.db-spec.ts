@@ -91,7 +91,7 @@ describe('a call that no client serves', () => {
     },
   );
 
-  it('is asked about when the client is lost and it is `once`', async () => {
+  it('asks a person when the client of a `once` call is lost', async () => {
     const { jobId } = await calls.open(me);
     const lost = await begin(jobId);
     await calls.lapse(jobId);

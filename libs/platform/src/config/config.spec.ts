@@ -39,7 +39,7 @@ describe('Config', () => {
     expect(problemsOf({ NIGHTSHIFT_SECRET: 'short-canary' }).join()).not.toContain('canary');
   });
 
-  it('is frozen, and `with` makes another one', () => {
+  it('freezes its values; `with` makes another one', () => {
     const config = Config.from({});
 
     expect(Object.isFrozen(config.values)).toBe(true);

@@ -31,7 +31,7 @@ describe('Redirects of GuardedFetch', () => {
   });
 
   it.each(['http://127.0.0.1:{port}/', 'http://[::1]:{port}/', 'http://0x7f.1:{port}/', '//[::ffff:7f00:1]:{port}/'])(
-    'are refused when they lead to %s',
+    'fail when they lead to %s',
     async (location) => {
       to(location.replace('{port}', String(given.target.port)));
       // 127.0.0.2 stands for a public server: it alone is let through.
@@ -48,7 +48,7 @@ describe('Redirects of GuardedFetch', () => {
   );
 
   it.each(['file:///etc/passwd', 'ftp://a.test/', 'gopher://a.test/', 'javascript:1', 'http://u:p@a.test/'])(
-    'are refused when they lead to %s',
+    'fail when they lead to %s',
     async (location) => {
       to(location);
       await expect(given.ask(follow)).rejects.toMatchObject({ code: 'outbound_url_refused' });

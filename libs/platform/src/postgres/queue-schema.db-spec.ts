@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { fromPrisma, PgBoss } from 'pg-boss';
 
@@ -12,6 +12,7 @@ const WORKSPACE = { workspaceId: '0190a0a0-0000-7000-8000-000000000000' };
 let database: TestDatabase;
 let api: PgBoss;
 let engine: PgBoss;
+const more: PgBoss[] = [];
 const settings = { schema: QUEUE_SCHEMA, migrate: false, schedule: false };
 
 beforeAll(async () => {
@@ -23,10 +24,21 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await api.stop({ graceful: false });
-  await engine.stop({ graceful: false });
+  for (const boss of [api, engine]) await boss.stop({ graceful: false });
   await database.close();
 });
+
+// A failed test leaves no instance behind, whose polling would outlive the file.
+afterEach(async () => {
+  for (const boss of more.splice(0)) await boss.stop({ graceful: false });
+});
+
+async function start(connectionString: string): Promise<PgBoss> {
+  const boss = new PgBoss({ ...settings, connectionString, supervise: false });
+  more.push(boss);
+  await boss.start();
+  return boss;
+}
 
 it('lets the api role send within its own transaction', async () => {
   await database.prisma.withWorkspace(WORKSPACE, (tx) => api.send('job.chat', { jobId: 'a' }, { db: fromPrisma(tx) }));
@@ -64,8 +76,7 @@ it('makes the queues of isolated tools with tables of their own, and retries res
 });
 
 it('gives a queue of an older build a table of its own, and keeps its messages', async () => {
-  const owner = new PgBoss({ ...settings, connectionString: database.urls.owner, supervise: false });
-  await owner.start();
+  const owner = await start(database.urls.owner);
   await owner.deleteQueue(TOOL_QUEUES.results);
   await owner.createQueue(TOOL_QUEUES.results, { retryLimit: 0 });
   const message = { id: randomUUID(), data: { n: 1 }, singletonKey: 'a workspace', priority: 3 };
@@ -77,11 +88,9 @@ it('gives a queue of an older build a table of its own, and keeps its messages',
   await ensureQueueSchema(client);
   await client.end();
 
-  const fresh = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: false });
-  await fresh.start();
+  const fresh = await start(database.urls.engine);
   expect(await fresh.getQueue(TOOL_QUEUES.results)).toMatchObject({ partition: true, retryLimit: 8_640 });
   expect(await fresh.findJobs(TOOL_QUEUES.results)).toMatchObject([{ ...message, state: 'created' }]);
-  await fresh.stop({ graceful: false });
 });
 
 it('lets the engine supervise the queues', async () => {

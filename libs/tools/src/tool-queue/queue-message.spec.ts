@@ -22,7 +22,7 @@ describe('a message', () => {
     expect([readRequest(progress), readResult(cancel)]).toEqual([null, null]);
   });
 
-  it('is not read without its place, or with one that can be none', () => {
+  it('fails to parse without its ids, or with an invalid id', () => {
     for (const member of Object.keys(place)) {
       expect(readResult({ ...progress, [member]: undefined })).toBeNull();
       expect(readRequest({ ...cancel, [member]: "1' OR 1=1" })).toBeNull();

@@ -34,7 +34,7 @@ describe('continuation', () => {
       { results: results('a', 'b'), after: [user], endsWithResults: true },
     ],
     [
-      'is none in a new turn',
+      'finds none in a new turn',
       [user, { role: 'assistant', content: 'x' }, user],
       { results: [], after: [], endsWithResults: false },
     ],

@@ -33,16 +33,20 @@ describe('chooseMode', () => {
   const tools = [tool('f')];
   const session = { sessionId: 's' };
   it.each<[string, Asked, object]>([
-    ['is that of the agent without a word', {}, { format: null, strictBy: null, ignored: [] }],
-    ['is strict when there are functions', { request: { tools } }, { format: 'openai', strictBy: 'body', tools }],
-    ['is strict when calls are answered', { answersPending: true }, { format: 'openai', strictBy: 'body', tools: [] }],
+    ['takes the mode of the agent without a header', {}, { format: null, strictBy: null, ignored: [] }],
+    ['chooses strict when there are functions', { request: { tools } }, { format: 'openai', strictBy: 'body', tools }],
     [
-      'is strict by its header',
+      'chooses strict when the request has results of calls',
+      { answersPending: true },
+      { format: 'openai', strictBy: 'body', tools: [] },
+    ],
+    [
+      'chooses strict by its header',
       { headers: { format: 'openai', ...session }, request: { tools } },
       { format: 'openai', strictBy: 'header', tools },
     ],
     [
-      'is inline by its header, and functions are ignored',
+      'chooses inline by its header, and ignores functions',
       { headers: { format: 'inline' }, request: { tools, toolChoice: choice, ignored: ['x'] } },
       { format: 'inline', strictBy: null, tools: [], toolChoice: null, ignored: ['x', 'tools'] },
     ],

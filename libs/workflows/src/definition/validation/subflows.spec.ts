@@ -123,7 +123,7 @@ describe('an error of a subflow', () => {
 
 describe('a subflow', () => {
   it.each<[string, SketchedDocument]>([
-    ['is given what it needs', around(['subflow', { subflowId: 'needy', inputMappings: { topic: '{{input}}' } }])],
+    ['receives what it needs', around(['subflow', { subflowId: 'needy', inputMappings: { topic: '{{input}}' } }])],
     [
       'has the ports that it declares',
       workflowDocument(
@@ -131,7 +131,7 @@ describe('a subflow', () => {
         ['s > f:topic', 'f:output > o'],
       ),
     ],
-    ['is ten levels deep', around(['subflow', { subflowId: 'deep-2', inputMappings: { input: 1 } }])],
+    ['may be ten levels deep', around(['subflow', { subflowId: 'deep-2', inputMappings: { input: 1 } }])],
   ])('%s', (_fact, json) => {
     expect(validateWorkflow(json, options)).toEqual({ isValid: true, errors: [], warnings: [] });
   });
