@@ -8,7 +8,7 @@ import helmet from 'helmet';
 
 import type { Auth } from '#auth';
 import { type Logger, type Platform, systemClock } from '#platform';
-import { bodyMiddleware, drainRestMiddleware, OpenStreams, ReadTurns, RequestSchemaPipe } from '#platform/api';
+import { bodyMiddleware, CallerTurns, drainRestMiddleware, OpenStreams, RequestSchemaPipe } from '#platform/api';
 
 import { ApiModule } from './api.module.js';
 import { crossOriginMiddleware } from './auth/cross-origin.js';
@@ -130,10 +130,10 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
   server.requestTimeout = config.values.BODY_TIMEOUT_MS + server.headersTimeout;
   app.disable('x-powered-by').disable('etag');
   const { ALLOWED_HOSTS, ALLOWED_ORIGINS } = config.values;
-  const turns = new ReadTurns(systemClock);
+  const turns = new CallerTurns(systemClock);
   app.use(
     requestIdMiddleware,
-    drainRestMiddleware(turns),
+    drainRestMiddleware(turns, systemClock),
     refusalsMiddleware({ metrics, logger }),
     noStoreMiddleware,
     helmet(),

@@ -1,23 +1,13 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 import { isMarkedAuthenticated } from '#auth/api';
 import type { Clock } from '#platform';
 
+import { addressKeyOf } from './address-key.js';
 import { TokenBucket } from './token-bucket.js';
-
-/** Groups of 16 bits in a /64 network. */
-const networkParts = 4;
-
-/** The name under which requests of a client address are counted: one IPv4 address, or the /64 network of an IPv6 address, which one client has. */
-function addressKeyOf(address: string | undefined): string {
-  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, networkParts).join(':') : parsed.toString();
-}
 
 /** Holds a client with 50 connections to 50 refused requests a second. */
 const DELAY_MS = 1_000;

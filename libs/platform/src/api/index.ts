@@ -1,6 +1,6 @@
 export { drainRestMiddleware } from './body/drain-rest.js';
 export { bodyMiddleware, hasEmptyBody, readBody } from './body/read-body.js';
-export { ReadTurns } from './body/read-turns.js';
+export { CallerTurns } from './body/caller-turns.js';
 export { invalidCursor, invalidPage } from './connections/connection.errors.js';
 export { connectionOf } from './connections/connection.model.js';
 export { idOfCursor, positionOfCursor, textOfCursor, toCursor } from './connections/cursor.js';

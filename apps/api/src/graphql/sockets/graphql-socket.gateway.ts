@@ -6,9 +6,11 @@ import { handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+import { CallerTurns } from '#platform/api';
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
+import { addressKeyOf } from '../../refusals/address-key.js';
 import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
@@ -27,6 +29,10 @@ const pingMs = 15_000;
 const closeTimeoutMs = 2_000;
 const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
+/** What a handshake takes of the event loop, with the end of the connection that it replaces. */
+const upgradeMs = 0.4;
+/** Upgrades that wait, for each connection that may be without an accepted connection_init. */
+const waitingShare = 4;
 /** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
 /** An option of ws that its types do not have. */
@@ -49,6 +55,8 @@ export class GraphqlSocketGateway {
     handleProtocols,
   });
   private readonly pending: PendingSockets;
+  private readonly turns = new CallerTurns(systemClock);
+  private waiting = 0;
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
 
@@ -58,7 +66,7 @@ export class GraphqlSocketGateway {
     private readonly config: Config,
     private readonly slow: SlowViewers,
   ) {
-    this.pending = new PendingSockets(config.values.SOCKETS_PENDING);
+    this.pending = new PendingSockets(config.values.SOCKETS_PENDING, systemClock);
   }
 
   /** Connections without an accepted `connection_init`. */
@@ -127,13 +135,26 @@ export class GraphqlSocketGateway {
       refuse(socket, '404 Not Found');
     } else if (!this.isAllowed(request)) {
       refuse(socket, '403 Forbidden');
-    } else if (!this.pending.admits(systemClock.monotonic())) {
-      refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
+    } else if (this.pending.hasRoom) {
+      this.accept(request, socket, head);
+    } else if (this.waiting < this.config.values.SOCKETS_PENDING * waitingShare) {
+      this.acceptLater(request, socket, head);
     } else {
-      this.sockets.handleUpgrade(request, socket, head, (accepted) =>
-        this.sockets.emit('connection', accepted, request),
-      );
+      refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
     }
+  }
+
+  private accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.sockets.handleUpgrade(request, socket, head, (accepted) => this.sockets.emit('connection', accepted, request));
+  }
+
+  /** Many connections never send `connection_init`: each address gets handshakes for its share of the event loop. */
+  private acceptLater(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.waiting += 1;
+    this.turns.next(addressKeyOf(request.socket.remoteAddress), upgradeMs, () => {
+      this.waiting -= 1;
+      this.accept(request, socket, head);
+    });
   }
 
   private isAllowed({ headers }: IncomingMessage): boolean {

@@ -2,10 +2,12 @@ import type { Duplex } from 'node:stream';
 
 import type { WebSocket } from 'ws';
 
-import { TokenBucket } from '../../refusals/token-bucket.js';
+import type { Clock } from '#platform';
 
 /** Bytes that a connection may send before its `connection_init` is accepted: a long token fits several times. */
 const maxBytes = 32 * 1024;
+/** As long as a client may take for `connection_init`: a client that disconnects at once takes no less of the limit. */
+const endedMs = 3_000;
 
 /**
  * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. Honest
@@ -13,22 +15,20 @@ const maxBytes = 32 * 1024;
  */
 export class PendingSockets {
   private readonly pending = new Map<WebSocket, () => void>();
-  private readonly replacements: TokenBucket;
+  private ended = 0;
 
-  constructor(private readonly most: number) {
-    this.replacements = new TokenBucket(0, { perSecond: most, burst: most });
-  }
+  constructor(
+    private readonly most: number,
+    private readonly clock: Clock,
+  ) {}
 
   get size(): number {
     return this.pending.size;
   }
 
-  /**
-   * Whether an upgrade may be accepted. At the limit each one ends the oldest connection, at most `most` times a second on average: a
-   * handshake costs more than a refusal. `now` in ms, never falling.
-   */
-  admits(now: number): boolean {
-    return this.pending.size < this.most || this.replacements.take(now);
+  /** Whether fewer than `most` connections are without an accepted `connection_init`, or ended so in the last seconds. */
+  get hasRoom(): boolean {
+    return this.pending.size + this.ended < this.most;
   }
 
   /** `stream` is what `socket` reads from. */
@@ -41,6 +41,7 @@ export class PendingSockets {
     stream.on('data', count);
     this.pending.set(socket, () => stream.off('data', count));
     socket.once('close', () => {
+      if (this.pending.has(socket)) this.countEnd();
       this.remove(socket);
     });
     const [oldest] = this.pending.keys();
@@ -55,5 +56,10 @@ export class PendingSockets {
   remove(socket: WebSocket): void {
     this.pending.get(socket)?.();
     this.pending.delete(socket);
+  }
+
+  private countEnd(): void {
+    this.ended += 1;
+    this.clock.after(endedMs, () => (this.ended -= 1));
   }
 }

@@ -1,17 +1,19 @@
 import type { NextFunction, Request, Response } from 'express';
 
-import type { ReadTurns } from './read-turns.js';
+import type { Clock, Timer } from '../../clock.js';
+import type { CallerTurns } from './caller-turns.js';
 
-/** How much of a body is read and thrown away after the response, and how long the client may take for the part that a turn reads. */
+/** How much of a body is read and thrown away after the response, and how long the client may take to send it. */
 const MOST_BYTES = 16 * 1_048_576;
 /** For unauthenticated callers: enough for a small request, so that its client can read the error. */
 const MOST_BYTES_ANONYMOUS = 1_048_576;
-const WITHIN_MS = 2_000;
+const WITHIN_MS = 5_000;
 
 /** The caller in whose name all rests are read. */
 const DRAINS = 'drain';
-/** Bytes that are thrown away cost less than bytes that are scanned and kept. */
-const BYTES_PER_TURN = 8 * 65_536;
+/** Reading this much from a connection takes some 1 ms, although the bytes are thrown away. */
+const BYTES_PER_TURN = 4 * 65_536;
+const TURN_MS = 1;
 
 const anonymous = new Set([401, 403, 404]);
 
@@ -22,11 +24,12 @@ const anonymous = new Set([401, 403, 404]);
  * until the client closes it or a timeout ends it ("lingering close"). All these rests together take the turns of one caller: they do not delay
  * bodies that are still wanted.
  */
-export function drainRestMiddleware(turns: ReadTurns) {
+export function drainRestMiddleware(turns: CallerTurns, clock: Clock) {
   return (request: Request, response: Response, next: NextFunction): void => {
     // At `finish` Node has already begun to discard the body.
     response.once('prefinish', () => {
-      if (!request.complete && !request.destroyed) drain(request, mostBytesOf(response.statusCode), turns);
+      if (!request.complete && !request.destroyed)
+        drain(request, { mostBytes: mostBytesOf(response.statusCode), turns, clock });
     });
     next();
   };
@@ -36,18 +39,30 @@ function mostBytesOf(status: number): number {
   return anonymous.has(status) ? MOST_BYTES_ANONYMOUS : MOST_BYTES;
 }
 
-function drain(request: Request, mostBytes: number, turns: ReadTurns): void {
+interface Draining {
+  readonly mostBytes: number;
+  readonly turns: CallerTurns;
+  readonly clock: Clock;
+}
+
+function drain(request: Request, { mostBytes, turns, clock }: Draining): void {
   const { socket } = request;
   let bytes = 0;
   let inTurn = 0;
   let withdraw: (() => void) | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const restartTimer = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => socket.destroy(), WITHIN_MS);
+  let timer: Timer | undefined;
+  let leftMs = WITHIN_MS;
+  let startedAt = 0;
+  const startTimer = () => {
+    startedAt = clock.monotonic();
+    timer = clock.after(leftMs, () => socket.destroy());
+  };
+  const stopTimer = () => {
+    leftMs -= clock.monotonic() - startedAt;
+    timer?.cancel();
   };
   const stop = () => {
-    clearTimeout(timer);
+    timer?.cancel();
     withdraw?.();
     // The connection may serve thousands of requests more; a listener of each would keep each request in memory.
     socket.off('close', stop);
@@ -59,15 +74,15 @@ function drain(request: Request, mostBytes: number, turns: ReadTurns): void {
     request.pause();
     inTurn = 0;
     if (bytes > mostBytes) return;
-    clearTimeout(timer); // the wait for a turn does not count against the client
-    withdraw = turns.next(DRAINS, () => {
-      restartTimer();
+    stopTimer(); // the wait for a turn does not count against the client
+    withdraw = turns.next(DRAINS, TURN_MS, () => {
+      startTimer();
       request.resume();
     });
   });
   request.once('end', stop).once('error', stop);
   socket.once('close', stop);
-  restartTimer();
+  startTimer();
   request.read(0); // marks the body as in use, so that Node leaves it alone
   request.resume();
 }

@@ -23,8 +23,9 @@ const CLOSE_OBJECT = 0x7d;
  * memory. The parser checks whether the text is valid JSON; a text within these limits is cheap to parse.
  */
 export class JsonScan {
+  /** Counted so far. */
+  tokens = 0;
   private depth = 0;
-  private tokens = 0;
   private isInText = false;
   private isEscaped = false;
 

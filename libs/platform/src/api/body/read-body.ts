@@ -3,12 +3,12 @@ import type { NextFunction } from 'express';
 
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../errors/app-error.js';
-import { invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
+import { bodyAborted, invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
 import { BodyBudget } from './body-budget.js';
 import { bodyLimitOf } from './body-limit.js';
+import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
-import type { ReadTurns } from './read-turns.js';
 
 /** Reads the body of one request for the caller named. */
 type BodyReader = (caller: string) => Promise<void>;
@@ -16,6 +16,10 @@ type BodyReader = (caller: string) => Promise<void>;
 const readers = new WeakMap<Request, BodyReader>();
 const empty = new WeakSet<Request>();
 const withoutBody = new Set(['GET', 'HEAD']);
+/** Bodies of fewer tokens are parsed as they arrive. */
+const LARGE_TOKENS = 1_000;
+/** What a token costs to parse, check and store: a start with 120 client tools has 27,000 tokens and takes 25 ms. */
+const MS_PER_TOKEN = 0.001;
 
 /** Settings of reading. */
 type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' | 'BODY_TIMEOUT_MS'>;
@@ -24,17 +28,17 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
  * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
  * credential costs only its headers: its body is not stored, decompressed or parsed.
  */
-export function bodyMiddleware(settings: BodySettings, turns: ReadTurns) {
+export function bodyMiddleware(settings: BodySettings, turns: CallerTurns) {
   const budget = new BodyBudget();
-  return (request: Request, _: Response, next: NextFunction): void => {
-    readers.set(request, (caller) => readJson(request, { settings, budget, turns, caller }));
+  return (request: Request, response: Response, next: NextFunction): void => {
+    readers.set(request, (caller) => readJson(request, { settings, budget, turns, caller, response }));
     next();
   };
 }
 
 /**
- * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. `caller` shares one
- * budget of memory. Throws `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of
+ * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. The bodies of a `caller` share one
+ * budget of memory, and large ones take turns, by size to be read and by tokens to be parsed and handled. Throws `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of
  * tokens or of levels, `bad_request` for what is not JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
  */
 export async function readBody(request: Request, caller: string): Promise<void> {
@@ -51,11 +55,13 @@ export function hasEmptyBody(request: Request): boolean {
 interface Reading {
   readonly settings: BodySettings;
   readonly budget: BodyBudget;
-  readonly turns: ReadTurns;
+  readonly turns: CallerTurns;
   readonly caller: string;
+  readonly response: Response;
 }
 
-async function readJson(request: Request, { settings, budget, turns, caller }: Reading): Promise<void> {
+async function readJson(request: Request, reading: Reading): Promise<void> {
+  const { settings, budget, turns, caller } = reading;
   if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
   assertPlain(request);
   const limit = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
@@ -76,10 +82,27 @@ async function readJson(request: Request, { settings, budget, turns, caller }: R
     };
     await readBytes(request, { onBytes, withinMs: settings.BODY_TIMEOUT_MS, turns, caller });
     if (length === 0) empty.add(request);
+    if (scan.tokens >= LARGE_TOKENS) await takeTurn(scan.tokens * MS_PER_TOKEN, reading);
     request.body = parse(Buffer.concat(pieces, length));
   } finally {
     body.release();
   }
+}
+
+/** Resolves when the caller may have the request handled. Rejects when the client disconnects before. */
+function takeTurn(costMs: number, { turns, caller, response }: Reading): Promise<void> {
+  if (turns.takeNow(caller, costMs)) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      withdraw();
+      reject(bodyAborted());
+    };
+    const withdraw = turns.next(caller, costMs, () => {
+      response.off('close', abort);
+      resolve();
+    });
+    response.once('close', abort);
+  });
 }
 
 function hasBody({ headers }: Request): boolean {

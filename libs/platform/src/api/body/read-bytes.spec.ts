@@ -5,15 +5,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '../../clock.js';
+import { CallerTurns } from './caller-turns.js';
 import { readBytes } from './read-bytes.js';
-import { ReadTurns } from './read-turns.js';
 
 const partBytes = 262_144;
 
 describe('readBytes', () => {
   const open = () => {
     const clock = new ManualClock();
-    const turns = new ReadTurns(clock);
+    const turns = new CallerTurns(clock);
     const send = (caller: string, pieces: number, bytes = partBytes) => {
       const request = new IncomingMessage(new Socket());
       const body = { request, pieces: 0, done: Promise.resolve() };

@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 
 import { systemClock } from '../../clock.js';
 import { bodyAborted, bodyTimedOut } from '../errors/http.errors.js';
-import type { ReadTurns } from './read-turns.js';
+import type { CallerTurns } from './caller-turns.js';
 
 /** A client that sends no byte for this long is disconnected or attacks the server. */
 const IDLE_MS = 10_000;
-/** Smaller bodies are read as they arrive. To scan this much takes 0.5 ms. */
+/** Smaller bodies are read as they arrive. To read, scan and keep this much takes some 1 ms. */
 const PART_BYTES = 262_144;
+const PART_MS = 1;
 
 /** How a body is read. */
 export interface BodyReading {
@@ -15,7 +16,7 @@ export interface BodyReading {
   readonly onBytes: (bytes: Buffer) => void;
   readonly withinMs: number;
   /** After each 256 KB, the body waits for a turn of `caller`. */
-  readonly turns: ReadTurns;
+  readonly turns: CallerTurns;
   readonly caller: string;
 }
 
@@ -51,7 +52,7 @@ export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, 
       inTurn = 0;
       idle.cancel(); // the client cannot send while it waits
       request.pause();
-      withdraw = turns.next(caller, () => {
+      withdraw = turns.next(caller, PART_MS, () => {
         idle.restart();
         request.resume();
       });

@@ -1,0 +1,106 @@
+import type { Clock, Timer } from '../../clock.js';
+
+/** Pause between two turns. */
+const PAUSE_MS = 1;
+/** A caller may use a tenth of the event loop on average: after work of 1 ms it waits 9 ms. */
+const MS_PER_MS_OF_WORK = 10;
+/** Work of a caller that nothing delays, after a pause. */
+const BURST_MS = 50;
+
+interface Turn {
+  readonly costMs: number;
+  readonly run: () => void;
+}
+
+/**
+ * Shares the event loop between callers whose requests need much work. Turns are `PAUSE_MS` apart, and callers get them alternately. A caller who
+ * has used more than its share waits; so one with many large requests delays only itself. Costs are estimates in ms of the event loop.
+ */
+export class CallerTurns {
+  /** Waiting turns, by caller; the caller who has waited longest is first. */
+  private readonly waiting = new Map<string, Set<Turn>>();
+  /** When the work of each caller so far amounts to its share; the caller who had the latest turn is last. */
+  private readonly paidAt = new Map<string, number>();
+  private timer: Timer | undefined;
+  private timerAt = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Callers who wait for a turn. */
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  /** Callers whose recent work is remembered. */
+  get remembered(): number {
+    return this.paidAt.size;
+  }
+
+  /** Takes a turn now; false: the caller has used its share or waits already, and takes none. */
+  takeNow(caller: string, costMs: number): boolean {
+    if (this.waiting.has(caller) || this.allowedAt(caller) > this.clock.monotonic()) return false;
+    this.charge(caller, costMs);
+    return true;
+  }
+
+  /** Calls `run` when it is the caller's turn. Gives a function that withdraws it. */
+  next(caller: string, costMs: number, run: () => void): () => void {
+    const turn: Turn = { costMs, run };
+    const own = this.waiting.get(caller) ?? new Set();
+    this.waiting.set(caller, own.add(turn));
+    this.wake(this.allowedAt(caller));
+    return () => {
+      if (own.delete(turn) && own.size === 0) this.waiting.delete(caller);
+    };
+  }
+
+  private allowedAt(caller: string): number {
+    return (this.paidAt.get(caller) ?? 0) - BURST_MS * MS_PER_MS_OF_WORK;
+  }
+
+  private charge(caller: string, costMs: number): void {
+    const now = this.clock.monotonic();
+    const paidAt = Math.max(now, this.paidAt.get(caller) ?? 0) + costMs * MS_PER_MS_OF_WORK;
+    this.paidAt.delete(caller);
+    this.paidAt.set(caller, paidAt);
+    for (const [oldest, at] of this.paidAt) {
+      if (at > now) break;
+      this.paidAt.delete(oldest);
+    }
+  }
+
+  /** Runs a turn at the instant `at`, or after the pause, unless one runs earlier. */
+  private wake(at: number): void {
+    const now = this.clock.monotonic();
+    const due = Math.max(at, now + PAUSE_MS);
+    if (this.timer !== undefined && this.timerAt <= due) return;
+    this.timer?.cancel();
+    this.timerAt = due;
+    this.timer = this.clock.after(due - now, () => {
+      this.timer = undefined;
+      this.runOne();
+    });
+  }
+
+  private runOne(): void {
+    const now = this.clock.monotonic();
+    const turn = this.takeFirst(now);
+    if (this.waiting.size > 0) this.wake(Math.min(...[...this.waiting.keys()].map((caller) => this.allowedAt(caller))));
+    turn?.run();
+  }
+
+  /** The turn of the first caller who may have one. */
+  private takeFirst(now: number): Turn | undefined {
+    for (const [caller, own] of this.waiting) {
+      if (this.allowedAt(caller) > now) continue;
+      const [turn] = own;
+      if (turn === undefined) continue;
+      this.charge(caller, turn.costMs);
+      own.delete(turn);
+      this.waiting.delete(caller);
+      if (own.size > 0) this.waiting.set(caller, own);
+      return turn;
+    }
+    return undefined;
+  }
+}
