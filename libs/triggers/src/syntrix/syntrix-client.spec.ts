@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { type Clock, GuardedFetch, Secret, systemClock } from '#platform';
+
+import { SyntrixServer } from './server/syntrix-server.js';
+import { SyntrixClient, type SyntrixTarget } from './syntrix-client.js';
+
+const chatPath = 'users/u/orch-chats/c';
+
+describe('SyntrixClient', () => {
+  let server: SyntrixServer;
+  let fetch: GuardedFetch;
+  const waits: number[] = [];
+  /** Timers fire at once, and their delays are recorded. */
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, run) => {
+      waits.push(delayMs);
+      return systemClock.after(0, run);
+    },
+  };
+
+  beforeEach(async () => {
+    waits.length = 0;
+    server = await SyntrixServer.start({ database: 'shop', tokens: ['own', 'pre'] });
+    fetch = new GuardedFetch({ allowPrivate: true });
+  });
+
+  afterEach(async () => {
+    await fetch.close();
+    await server.close();
+  });
+
+  const clientOf = (target: Partial<SyntrixTarget> = {}, signal = new AbortController().signal) =>
+    new SyntrixClient(
+      {
+        ...{ baseUrl: server.url, apiStyle: 'v1', database: 'shop', toolCollection: 'toolcall' },
+        token: { value: new Secret('own'), preIssued: false },
+        ...target,
+      },
+      { fetch, clock, signal },
+    );
+  const preIssued = { value: new Secret('pre'), preIssued: true };
+  const styles: readonly (readonly [string, Partial<SyntrixTarget>, RegExp])[] = [
+    ['v1', { apiStyle: 'v1' }, /^\w+ \/api\/v1\/(users|query)/],
+    ['v1 with a pre-issued token', { apiStyle: 'v1', token: preIssued }, /^\w+ \/api\/v1\/(users|query)/],
+    ['databases', { apiStyle: 'databases' }, /^\w+ \/api\/v1\/databases\/shop\/(documents\/users|query)/],
+    [
+      'databases with a pre-issued token',
+      { apiStyle: 'databases', token: preIssued },
+      /^POST \/trigger\/v1\/databases\/shop\/(get|query|write)$/,
+    ],
+  ];
+
+  it.each(styles)('reads, creates and updates documents (%s)', async (_, target, routes) => {
+    const client = clientOf(target);
+    expect(await client.get(`${chatPath}/messages/m1`)).toBeNull();
+    await client.postMessage(chatPath, { id: 'm1', role: 'assistant', content: 'Hi', createdAt: 1 });
+    await client.postMessage(chatPath, { id: 'm1', role: 'assistant', content: 'Again', createdAt: 2 });
+    await client.postToolCall(chatPath, { id: 'x', toolName: 'a', args: {}, status: 'pending', createdAt: 3 });
+    await client.updateToolCall(`${chatPath}/toolcall/x`, { status: 'success', result: '1' });
+    await client.updateToolCall(`${chatPath}/toolcall/x`, { status: 'failed', error: 'late' });
+    expect(await client.get(`${chatPath}/messages/m1`)).toMatchObject({ id: 'm1', content: 'Hi' });
+    expect(await client.fetchHistory(chatPath)).toMatchObject({
+      messages: [{ id: 'm1' }],
+      toolCalls: [{ id: 'x', status: 'success', result: '1' }],
+    });
+    expect(server.requests.filter((request) => !routes.test(request))).toEqual([]);
+  });
+
+  it('reads all pages and keeps the newest 1,000 documents', async () => {
+    for (let i = 1; i <= 1_050; i++) server.store.put(`${chatPath}/messages/m${i}`, { id: `m${i}`, createdAt: i });
+    const { messages } = await clientOf().fetchHistory(chatPath);
+    expect(messages).toHaveLength(1_000);
+    expect([messages[0]?.id, messages.at(-1)?.id]).toEqual(['m51', 'm1050']);
+  });
+
+  it.each([[[{ id: 'a' }]], [{ docs: [{ id: 'a' }] }]])('reads a query result of the shape %j', async (body) => {
+    server.intercept = () => ({ status: 200, body });
+    expect(await clientOf().query({ collection: 'c' })).toEqual({ documents: [{ id: 'a' }] });
+  });
+
+  it.each([408, 429, 500, 503])('tries three times after %d, and then reports the database', async (status) => {
+    server.intercept = () => ({ status });
+    await expect(clientOf().get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
+    expect(server.requests).toHaveLength(3);
+    expect(waits.filter((ms) => ms === 1_000 || ms === 2_000)).toEqual([1_000, 2_000]);
+  });
+
+  it('succeeds when a later try does', async () => {
+    server.store.put('a/b', { id: 'b' });
+    server.intercept = () => (server.requests.length < 3 ? { status: 502 } : undefined);
+    expect(await clientOf().get('a/b')).toEqual({ id: 'b' });
+  });
+
+  it.each([400, 401, 403])('does not repeat a request that is refused with %d', async (status) => {
+    server.intercept = () => ({ status });
+    await expect(clientOf().postMessage(chatPath, { id: 'm' })).rejects.toMatchObject({ code: 'syntrix_refused' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('stops when its signal aborts', async () => {
+    const controller = new AbortController();
+    server.intercept = () => {
+      controller.abort(new Error('the job was cancelled'));
+      return { status: 503 };
+    };
+    await expect(clientOf({}, controller.signal).get('a/b')).rejects.toThrow('the job was cancelled');
+  });
+
+  it('sends nothing to an address that is not public', async () => {
+    const guarded = new GuardedFetch({ ports: [Number(new URL(server.url).port)] });
+    const client = new SyntrixClient(
+      { baseUrl: server.url, apiStyle: 'v1', database: 'shop', toolCollection: 'toolcall', token: null },
+      { fetch: guarded, clock, signal: new AbortController().signal },
+    );
+    await expect(client.get('a/b')).rejects.toMatchObject({ code: 'address_refused' });
+    expect(server.requests).toEqual([]);
+    await guarded.close();
+  });
+});

@@ -1,0 +1,293 @@
+import { waitUnlessAborted } from '#models';
+import { AppError, type Clock, type GuardedFetch, type OutboundAnswer, OutboundError, type Secret } from '#platform';
+
+/** A document: its own fields, and its id. */
+export interface SyntrixDocument {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** The routes of the two generations of the API. */
+export type SyntrixApiStyle = 'v1' | 'databases';
+
+export interface SyntrixQuery {
+  readonly collection: string;
+  readonly filters?: readonly SyntrixFilter[];
+  readonly orderBy?: readonly { readonly field: string; readonly direction: 'asc' | 'desc' }[];
+  readonly limit?: number;
+  readonly startAfter?: string;
+}
+
+export interface SyntrixFilter {
+  readonly field: string;
+  readonly op: string;
+  readonly value: unknown;
+}
+
+export type SyntrixWrite =
+  | { readonly type: 'create'; readonly path: string; readonly data: object }
+  /** `ifMatch`: the document is left as it is unless these fields have these values. */
+  | {
+      readonly type: 'update';
+      readonly path: string;
+      readonly data: object;
+      readonly ifMatch?: Readonly<Record<string, unknown>>;
+    };
+
+/** The documents of a chat, both lists by `createdAt`. */
+export interface ChatDocuments {
+  readonly messages: readonly SyntrixDocument[];
+  readonly toolCalls: readonly SyntrixDocument[];
+}
+
+/** How a finished tool call is written to its document. */
+export type ToolCallResult =
+  { readonly status: 'success'; readonly result: string } | { readonly status: 'failed'; readonly error: string };
+
+export interface SyntrixTarget {
+  readonly baseUrl: string;
+  readonly apiStyle: SyntrixApiStyle;
+  readonly database: string;
+  readonly toolCollection: string;
+  /** `preIssued`: it came with a delivery, and the routes for such tokens are used. Null: none is sent. */
+  readonly token: { readonly value: Secret; readonly preIssued: boolean } | null;
+}
+
+export interface SyntrixClientOptions {
+  readonly fetch: GuardedFetch;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The workspace's list of allowed hosts; empty: any public one. */
+  readonly hosts?: readonly string[];
+}
+
+/** Newest documents kept of each collection of a chat. */
+const maxDocuments = 1_000;
+const pageSize = 200;
+const maxTries = 3;
+const firstBackoffMs = 1_000;
+const longestWaitMs = 30_000;
+const limits = { maxBytes: 16_777_216, firstByteMs: 10_000, idleMs: 10_000, totalMs: 10_000 };
+
+/**
+ * Reads and writes documents of a Syntrix database. A call takes at most 10 s; network errors, 408, 429 and 5xx are tried 3 times. Creating a
+ * document that exists counts as done, so writes with fixed ids can be repeated. Throws `syntrix_unavailable` (retryable), `syntrix_refused`,
+ * and `OutboundError` for addresses that are not allowed.
+ */
+export class SyntrixClient {
+  constructor(
+    private readonly target: SyntrixTarget,
+    private readonly options: SyntrixClientOptions,
+  ) {}
+
+  /** The newest messages and tool calls of a chat. */
+  async fetchHistory(chatPath: string): Promise<ChatDocuments> {
+    const [messages, toolCalls] = await Promise.all([
+      this.all(`${chatPath}/messages`),
+      this.all(`${chatPath}/${this.target.toolCollection}`),
+    ]);
+    return { messages, toolCalls };
+  }
+
+  postMessage(chatPath: string, content: SyntrixDocument): Promise<void> {
+    return this.write([{ type: 'create', path: `${chatPath}/messages/${content.id}`, data: content }]);
+  }
+
+  postToolCall(chatPath: string, toolData: SyntrixDocument): Promise<void> {
+    const path = `${chatPath}/${this.target.toolCollection}/${toolData.id}`;
+    return this.write([{ type: 'create', path, data: toolData }]);
+  }
+
+  /** Only a pending call is changed. */
+  updateToolCall(toolPath: string, result: ToolCallResult): Promise<void> {
+    const data = { ...result, updatedAt: this.options.clock.now() };
+    return this.write([{ type: 'update', path: toolPath, data, ifMatch: { status: 'pending' } }]);
+  }
+
+  /** Null: there is no such document. */
+  async get(path: string): Promise<SyntrixDocument | null> {
+    if (this.usesTriggerRoutes) {
+      const answer = await this.call('POST', `${this.triggerBase}/get`, { body: { paths: [path] } });
+      return documentsIn(answer).find(({ id }) => id === idOf(path)) ?? null;
+    }
+    const document = await this.call('GET', this.documentUrl(path));
+    return isDocument(document) ? document : isRecord(document) ? { ...document, id: idOf(path) } : null;
+  }
+
+  /** One page. */
+  async query(
+    query: SyntrixQuery,
+  ): Promise<{ readonly documents: readonly SyntrixDocument[]; readonly nextCursor?: string }> {
+    const answer = await this.call('POST', this.queryUrl, { body: { filters: [], ...query } });
+    const documents = documentsIn(answer);
+    const cursor = isRecord(answer) ? answer['nextCursor'] : undefined;
+    return typeof cursor === 'string' && cursor !== '' ? { documents, nextCursor: cursor } : { documents };
+  }
+
+  /** In order, one document a request: the server does not write several as one. */
+  async write(operations: readonly SyntrixWrite[]): Promise<void> {
+    for (const operation of operations) await this.writeOne(operation);
+  }
+
+  private async all(collection: string): Promise<readonly SyntrixDocument[]> {
+    let newest: readonly SyntrixDocument[] = [];
+    let startAfter: string | undefined;
+    do {
+      const page = await this.query({
+        collection,
+        orderBy: [{ field: 'createdAt', direction: 'asc' }],
+        limit: pageSize,
+        ...(startAfter === undefined ? {} : { startAfter }),
+      });
+      newest = [...newest, ...page.documents].slice(-maxDocuments);
+      startAfter = page.nextCursor === startAfter ? undefined : page.nextCursor; // a server that repeats its cursor has no more
+    } while (startAfter !== undefined);
+    return newest;
+  }
+
+  private async writeOne(operation: SyntrixWrite): Promise<void> {
+    const { type, path, data } = operation;
+    if (this.usesTriggerRoutes) {
+      const ifMatch = operation.type === 'update' ? toFilters(operation.ifMatch) : {};
+      const body = { writes: [{ type, path, data, ...ifMatch }] };
+      await this.call('POST', `${this.triggerBase}/write`, { body, asDone: settled });
+      return;
+    }
+    if (operation.type === 'create') {
+      const collection = path.slice(0, path.lastIndexOf('/'));
+      await this.call('POST', this.documentUrl(collection), { body: { ...data, id: idOf(path) }, asDone: settled });
+      return;
+    }
+    // This route has no condition, so the document is read first.
+    if (operation.ifMatch !== undefined && !(await this.matches(path, operation.ifMatch))) return;
+    await this.call('PATCH', this.documentUrl(path), { body: data });
+  }
+
+  private async matches(path: string, wanted: Readonly<Record<string, unknown>>): Promise<boolean> {
+    const document = await this.get(path);
+    return document !== null && Object.entries(wanted).every(([field, value]) => document[field] === value);
+  }
+
+  private get usesTriggerRoutes(): boolean {
+    return this.target.apiStyle === 'databases' && this.target.token?.preIssued === true;
+  }
+
+  private get triggerBase(): string {
+    return `trigger/v1/databases/${encodeURIComponent(this.target.database)}`;
+  }
+
+  private get queryUrl(): string {
+    if (this.usesTriggerRoutes) return `${this.triggerBase}/query`;
+    const { apiStyle, database } = this.target;
+    return apiStyle === 'v1' ? 'api/v1/query' : `api/v1/databases/${encodeURIComponent(database)}/query`;
+  }
+
+  private documentUrl(path: string): string {
+    const { apiStyle, database } = this.target;
+    const encoded = path.split('/').map(encodeURIComponent).join('/');
+    return apiStyle === 'v1'
+      ? `api/v1/${encoded}`
+      : `api/v1/databases/${encodeURIComponent(database)}/documents/${encoded}`;
+  }
+
+  /** The parsed answer; null for a 404 and for an answer without body. `asDone`: statuses that mean that nothing is left to do. */
+  private async call(method: string, path: string, { body, asDone = none }: Call = {}): Promise<unknown> {
+    const { clock, signal } = this.options;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.send(method, path, body).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (!(error instanceof OutboundError) || !error.retryable) throw error;
+        return error;
+      });
+      if (!(answer instanceof OutboundError) && !mayPass(answer.status)) return read(answer, asDone, method);
+      if (attempt === maxTries) throw unavailable(answer instanceof OutboundError ? answer : `HTTP ${answer.status}`);
+      const backoffMs = firstBackoffMs * 2 ** (attempt - 1);
+      const waitMs =
+        answer instanceof OutboundError ? backoffMs : retryAfterMs(answer.headers['retry-after'], clock.now());
+      await waitUnlessAborted(Math.min(longestWaitMs, Math.max(backoffMs, waitMs)), clock, signal);
+    }
+  }
+
+  private send(method: string, path: string, body: object | undefined): Promise<OutboundAnswer> {
+    const { fetch, signal, hosts = [] } = this.options;
+    const { baseUrl, token } = this.target;
+    const url = new URL(baseUrl);
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${path}`;
+    return fetch.request({
+      ...{ method, url, signal, hosts, limits },
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === null ? {} : { authorization: `Bearer ${token.value.reveal()}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+interface Call {
+  readonly body?: object;
+  readonly asDone?: ReadonlySet<number>;
+}
+
+const none: ReadonlySet<number> = new Set();
+/** Of a write: the document exists, or does not match the condition. */
+const settled: ReadonlySet<number> = new Set([409, 412]);
+
+function mayPass(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+function read({ status, body, isCut }: OutboundAnswer, asDone: ReadonlySet<number>, method: string): unknown {
+  if (asDone.has(status)) return null;
+  if (status === 404 && method !== 'PATCH') return null;
+  if (status < 200 || status > 299 || isCut) throw refused(isCut ? 'a response over 16 MiB' : `HTTP ${status}`);
+  if (body.length === 0) return null;
+  try {
+    return JSON.parse(Buffer.from(body).toString());
+  } catch {
+    return null; // some writes are answered with a plain text
+  }
+}
+
+/** RFC 9110, 10.2.3: seconds or a date. */
+function retryAfterMs(value: string | undefined, now: number): number {
+  if (value === undefined) return 0;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - now;
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+function toFilters(ifMatch: Readonly<Record<string, unknown>> | undefined): { readonly ifMatch?: SyntrixFilter[] } {
+  if (ifMatch === undefined) return {};
+  return { ifMatch: Object.entries(ifMatch).map(([field, value]) => ({ field, op: '==', value })) };
+}
+
+function documentsIn(answer: unknown): readonly SyntrixDocument[] {
+  const list = isRecord(answer) ? (answer['documents'] ?? answer['docs']) : answer;
+  return Array.isArray(list) ? list.filter(isDocument) : [];
+}
+
+function isDocument(value: unknown): value is SyntrixDocument {
+  return isRecord(value) && typeof value['id'] === 'string';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function idOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The database does not answer, also after retries. */
+function unavailable(cause: unknown): AppError {
+  const message = 'The Syntrix database cannot be reached or reports an error. Check its base URL, or try again later.';
+  return new AppError({ code: 'syntrix_unavailable', message, retryable: true, cause });
+}
+
+/** The database rejects the request, and would reject it again. */
+function refused(what: string): AppError {
+  const message = `The Syntrix database refuses the request: ${what}. Check the database and the token of the connection.`;
+  return new AppError({ code: 'syntrix_refused', message });
+}
