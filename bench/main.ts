@@ -10,13 +10,14 @@ import { engine } from './engine.bench.js';
 import { history } from './history.bench.js';
 import { memory } from './memory.bench.js';
 import { toText, versions } from './report.js';
+import { triggers } from './triggers.bench.js';
 import { v1 } from './v1.bench.js';
 import { w1 } from './w1.bench.js';
 import { w1Live } from './w1-live.bench.js';
 import { w2 } from './w2.bench.js';
 import { w3 } from './w3.bench.js';
 
-const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1, attacks];
+const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1, attacks, triggers];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,11 +10,25 @@ export interface CelLanguage {
   readonly calls?: readonly string[];
   /** What expressions of this language are called in a message. */
   readonly noun: string;
+  /**
+   * Stops a run by its own count instead of V8's timer, which takes a thread for each run: after so many evaluated nodes, and after so much
+   * processor time. Absent: loops are stopped after `LOOP_STOP_MS`.
+   */
+  readonly limits?: RunLimits;
+}
+
+export interface RunLimits {
+  readonly steps: number;
+  readonly cpuMs: number;
 }
 
 /** An expression that compiled: `run` throws what goes wrong, and is stopped where it loops too long. */
 export type CelProgram =
-  | { readonly ok: true; readonly type: string; readonly run: (values: Readonly<Record<string, unknown>>) => unknown }
+  | {
+      readonly ok: true;
+      readonly type: string;
+      readonly run: (values: Readonly<Record<string, unknown>>) => unknown;
+    }
   | { readonly ok: false; readonly problem: string };
 
 export const MAX_CEL_LENGTH = 2_000;
@@ -36,16 +50,20 @@ const mostOfPatterns = 2_000;
 
 const patterns = new Map<string, LinearPattern>();
 
-/** An environment with the limits and the linear patterns of this system, and no variables yet. */
-export function celEnvironment(): Environment {
+/**
+ * An environment with the limits and the linear patterns of this system, and no variables yet. `anyName`: names that are not registered
+ * are variables of any type, and fail at the run that does not have them.
+ */
+export function celEnvironment({ anyName = false }: { readonly anyName?: boolean } = {}): Environment {
   return new Environment({
+    unlistedVariablesAreDyn: anyName,
     homogeneousAggregateLiterals: false,
     limits: { maxAstNodes: 500, maxDepth: 24, maxListElements: 100, maxMapEntries: 50, maxCallArguments: 8 },
   }).registerFunction('string.matchesRe2(string): bool', (text: string, pattern: string) => linear(pattern).test(text));
 }
 
 /** Compiles an expression of a stranger. What does not parse or type-check, or calls what it may not, is a problem: a clause. */
-export function compileCel(source: string, { environment, calls = [], noun }: CelLanguage): CelProgram {
+export function compileCel(source: string, { environment, calls = [], noun, limits }: CelLanguage): CelProgram {
   if (source.length > MAX_CEL_LENGTH) return refused(`is longer than ${MAX_CEL_LENGTH} characters`);
   try {
     const program = environment.parse(source);
@@ -56,8 +74,10 @@ export function compileCel(source: string, { environment, calls = [], noun }: Ce
     const { valid, type, error } = program.check();
     if (!valid) return refused(`is wrong: ${firstLine(error)}`);
     const isLong = called.some(({ name }) => LOOPS.has(name) || name === 'matchesRe2' || calls.includes(name));
-    const run = (values: Readonly<Record<string, unknown>>): unknown => program({ ...values });
-    return { ok: true, type: type ?? 'nothing', run: isLong ? stoppable(run) : run };
+    const run = (values: Readonly<Record<string, unknown>>): unknown => program(withoutPrototype(values));
+    if (!isLong) return { ok: true, type: type ?? 'nothing', run }; // the limits of the environment suffice
+    const bounded = limits === undefined ? stoppable(run) : counted(run, program.ast, limits);
+    return { ok: true, type: type ?? 'nothing', run: bounded };
   } catch (error) {
     return refused(`cannot be read: ${firstLine(error)}`);
   }
@@ -100,6 +120,77 @@ function refused(problem: string): CelProgram {
 interface Call {
   readonly name: string;
   readonly args: readonly ASTNode[];
+}
+
+/** So that `constructor` is no variable. */
+function withoutPrototype(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.getPrototypeOf(values) === null
+    ? values
+    : Object.assign(Object.create(null) as Record<string, unknown>, values);
+}
+
+/** The part of a node that the library's declarations leave out; a spec of the triggers fails if it changes. */
+interface StepNode {
+  readonly meta: { readonly evaluate: (...parameters: readonly unknown[]) => unknown };
+  setMeta(key: 'evaluate', evaluate: (...parameters: readonly unknown[]) => unknown): unknown;
+}
+
+/** Reading the clock costs more than a step. */
+const stepsBetweenLooks = 8;
+
+/** Makes every node of a checked expression count its evaluations, and look at the time now and then. */
+function counted(
+  run: (values: Readonly<Record<string, unknown>>) => unknown,
+  ast: ASTNode,
+  { steps, cpuMs }: RunLimits,
+): (values: Readonly<Record<string, unknown>>) => unknown {
+  const tooMany = new Error(`takes more than ${steps} steps`);
+  const tooSlow = new Error(`takes more than ${cpuMs} ms`);
+  let left = steps;
+  let began = { wall: 0, cpu: 0 };
+  let reached: Error | null = null;
+  const look = () => {
+    // Processor time, because a busy machine must not change a result; the wall's clock is the cheaper one.
+    if (performance.now() - began.wall > cpuMs && cpuNow() - began.cpu > cpuMs) reached ??= tooSlow;
+  };
+  const failIfReached = () => {
+    if (reached !== null) throw reached;
+  };
+  for (const node of allNodes(ast)) {
+    const step = node as unknown as StepNode;
+    const { evaluate } = step.meta;
+    step.setMeta('evaluate', (...parameters) => {
+      if (--left < 0) reached ??= tooMany;
+      else if (left % stepsBetweenLooks === 0) look();
+      failIfReached();
+      return evaluate(...parameters);
+    });
+  }
+  const once = (values: Readonly<Record<string, unknown>>): unknown => {
+    [left, reached] = [steps, null];
+    began = { wall: performance.now(), cpu: cpuNow() };
+    const value = run(values);
+    look();
+    failIfReached(); // `||`, `all` and others drop the errors of their parts
+    return value;
+  };
+  return (values) => {
+    try {
+      return once(values);
+    } catch (error) {
+      if (reached !== tooSlow) throw reached ?? error;
+      return once(values); // a garbage collection or a first run is not the expression's fault
+    }
+  };
+}
+
+function cpuNow(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+function allNodes(node: ASTNode): readonly ASTNode[] {
+  return [node, ...nodesIn(node.args).flatMap(allNodes)];
 }
 
 function callsOf(node: ASTNode): readonly Call[] {

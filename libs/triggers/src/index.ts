@@ -1,1 +1,3 @@
+export { parseTriggerFiles } from './inbound/trigger-files.js';
+export { type DocumentChange, TriggerIndex } from './inbound/trigger-index.js';
 export { TriggersModule } from './triggers.module.js';

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { compileGlob } from './collection-glob.js';
+import { compileCondition, type TriggerEvent, valuesOf } from './trigger-condition.js';
+import { parseTrigger } from './trigger-definition.js';
+import { type DocumentChange, TriggerIndex } from './trigger-index.js';
+
+const message: DocumentChange = {
+  database: 'acme',
+  collection: 'users/7/orch-chats/1/messages',
+  type: 'create',
+  timestamp: 1_700_000_000_000,
+  path: 'users/7/orch-chats/1/messages/m1',
+  document: {
+    id: 'm1',
+    collection: 'messages',
+    version: 3,
+    role: 'user',
+    content: 'Hello',
+    tags: ['a', 'b'],
+    count: 5,
+  },
+  before: null,
+};
+
+/** True, false, or the problem. */
+function answer(source: string, changes: Partial<TriggerEvent> = {}): unknown {
+  const compiled = compileCondition(source);
+  if (!compiled.ok) return compiled.problem;
+  const value = compiled.evaluate(valuesOf({ ...message, ...changes }));
+  return value.ok ? value.value : value.problem;
+}
+
+describe('compileCondition', () => {
+  it.each([
+    "role == 'user'",
+    "event.document.role == 'user'",
+    "event.document.data.role == 'user'",
+    "event.document.id == 'm1' && event.document.version == 3 && event.document.collection == 'messages'",
+    "event.type == 'create' && event.before == null && event.timestamp > 1600000000000",
+    "count == 5 && count > 4.5 && tags.exists(tag, tag == 'b')",
+    'has(event.document.content) && !has(event.document.missing)',
+    "event.path.startsWith('users/7/')",
+  ])('holds: %s', (source) => {
+    expect(answer(source)).toBe(true);
+  });
+
+  it('reads the bare names of a deleted document from `before`', () => {
+    const deleted = { type: 'delete', document: null, before: { role: 'user', id: 'm1' } } as const;
+    expect(answer("role == 'user' && event.document == null", deleted)).toBe(true);
+  });
+
+  it('merges a real field `data` into `data`', () => {
+    const document = { id: 'm1', role: 'user', data: { role: 'inner', more: 1 } };
+    expect(answer("event.document.data.role == 'inner' && event.document.data.more == 1", { document })).toBe(true);
+    expect(answer("role == 'user' && data.role == 'inner'", { document })).toBe(true);
+  });
+
+  it('reports a missing field, a wrong type and a value that is no bool', () => {
+    expect(answer("missing == 'x'")).toMatch(/Unknown variable: missing/);
+    expect(answer('constructor == 1')).toMatch(/Unknown variable: constructor/);
+    expect(answer("event.document.missing == 'x'")).toMatch(/No such key/);
+    expect(answer('role + 1 == 2')).toMatch(/no such overload/);
+    expect(answer("event.before.role == 'user'")).toEqual(expect.any(String));
+  });
+
+  it('lets `event` win over a field of this name', () => {
+    expect(answer("event.type == 'create'", { document: { event: { type: 'mine' } } })).toBe(true);
+  });
+
+  it('stops after 10,000 steps, in nested loops of literals and of documents', () => {
+    const ten = '[0,1,2,3,4,5,6,7,8,9]';
+    const nested = `${ten}.all(a, ${ten}.all(b, ${ten}.all(c, ${ten}.all(d, a + b + c + d >= 0))))`;
+    expect(answer(nested)).toMatch(/^takes more than (10000 steps|5 ms)$/);
+    expect(answer(`${nested} || true`)).toMatch(/^takes more than (10000 steps|5 ms)$/);
+    expect(answer(`${ten}.all(a, ${ten}.all(b, a + b >= 0))`)).toBe(true);
+    const tags = Array.from({ length: 3_600 }, (_, i) => i);
+    expect(answer('tags.all(tag, tag >= 0)', { document: { tags } })).toMatch(/^takes more than (10000 steps|5 ms)$/);
+  });
+
+  it('stops after 5 ms of processor time, where few steps take long', () => {
+    const document = { content: 'ab'.repeat(500_000), tags: Array.from({ length: 1_000 }, (_, i) => `aba${i}`) };
+    expect(answer('tags.all(tag, !content.contains(tag + "!"))', { document })).toBe('takes more than 5 ms');
+  });
+
+  it('counts the steps of each run anew', () => {
+    const tags = Array.from({ length: 1_500 }, (_, i) => i);
+    const answers = [1, 2, 3, 4].map(() => answer('tags.all(tag, tag >= 0)', { document: { tags } }));
+    expect(answers).toEqual([true, true, true, true]);
+  });
+});
+
+describe('compileGlob', () => {
+  it.each([
+    ['messages', 'messages', true],
+    ['users/*/messages', 'users/7/messages', true],
+    ['users/*/messages', 'users/7/8/messages', false],
+    ['users/?/m*s', 'users/7/messages', true],
+    ['users/?/m*s', 'users/77/messages', false],
+    ['users/[a-c]x', 'users/bx', true],
+    ['users/[a-c]x', 'users/dx', false],
+    ['users/[^a-c]x', 'users/dx', true],
+    ['a*b*c', 'aXbXbXc', true],
+    ['a*b*c', 'aXcXb', false],
+    ['*', '', true],
+    ['a.c', 'abc', false],
+  ])('%s against %s: %s', (pattern, collection, fits) => {
+    expect(compileGlob(pattern)(collection)).toBe(fits);
+  });
+
+  it('needs no backtracking for a hostile pattern', () => {
+    expect(compileGlob(`${'*a'.repeat(60)}*b`)('a'.repeat(1_000))).toBe(false);
+  });
+});
+
+describe('TriggerIndex', () => {
+  const trigger = (triggerId: string, changes: object) => ({
+    definition: parseTrigger(
+      { triggerId, collection: 'users/*/orch-chats/*/messages', events: ['create'], url: '/webhook/llm', ...changes },
+      { database: 'acme' },
+    ),
+  });
+  const index = new TriggerIndex([
+    trigger('plain', {}),
+    trigger('filtered', { condition: "role == 'user'", filters: ["content == 'Hello'", 'count == 6'] }),
+    trigger('broken', { condition: 'missing' }),
+    trigger('no-bool', { condition: 'role' }),
+    trigger('other-event', { events: ['update', 'delete'] }),
+    trigger('other-collection', { collection: 'users/*' }),
+    trigger('other-database', { database: 'other' }),
+    trigger('webhook', { source: 'webhook', url: undefined, start: {} }),
+  ]);
+
+  it('evaluates those whose database, event and collection fit, and reports conditions that fail', () => {
+    const found = index.evaluate(message).map(({ trigger: { definition }, fires, problem }) => ({
+      id: definition.triggerId,
+      fires,
+      problem,
+    }));
+    expect(found).toEqual([
+      { id: 'plain', fires: true, problem: null },
+      { id: 'filtered', fires: false, problem: null },
+      { id: 'broken', fires: false, problem: expect.stringContaining('Unknown variable: missing') },
+      { id: 'no-bool', fires: false, problem: 'the condition gives no bool' },
+    ]);
+  });
+
+  it('gives the same result from its cache of collections', () => {
+    expect(index.evaluate(message)).toEqual(index.evaluate(message));
+  });
+});
