@@ -101,6 +101,8 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   tool_output: { owner: 'libs/tools' },
   user_sockets: { owner: 'apps/api' },
+  webhook_delivery: { owner: 'libs/triggers' },
+  webhook_endpoint: { owner: 'libs/triggers' },
   workflow: { owner: 'libs/workflows', others: { 'libs/jobs': 'names the workflow in a notification' } },
   workflow_memory: { owner: 'libs/workflows' },
   workflow_schedule: { owner: 'libs/workflows' },

@@ -69,6 +69,7 @@ export {
   Queues,
   type StoredMessage,
 } from './queue/queues.js';
+export { ParallelHandlers } from './queue/parallel-handlers.js';
 export { sweepEach } from './queue/sweep-each.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
@@ -97,6 +98,8 @@ export {
   type ToolCallRow,
   type ToolOutputRow,
   type UserRow,
+  type WebhookDeliveryRow,
+  type WebhookEndpointRow,
   type WorkflowRow,
   type WorkflowScheduleRow,
   type WorkflowVersionRow,
@@ -115,7 +118,7 @@ export {
 } from './platform.module.js';
 export { MemoryBus } from './bus/memory.bus.js';
 export { PostgresBus, type PostgresBusOptions } from './bus/postgres.bus.js';
-export { createGuardedAgent, type GuardedAgentOptions, isPublicAddress } from './outbound/guarded-agent.js';
+export { createGuardedAgent, type GuardedAgentOptions, inRanges, isPublicAddress } from './outbound/guarded-agent.js';
 export {
   type FetchPolicy,
   GuardedFetch,

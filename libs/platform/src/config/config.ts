@@ -5,7 +5,19 @@ import { connectionSettings } from './connection-settings.js';
 import { limitSettings } from './limit-settings.js';
 import { modelPrices } from './model-prices.js';
 import { modelRequestSettings } from './model-request-settings.js';
-import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
+import {
+  choice,
+  flag,
+  httpUrl,
+  httpUrlOr,
+  isAddressRange,
+  list,
+  ms,
+  secret,
+  text,
+  textOr,
+  whole,
+} from './setting-kinds.js';
 
 const roles = ['api', 'worker', 'tools', 'all'] as const;
 const workerQueues = ['jobs', 'tool-execution'] as const;
@@ -89,6 +101,13 @@ export const settings = z.object({
       fallback: '80,443,8080,8443',
       description: 'Ports that tools of workspaces may ask.',
     }),
+  WEBHOOKS_ALLOW_HTTP: flag(false, 'Webhooks may be sent to http:// URLs too.'),
+  WEBHOOKS_ALLOW_CIDRS: list(
+    'ranges of addresses such as 10.1.0.0/16',
+    isAddressRange,
+    'Private ranges that webhooks may be sent to.',
+  ),
+  WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once.'),
   MODEL_PRICES: modelPrices,
   ...modelRequestSettings,
   MODEL_CONTEXT_TOKENS: whole([128_000, 1_000, 1e8], 'What a model can read: longer sessions of workflows are cut.'),

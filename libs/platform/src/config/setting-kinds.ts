@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 export const flag = (fallback: boolean, about: string) =>
@@ -38,6 +39,7 @@ export const list = (allowed: string, one: (entry: string) => boolean, about: st
     .refine((entries) => entries.every(one))
     .meta({ allowed: `a list with commas of ${allowed}`, fallback: '', description: about });
 export const isOrigin = (entry: string) => URL.canParse(entry) && new URL(entry).origin === entry;
+export const isAddressRange = (entry: string) => ipaddr.isValidCIDR(entry);
 export const isHostName = (entry: string) => /^[a-z0-9._-]{1,253}$/i.test(entry);
 export const httpUrl = (about: string) =>
   z

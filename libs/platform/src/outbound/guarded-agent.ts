@@ -4,6 +4,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector } from 'undici';
 
+import { AppError } from '../errors/app-error.js';
 import { addressRefused } from './outbound.errors.js';
 
 /** How a guarded agent connects. */
@@ -25,6 +26,16 @@ export function isPublicAddress(address: string): boolean {
   return parsed.range() === 'unicast';
 }
 
+/** Whether an address lies in one of these ranges (CIDR notation), after unwrapping IPv4 in IPv6. For `allowPrivate`. */
+export function inRanges(ranges: readonly string[]): (address: string) => boolean {
+  const parsed = ranges.map((range) => ipaddr.parseCIDR(range));
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const found = ipaddr.process(address);
+    return parsed.some(([start, bits]) => start.kind() === found.kind() && found.match(start, bits));
+  };
+}
+
 /**
  * The HTTP client for addresses that users chose. Each new connection is checked by the address it goes to, not by the URL's
  * looked like: names are resolved once, every address found must be public, and exactly those are connected to, so that a
@@ -32,9 +43,7 @@ export function isPublicAddress(address: string): boolean {
  * Redirects are not followed. Close it at the end.
  */
 export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
-  const { allowPrivate = false } = options;
-  const isPrivateAllowed = typeof allowPrivate === 'function' ? allowPrivate : () => allowPrivate;
-  const isAllowed = (address: string): boolean => isPublicAddress(address) || isPrivateAllowed(address);
+  const isAllowed = allowedBy(options);
   const connect = buildConnector({
     timeout: 10_000,
     allowH2: false,
@@ -46,7 +55,7 @@ export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
     allowH2: false,
     connect: (target, done) => {
       // `lookup` is never called for a host that is an address already.
-      const host = target.hostname.replace(/^\[|\]$/g, '');
+      const host = withoutBrackets(target.hostname);
       if (isIP(host) !== 0 && !isAllowed(host)) done(addressRefused(), null);
       else connect(target, done);
     },
@@ -66,4 +75,32 @@ function guardedLookup(lookup: typeof systemLookup, isAllowed: (address: string)
       else done(null, first.address, first.family);
     });
   };
+}
+
+/** Rejects with `address_refused` for a host that a guarded agent would not connect to. */
+export function addressCheck(options: GuardedAgentOptions): (host: string) => Promise<void> {
+  const isAllowed = allowedBy(options);
+  const lookup = guardedLookup(options.lookup ?? systemLookup, isAllowed);
+  return async (name) => {
+    const host = withoutBrackets(name);
+    if (isIP(host) !== 0) {
+      if (!isAllowed(host)) throw addressRefused();
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      lookup(host, {}, (error) => {
+        if (error === null) resolve();
+        else reject(error instanceof AppError ? error : addressRefused(error));
+      });
+    });
+  };
+}
+
+function allowedBy({ allowPrivate = false }: GuardedAgentOptions): (address: string) => boolean {
+  const isPrivateAllowed = typeof allowPrivate === 'function' ? allowPrivate : () => allowPrivate;
+  return (address) => isPublicAddress(address) || isPrivateAllowed(address);
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }

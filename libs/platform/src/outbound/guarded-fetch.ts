@@ -5,7 +5,7 @@ import type { Agent, Dispatcher } from 'undici';
 
 import { type Clock, systemClock } from '../clock.js';
 import type { Config } from '../config/config.js';
-import { createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.js';
+import { addressCheck, createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.js';
 import { answerBroken, answerTooLarge, OutboundError, redirectRefused } from './outbound.errors.js';
 import { type Hop, isRedirect, nextHop, type OutboundLimits, type OutboundRequest, toHop } from './outbound-request.js';
 import { readOutboundUrl } from './outbound-url.js';
@@ -121,11 +121,13 @@ interface OpenAnswer {
  */
 export class GuardedFetch {
   private readonly agent: Agent;
+  private readonly resolve: (host: string) => Promise<void>;
   private readonly ports: ReadonlySet<number> | null;
   private readonly clock: Clock;
 
   constructor(options: GuardedFetchOptions = {}) {
     this.agent = createGuardedAgent(options);
+    this.resolve = addressCheck(options);
     this.ports = options.allowPrivate === true ? null : new Set(options.ports ?? [80, 443, 8080, 8443]);
     this.clock = options.clock ?? systemClock;
   }
@@ -168,6 +170,14 @@ export class GuardedFetch {
       }
       return toResponse(opened);
     };
+  }
+
+  /**
+   * Refuses what `request` would refuse before it sends anything: the URL, and the addresses of its host now. Throws `OutboundError`;
+   * `address_refused` with a cause: the host has no address.
+   */
+  async check(url: string | URL, hosts?: readonly string[]): Promise<void> {
+    await this.resolve(this.readUrl(url, hosts).hostname);
   }
 
   /** Ends all connections. */

@@ -32,6 +32,21 @@ const timer: QueueSettings = {
   deleteAfterSeconds: 300,
 };
 
+/**
+ * The message means that a webhook delivery may be due, and it is active while the delivery is sent. The row decides whether it is sent,
+ * counts the attempts and keeps the dead letter, so a retry here means only that a process died or the database was unavailable.
+ */
+const delivery: QueueSettings = {
+  notify: false,
+  retryLimit: 1_000,
+  retryDelay: 1,
+  retryBackoff: true,
+  retryDelayMax: 60,
+  heartbeatSeconds: 10,
+  expireInSeconds: 300,
+  deleteAfterSeconds: 300,
+};
+
 /** The queues of isolated tools: requests, progress and responses, and messages that could not be processed. */
 export const TOOL_QUEUES = {
   requests: 'tool-execution',
@@ -77,10 +92,14 @@ export const queues = {
   'schedule.due': timer,
   /** A slot is to start its job. */
   'schedule.start': timer,
+  /** A webhook delivery is due. */
+  'webhook.deliver': delivery,
   /** Settles interrupts that are due and have lost their message. */
   'maintenance.interrupts': maintenance,
   /** Finds slots of workflow schedules that have lost their message. */
   'maintenance.schedules': maintenance,
+  /** Finds webhook deliveries that have lost their message. */
+  'maintenance.webhooks': maintenance,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.dead]: deadLetters,
@@ -102,8 +121,11 @@ export interface QueueData {
   readonly 'interrupt.due': { readonly workspaceId: string; readonly jobId: string; readonly interruptId: string };
   readonly 'schedule.due': { readonly workspaceId: string; readonly scheduleId: string };
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
+  /** `number`: the message of the delivery; its row knows the newest one. */
+  readonly 'webhook.deliver': { readonly workspaceId: string; readonly deliveryId: string; readonly number: number };
   readonly 'maintenance.interrupts': null;
   readonly 'maintenance.schedules': null;
+  readonly 'maintenance.webhooks': null;
   readonly 'maintenance.retention': null;
   readonly 'tool-execution': object;
   readonly 'tool-results': object;

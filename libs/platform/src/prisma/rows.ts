@@ -23,6 +23,8 @@ export {
   type ToolCall as ToolCallRow,
   type ToolOutput as ToolOutputRow,
   type User as UserRow,
+  type WebhookDelivery as WebhookDeliveryRow,
+  type WebhookEndpoint as WebhookEndpointRow,
   type Workflow as WorkflowRow,
   type WorkflowSchedule as WorkflowScheduleRow,
   type WorkflowVersion as WorkflowVersionRow,

@@ -28,6 +28,8 @@ export interface QueueMessage<Name extends QueueName = QueueName> {
   readonly priority?: number;
   /** What messages are found by. */
   readonly key?: string;
+  /** Messages of one group may be limited together: `HandleOptions.groupConcurrency`. */
+  readonly group?: { readonly id: string; readonly tier?: string };
 }
 
 /** A message with its queue. */
@@ -78,7 +80,7 @@ export interface QueueHandler {
 }
 
 /** Queues whose messages are sent by `insertions` or `insertionOf`. */
-const insertedQueues = ['job.chat', 'job.workflow', 'interrupt.due', 'tool-execution'] as const;
+const insertedQueues = ['job.chat', 'job.workflow', 'interrupt.due', 'tool-execution', 'webhook.deliver'] as const;
 
 /** How often pg-boss may look for messages of processes that were lost. */
 const monitorIntervalSeconds = 5;
@@ -315,7 +317,7 @@ export class Queues {
    * The same statement for messages that `select` makes, one row each with the columns of pg-boss's `insert` (`id`, `data`,
    * `"startAfter"`, `"groupId"`, …), as a part of a larger one. It returns a row for each message sent. `start` is required before.
    */
-  insertionOf(queue: 'tool-execution', select: string): string {
+  insertionOf(queue: 'tool-execution' | 'webhook.deliver', select: string): string {
     const messages = `(SELECT coalesce(json_agg(message), '[]')::text FROM (${select}) message)`;
     return this.insertionText(queue).replace('$1', () => messages);
   }
@@ -335,7 +337,10 @@ export class Queues {
         this.statements.set(queue, text);
         return Promise.resolve({ rows: [] });
       };
-      await this.boss.insert(queue, [probe], { db: { executeSql: capture }, returnId: queue === 'tool-execution' });
+      await this.boss.insert(queue, [probe], {
+        db: { executeSql: capture },
+        returnId: queue === 'tool-execution' || queue === 'webhook.deliver',
+      });
     }
   }
 }

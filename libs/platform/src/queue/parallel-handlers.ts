@@ -1,0 +1,79 @@
+import type { QueueName } from '../postgres/queue-list.js';
+import type { Delivery, Handled, HandleOptions, QueueHandler, Queues } from './queues.js';
+
+/** Polls of the first handler, and of the others, which are needed only while several messages are handled. */
+const [pollSeconds, relaxedPollSeconds] = [1, 30];
+
+interface OneHandler {
+  isBusy: boolean;
+  readonly registered: Promise<QueueHandler>;
+}
+
+/**
+ * Handles up to `slots` messages of a queue at once. pg-boss lets one handler work on one batch at a time, so this registers another
+ * handler when all are busy; an idle process keeps one that polls often. A message that takes long delays no other one.
+ */
+export class ParallelHandlers<Name extends QueueName> {
+  private readonly handlers: OneHandler[] = [];
+  private isStopping = false;
+
+  constructor(
+    private readonly queues: Queues,
+    private readonly options: {
+      readonly queue: Name;
+      readonly slots: number;
+      readonly groupConcurrency: Exclude<HandleOptions['groupConcurrency'], undefined>;
+    },
+    private readonly handle: (message: Delivery<Name>) => Promise<Handled>,
+  ) {}
+
+  /** Resolves when the first handler is registered. May be called again after `stop`. */
+  async start(): Promise<void> {
+    this.isStopping = false;
+    if (this.handlers.length === 0) this.add();
+    await this.handlers[0]?.registered;
+  }
+
+  /** Fetches now instead of at the next poll, if a slot is free. */
+  wake(): void {
+    if (this.isStopping) return;
+    const idle = this.handlers.find(({ isBusy }) => !isBusy);
+    if (idle === undefined) {
+      if (this.handlers.length > 0 && this.handlers.length < this.options.slots) this.add();
+      return;
+    }
+    void idle.registered.then(
+      (handler) => {
+        handler.wake();
+      },
+      () => undefined, // reported by `start`, or by pg-boss
+    );
+  }
+
+  /** Fetches no more; resolves when no message is being handled. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    const registered = await Promise.allSettled(this.handlers.splice(0).map((handler) => handler.registered));
+    await Promise.all(registered.flatMap((one) => (one.status === 'fulfilled' ? [one.value.stop()] : [])));
+  }
+
+  private add(): void {
+    const { queue, groupConcurrency } = this.options;
+    const poll = this.handlers.length === 0 ? pollSeconds : relaxedPollSeconds;
+    const handler: OneHandler = {
+      isBusy: false,
+      registered: this.queues.handleEach(queue, { pollSeconds: poll, groupConcurrency }, async (message) => {
+        handler.isBusy = true;
+        this.wake(); // another message may wait
+        try {
+          return await this.handle(message);
+        } finally {
+          handler.isBusy = false;
+          if (!this.isStopping) (await handler.registered).wake();
+        }
+      }),
+    };
+    handler.registered.catch(() => undefined); // see `wake`
+    this.handlers.push(handler);
+  }
+}

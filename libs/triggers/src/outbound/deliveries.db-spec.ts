@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+
+import {
+  Config,
+  createLogger,
+  ManualClock,
+  newId,
+  openPlatform,
+  type Platform,
+  PlatformModule,
+  Redactor,
+} from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { seedWorkspace } from '../../../../test/harness/engine.js';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { openTestingModule } from '../../../../test/harness/testing-module.js';
+import { WebhookReceiver } from '../../../../test/harness/webhook-receiver.js';
+import { TriggersModule } from '../triggers.module.js';
+import { Deliveries } from './deliveries.service.js';
+import type { NewTriggerDelivery } from './delivery.js';
+import { DeliveryWorker } from './delivery-worker.js';
+
+let database: TestDatabase;
+let receiver: WebhookReceiver;
+let platform: Platform;
+let app: INestApplicationContext;
+let workspaceId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await WebhookReceiver.listen();
+  const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ROLE: 'worker', BUS: 'memory', ...receiver.env });
+  const logger = createLogger({ level: 'silent' });
+  const secret = 'the secret of the test databases';
+  platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
+  app = await openTestingModule({ imports: [PlatformModule.with(platform), TriggersModule] });
+  await platform.queues.start();
+});
+beforeEach(async () => {
+  ({ workspaceId } = await seedWorkspace(database));
+});
+afterEach(async () => {
+  await app.get(DeliveryWorker).stop();
+  receiver.answer = (response) => response.writeHead(200).end('ok');
+  receiver.received.length = 0;
+  await database.postgres.engine.query('DELETE FROM pgboss.job');
+});
+afterAll(async () => {
+  await app.close();
+  await platform.close();
+  await receiver.close();
+  await database.close();
+});
+
+const deliveryOf = (changes: Partial<NewTriggerDelivery> = {}): NewTriggerDelivery => ({
+  ...{ workspaceId, id: newId(), triggerId: 'on-message', type: 'create', body: '{"n":1}', orderKey: null },
+  target: {
+    ...{ url: receiver.url(), headers: {}, signature: 'syntrix', secretNames: [], concurrency: 16 },
+    policy: { maxAttempts: 3, initialBackoffMs: 10, maxBackoffMs: 20, timeoutMs: 500 },
+  },
+  ...changes,
+});
+const add = (...deliveries: readonly NewTriggerDelivery[]) =>
+  platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
+    for (const delivery of deliveries) await app.get(Deliveries).add(tx, delivery);
+  });
+interface StoredDelivery {
+  readonly id: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly attempts: number;
+  readonly message: number;
+  readonly log: readonly { readonly status: number | null; readonly error: string | null; readonly excerpt: string }[];
+}
+const rows = () =>
+  database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+    const found = await client.query('SELECT * FROM webhook_delivery WHERE workspace_id = $1 ORDER BY ordinal', [
+      workspaceId,
+    ]);
+    return found.rows as StoredDelivery[];
+  });
+const finished = (count: number) =>
+  eventually(`${count} deliveries have ended`, async () => {
+    const stored = await rows();
+    return stored.filter(({ status }) => status !== 'pending').length === count ? stored : undefined;
+  });
+
+describe('Deliveries', () => {
+  it('sends a webhook once, and stores nothing for a second one with its id', async () => {
+    const delivery = deliveryOf();
+    await add(delivery);
+    await add(delivery);
+    await app.get(DeliveryWorker).start();
+    const [row] = await finished(1);
+    expect(row).toMatchObject({ status: 'delivered', attempts: 1, reason: null });
+    expect(row?.log).toMatchObject([{ status: 200, error: null, excerpt: 'ok' }]);
+    expect(receiver.received.map(({ body }) => body.toString())).toEqual(['{"n":1}']);
+    expect(receiver.received[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Nightshift-Webhooks/1',
+    });
+  });
+
+  it('does not send a delivery whose transaction is rolled back', async () => {
+    const failing = platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await app.get(Deliveries).add(tx, deliveryOf());
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    await add(deliveryOf());
+    await app.get(DeliveryWorker).start();
+    expect(await finished(1)).toHaveLength(1);
+  });
+
+  it('makes a delivery whose secret does not exist a dead letter, and sends nothing', async () => {
+    await add(deliveryOf({ target: { ...deliveryOf().target, secretNames: ['MISSING'] } }));
+    await app.get(DeliveryWorker).start();
+    expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'secret_missing', log: [] }]);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it.each(['http://10.0.0.1/hook', 'http://[::ffff:169.254.169.254]/', 'http://127.0.0.1:22/', 'ftp://127.0.0.1/'])(
+    'makes a delivery to %s a dead letter',
+    async (url) => {
+      await add(deliveryOf({ target: { ...deliveryOf().target, url } }));
+      await app.get(DeliveryWorker).start();
+      expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'blocked_address', log: [] }]);
+    },
+  );
+
+  it('delivers 500 webhooks to a server that fails, hangs, limits and breaks off, in the order of their keys', async () => {
+    const kinds = ['ok', 'fails', 'hangs', 'limits', 'breaks', 'dies'];
+    const seen = new Map<string, number>();
+    const delivered = new Map<string, number[]>();
+    receiver.answer = (response, { body }) => {
+      const { key, n, kind } = JSON.parse(body.toString()) as { key: string; n: number; kind: string };
+      const times = (seen.get(`${key} ${n}`) ?? 0) + 1;
+      seen.set(`${key} ${n}`, times);
+      if (kind === 'dies') return void response.writeHead(500).end('never');
+      if (kind === 'ok' || times > 1) {
+        delivered.set(key, [...(delivered.get(key) ?? []), n]);
+        return void response.writeHead(204).end();
+      }
+      if (kind === 'hangs') return;
+      if (kind === 'fails') return void response.writeHead(503).end();
+      if (kind === 'limits') return void response.writeHead(429, { 'retry-after': '0' }).end();
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('some', () => response.destroy());
+    };
+    const keys = Array.from({ length: 50 }, (_, i) => `document ${i}`);
+    for (let n = 0; n < 10; n++) {
+      await add(
+        ...keys.map((key, i) => {
+          const kind = kinds[(i + n) % kinds.length] ?? 'ok';
+          return deliveryOf({ orderKey: key, body: JSON.stringify({ key, n, kind }) });
+        }),
+      );
+    }
+    await app.get(DeliveryWorker).start();
+    const stored = await finished(500);
+    const byStatus = Map.groupBy(stored, ({ status }) => status);
+    expect(byStatus.get('dead')?.every(({ reason, attempts }) => reason === 'http_500' && attempts === 3)).toBe(true);
+    expect((byStatus.get('delivered')?.length ?? 0) + (byStatus.get('dead')?.length ?? 0)).toBe(500);
+    for (const key of keys) expect(delivered.get(key)).toEqual([...(delivered.get(key) ?? [])].sort((a, b) => a - b));
+    // An answer that came too late counts as failed, so a consumer may get a webhook twice.
+    const distinct = [...delivered.values()].map((numbers) => new Set(numbers).size);
+    expect(distinct.reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(
+      byStatus.get('delivered')?.length ?? 0,
+    );
+    expect(receiver.mostOpen).toBeLessThanOrEqual(32);
+  });
+
+  it('sends messages of overdue deliveries again', async () => {
+    await add(deliveryOf());
+    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    const clock = new ManualClock(Date.now() + 120_000);
+    const deliveries = app.get(Deliveries);
+    deliveries.clock = clock;
+    await deliveries.sweep();
+    await deliveries.sweep();
+    const { rows: messages } = await database.postgres.engine.query('SELECT 1 FROM pgboss.job WHERE name = $1', [
+      'webhook.deliver',
+    ]);
+    expect(messages).toHaveLength(1);
+  });
+});

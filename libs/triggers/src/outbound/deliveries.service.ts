@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Clock, type PrismaTransaction, Queues, systemClock } from '#platform';
+
+import { DeliveriesRepository, type DeliveryRef, type DueDelivery, type Settlement } from './deliveries.repository.js';
+import type { Attempt, NewTriggerDelivery, Verdict } from './delivery.js';
+import { EndpointHealthRepository } from './endpoint-health.repository.js';
+
+/** What an attempt did. */
+export interface SentDelivery {
+  readonly verdict: Verdict;
+  /** Null: nothing was sent. */
+  readonly attempt: Attempt | null;
+  /** Until the next attempt; null: there is none. */
+  readonly delayMs: number | null;
+}
+
+/**
+ * The rows of webhooks and their queue messages. A delivery is stored, and its message sent, in the transaction of what it tells of; the row
+ * is the truth, and a message that is lost is sent again each minute.
+ */
+@Injectable()
+export class Deliveries {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+
+  constructor(
+    private readonly repository: DeliveriesRepository,
+    private readonly health: EndpointHealthRepository,
+    private readonly queues: Queues,
+  ) {}
+
+  /**
+   * Adds the webhook of a trigger in the caller's transaction, which must see the workspace. Nothing happens if a delivery with its id
+   * exists. Those of one order key are sent in the order of these calls, so a transaction that adds several keys adds them in one order.
+   */
+  async add(tx: PrismaTransaction, delivery: NewTriggerDelivery): Promise<void> {
+    await this.queues.send(tx, 'webhook.deliver', await this.repository.insert(tx, delivery, this.clock.now()));
+  }
+
+  /** Null: the message is outdated, or an earlier delivery of the same order is pending. */
+  findDue(ref: DeliveryRef, number: number): Promise<DueDelivery | null> {
+    return this.repository.findDue(ref, number, this.clock.now());
+  }
+
+  /** Stores the result of an attempt, once. */
+  async settle(due: DueDelivery, { verdict, attempt, delayMs }: SentDelivery): Promise<void> {
+    const now = this.clock.now();
+    await this.repository.inWorkspace(due.workspaceId, async (tx) => {
+      const nextAt = delayMs === null ? null : now + delayMs;
+      const settlement = { ...toSettlement(verdict, nextAt), attempt, now };
+      const messages = await this.repository.settle(tx, due, settlement);
+      if (messages === null) return;
+      await this.queues.send(tx, 'webhook.deliver', messages);
+      if (due.endpointId === null || due.endpoint?.enabled !== true) return;
+      const { workspaceId, endpointId: id } = due;
+      if (verdict.kind === 'delivered') await this.health.succeeded(tx, workspaceId, id);
+      else await this.fail(tx, { workspaceId, id, verdict, isDead: settlement.status === 'dead' });
+    });
+  }
+
+  /** Sends the messages of overdue deliveries again. */
+  async sweep(): Promise<void> {
+    const messages = await this.repository.findOverdue(this.clock.now() - overdueMs, sweptAtOnce);
+    if (messages.length > 0) await this.queues.send(null, 'webhook.deliver', messages);
+  }
+
+  private async fail(
+    tx: PrismaTransaction,
+    failed: { readonly workspaceId: string; readonly id: string; readonly verdict: Verdict; readonly isDead: boolean },
+  ): Promise<void> {
+    const { workspaceId, id, verdict, isDead } = failed;
+    const now = this.clock.now();
+    const isGone = verdict.kind === 'dead' && verdict.disables === true;
+    const health = await this.health.failed(tx, { workspaceId, id, isDead, now });
+    if (health === null) return;
+    const isFailing = health.deadSinceSuccess >= mostDead && now - health.failingSince >= longestFailureMs;
+    if (!isGone && !isFailing) return;
+    const messages = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
+    await this.queues.send(tx, 'webhook.deliver', messages);
+  }
+}
+
+/** A message is handled within seconds unless its group is busy; then it is still stored, and pg-boss drops the second one. */
+const overdueMs = 60_000;
+const sweptAtOnce = 1_000;
+
+/** An endpoint is disabled after 5 days without a success in which 10 deliveries became dead letters. */
+const longestFailureMs = 5 * 24 * 3_600_000;
+const mostDead = 10;
+
+function toSettlement(verdict: Verdict, nextAt: number | null): Pick<Settlement, 'status' | 'reason' | 'nextAt'> {
+  if (verdict.kind === 'delivered') return { status: 'delivered', reason: null, nextAt: null };
+  if (verdict.kind === 'retry' && nextAt !== null) return { status: 'pending', reason: null, nextAt };
+  return { status: 'dead', reason: verdict.kind === 'retry' ? verdict.error : verdict.reason, nextAt: null };
+}

@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+
+import { WorkspaceSecrets } from '#integrations';
+import {
+  AppError,
+  type Clock,
+  crashpoint,
+  type OutboundAnswer,
+  OutboundError,
+  Redactor,
+  Secret,
+  SecretBox,
+  systemClock,
+  toStorableText,
+} from '#platform';
+
+import { signatureHeaders, type SignatureStyle } from '../signature.js';
+import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
+import { Deliveries } from './deliveries.service.js';
+import { type Attempt, judgeAnswer, nextDelayMs, type Verdict } from './delivery.js';
+import { isBlocked, WebhookClient } from './webhook-client.js';
+import { endpointPlace } from './webhook-endpoint.js';
+
+const endpointTimeoutMs = 15_000;
+const excerptBytes = 1_024;
+
+/** A delivery with what its target says. */
+interface Outgoing {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signature: SignatureStyle;
+  readonly secrets: readonly Secret[];
+  readonly timeoutMs: number;
+}
+
+interface Tried {
+  readonly verdict: Verdict;
+  readonly attempt: Omit<Attempt, 'at' | 'durationMs'>;
+}
+
+/** Receives webhooks for a path of this server, without a network hop. Throws to have the delivery repeated. */
+export type LocalTarget = (request: {
+  readonly workspaceId: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}) => Promise<Pick<OutboundAnswer, 'status' | 'headers' | 'body'>>;
+
+/** Headers that a target must not set itself. */
+const reserved = new Set([
+  'content-type',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'x-syntrix-signature',
+  'x-nightshift-delivery',
+]);
+
+/** Sends one webhook and stores what became of it. A process that dies between the two sends it again, with the same id. */
+@Injectable()
+export class DeliverySender {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+  /** Tests replace it. */
+  random: () => number = Math.random;
+  private local: LocalTarget | undefined;
+
+  constructor(
+    private readonly deliveries: Deliveries,
+    private readonly client: WebhookClient,
+    private readonly workspaceSecrets: WorkspaceSecrets,
+    private readonly secretBox: SecretBox,
+    private readonly redactor: Redactor,
+  ) {}
+
+  /** What answers for URLs without a host. Registered once, at boot. */
+  registerLocal(target: LocalTarget): void {
+    this.local = target;
+  }
+
+  /** Sends the delivery if message `number` is its newest one and its turn has come. */
+  async send(ref: DeliveryRef, number: number): Promise<void> {
+    const due = await this.deliveries.findDue(ref, number);
+    if (due === null) return;
+    const [at, started] = [this.clock.now(), this.clock.monotonic()];
+    const { verdict, attempt } = await this.attempt(due);
+    crashpoint('webhook-sent');
+    const isTried = verdict.kind !== 'dead' || attempt.status !== null;
+    const durationMs = Math.round(this.clock.monotonic() - started);
+    await this.deliveries.settle(due, {
+      verdict,
+      attempt: isTried ? { ...attempt, at, durationMs } : null,
+      delayMs: this.delayMs(due, verdict),
+    });
+  }
+
+  /** Null: no further attempt. */
+  private delayMs({ target, attempts }: DueDelivery, verdict: Verdict): number | null {
+    if (verdict.kind !== 'retry') return null;
+    const delay = nextDelayMs(target?.policy ?? null, attempts + 1, this.random);
+    return delay === null ? null : Math.max(delay, verdict.notBeforeMs ?? 0);
+  }
+
+  private async attempt(due: DueDelivery): Promise<Tried> {
+    const nothing = { status: null, error: null, excerpt: '' };
+    if (due.endpoint?.enabled === false) return { verdict: dead('endpoint_disabled'), attempt: nothing };
+    try {
+      const outgoing = await this.outgoingOf(due);
+      if (outgoing === null) return { verdict: dead('secret_missing'), attempt: nothing };
+      return await this.post(due, outgoing);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (isBlocked(error)) return { verdict: dead('blocked_address'), attempt: nothing };
+      return { verdict: { kind: 'retry', error: error.code }, attempt: { ...nothing, error: error.code } };
+    }
+  }
+
+  /** Null: a secret does not exist. */
+  private async outgoingOf({ workspaceId, endpointId, target, endpoint }: DueDelivery): Promise<Outgoing | null> {
+    if (target !== null) {
+      const { url, headers, signature, secretNames, policy } = target;
+      const found = await this.workspaceSecrets.resolve(workspaceId, secretNames);
+      const secrets = secretNames.flatMap((name) => found.get(name) ?? []);
+      if (secrets.length < secretNames.length) return null;
+      return { url, headers, signature, secrets, timeoutMs: policy.timeoutMs };
+    }
+    if (endpoint === null || endpointId === null) throw new Error('a delivery has neither endpoint nor target');
+    const { url, headers, signature, secretCipher, previousCipher } = endpoint;
+    const secrets = [secretCipher, previousCipher].flatMap((cipher) =>
+      cipher === null ? [] : [this.secretBox.open(cipher, endpointPlace(workspaceId, endpointId))],
+    );
+    return { url, headers, signature, secrets, timeoutMs: endpointTimeoutMs };
+  }
+
+  private async post({ workspaceId, id, body }: DueDelivery, outgoing: Outgoing): Promise<Tried> {
+    const { url, signature, secrets, timeoutMs } = outgoing;
+    const timestamp = Math.floor(this.clock.now() / 1_000);
+    const revealed = secrets.map((secret) => secret.reveal());
+    const headers = {
+      ...Object.fromEntries(Object.entries(outgoing.headers).filter(([name]) => !reserved.has(name.toLowerCase()))),
+      'Content-Type': 'application/json',
+      'User-Agent': 'Nightshift-Webhooks/1',
+      ...signatureHeaders(signature, revealed, { id, timestamp, body }),
+    };
+    const answer = url.startsWith('/')
+      ? await this.postLocally({ workspaceId, path: url, headers, body })
+      : await this.client.post({ url, headers, body, timeoutMs });
+    const verdict = judgeAnswer(answer, this.clock.now());
+    const error = verdict.kind === 'delivered' ? null : `http_${answer.status}`;
+    const release = secrets.map((secret) => this.redactor.add(secret, workspaceId));
+    const excerpt = this.excerptOf(workspaceId, answer.body);
+    for (const done of release) done();
+    return { verdict, attempt: { status: answer.status, error, excerpt } };
+  }
+
+  private async postLocally(request: Parameters<LocalTarget>[0]): ReturnType<LocalTarget> {
+    if (this.local === undefined) return { status: 404, headers: {}, body: new Uint8Array() };
+    try {
+      return await this.local(request);
+    } catch (error) {
+      if (error instanceof AppError && !error.retryable) throw error;
+      return { status: 500, headers: {}, body: new Uint8Array() };
+    }
+  }
+
+  private excerptOf(workspaceId: string, body: Uint8Array): string {
+    const text = new TextDecoder().decode(body.subarray(0, excerptBytes));
+    const redactor = this.redactor.of(workspaceId);
+    return toStorableText(body.length > excerptBytes ? redactor.redactCut(text) : redactor.redact(text));
+  }
+}
+
+function dead(reason: string): Verdict {
+  return { kind: 'dead', reason };
+}

@@ -1,0 +1,113 @@
+import type { OutboundAnswer } from '#platform';
+
+import type { SignatureStyle } from '../signature.js';
+
+/** How the delivery of one webhook is repeated. */
+export interface RetryPolicy {
+  /** 1 to 20. */
+  readonly maxAttempts: number;
+  /** Doubles with each attempt, up to `maxBackoffMs`. */
+  readonly initialBackoffMs: number;
+  readonly maxBackoffMs: number;
+  /** Until the whole answer; at most 30,000. */
+  readonly timeoutMs: number;
+}
+
+/** Where a trigger sends to. */
+export interface TriggerTarget {
+  /** A path without host is a route of this server: a registered `LocalTarget` receives it. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signature: SignatureStyle;
+  /** Names of workspace secrets that sign; none: unsigned. An unknown one makes the delivery a dead letter. */
+  readonly secretNames: readonly string[];
+  readonly policy: RetryPolicy;
+  /** Deliveries of this trigger that are sent at once in the whole installation, 1 to 64. */
+  readonly concurrency: number;
+}
+
+/** A webhook of a trigger. */
+export interface NewTriggerDelivery {
+  readonly workspaceId: string;
+  /** A uuid. A second delivery with the same id is not stored. */
+  readonly id: string;
+  readonly triggerId: string;
+  /** The event, for lists. */
+  readonly type: string;
+  /** JSON text, sent as it is. */
+  readonly body: string;
+  /** Deliveries of one key in a workspace are sent one after the other, in the order in which they were added. */
+  readonly orderKey: string | null;
+  readonly target: TriggerTarget;
+  /** Not sent before this instant (ms since the epoch). */
+  readonly notBefore?: number;
+}
+
+export const deliveryStatuses = ['pending', 'delivered', 'dead'] as const;
+
+/** `dead`: a dead letter; it stays for 30 days and can be sent again. */
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** One attempt, as the log shows it. */
+export interface Attempt {
+  /** Ms since the epoch. */
+  readonly at: number;
+  readonly durationMs: number;
+  /** HTTP status; null: no answer. */
+  readonly status: number | null;
+  /** Code of the failure; null: none. */
+  readonly error: string | null;
+  /** The first 1,024 bytes of the answer, redacted. */
+  readonly excerpt: string;
+}
+
+/** What an attempt means for the delivery. `retry`: not before `notBeforeMs` from now, if the receiver asked for it. */
+export type Verdict =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly error: string; readonly notBeforeMs?: number }
+  | { readonly kind: 'dead'; readonly reason: string; readonly disables?: true };
+
+const longestRetryAfterMs = 24 * 3_600_000;
+
+/** The verdict on an answer of the receiver. `now` in ms since the epoch. */
+export function judgeAnswer({ status, headers }: Pick<OutboundAnswer, 'status' | 'headers'>, now: number): Verdict {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  const error = `http_${status}`;
+  if (status === 410) return { kind: 'dead', reason: error, disables: true };
+  const isTemporary = status === 408 || status === 425 || status === 429 || status >= 500 || status < 400;
+  if (!isTemporary) return { kind: 'dead', reason: error };
+  const notBeforeMs = status < 400 ? null : readRetryAfter(headers['retry-after'], now);
+  return { kind: 'retry', error, ...(notBeforeMs === null ? {} : { notBeforeMs }) };
+}
+
+/** Ms from `now` (RFC 9110, 10.2.3: seconds or a date), at most a day; null: absent or unreadable. */
+function readRetryAfter(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), longestRetryAfterMs);
+}
+
+const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+
+/** Delays of an endpoint's schedule after each failed attempt. */
+const endpointDelaysMs = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+
+/** Until the next attempt after `attempts` failed ones; null: that was the last. Null `policy`: the schedule of endpoints, ±10 %. */
+export function nextDelayMs(policy: RetryPolicy | null, attempts: number, random: () => number): number | null {
+  if (policy === null) {
+    const delay = endpointDelaysMs[attempts - 1];
+    return delay === undefined ? null : Math.round(delay * (0.9 + random() * 0.2));
+  }
+  if (attempts >= policy.maxAttempts) return null;
+  return Math.min(policy.initialBackoffMs * 2 ** (attempts - 1), policy.maxBackoffMs);
+}

@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+
+import { idFrom, newId, type PrismaTransaction, type QueueMessage } from '#platform';
+
+interface EndpointRef {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+
+/** What is known of a failing endpoint. */
+export interface EndpointHealth {
+  /** Ms since the epoch. */
+  readonly failingSince: number;
+  readonly deadSinceSuccess: number;
+}
+
+/** Counts the failures of endpoints and disables them. */
+@Injectable()
+export class EndpointHealthRepository {
+  /** Writes only after a failure, so that an endpoint that works costs no update. */
+  async succeeded(tx: PrismaTransaction, workspaceId: string, id: string): Promise<void> {
+    await tx.$executeRaw`UPDATE webhook_endpoint SET failing_since = NULL, dead_since_success = 0
+      WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND failing_since IS NOT NULL`;
+  }
+
+  /** Null: it is disabled. */
+  async failed(
+    tx: PrismaTransaction,
+    { workspaceId, id, isDead, now }: EndpointRef & { readonly isDead: boolean; readonly now: number },
+  ): Promise<EndpointHealth | null> {
+    const [row] = await tx.$queryRaw<EndpointHealth[]>`
+      UPDATE webhook_endpoint SET failing_since = coalesce(failing_since, ${new Date(now)}),
+             dead_since_success = dead_since_success + ${isDead ? 1 : 0}::int
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND enabled
+      RETURNING (extract(epoch FROM failing_since) * 1000)::float8 AS "failingSince", dead_since_success AS "deadSinceSuccess"`;
+    return row ?? null;
+  }
+
+  /** Disables an endpoint and writes `endpoint.disabled` to the others that want it. Returns their queue messages. */
+  async disable(
+    tx: PrismaTransaction,
+    { workspaceId, id, reason, now }: EndpointRef & { readonly reason: 'gone' | 'failing'; readonly now: number },
+  ): Promise<QueueMessage<'webhook.deliver'>[]> {
+    const [disabled] = await tx.$queryRaw<{ url: string }[]>`
+      UPDATE webhook_endpoint SET enabled = false, disabled_because = ${reason}, updated_at = ${new Date(now)}
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND enabled RETURNING url`;
+    if (disabled === undefined) return [];
+    const type = 'endpoint.disabled';
+    const data = { workspaceId, endpointId: id, url: disabled.url, reason };
+    return this.insertFor(tx, { workspaceId, type, data, now });
+  }
+
+  /** Writes an event that is about no job, for one endpoint or for all enabled ones that want it. Returns their queue messages. */
+  async insertFor(
+    tx: PrismaTransaction,
+    event: {
+      readonly workspaceId: string;
+      readonly type: string;
+      readonly data: object;
+      readonly now: number;
+      readonly endpointId?: string;
+    },
+  ): Promise<QueueMessage<'webhook.deliver'>[]> {
+    const { workspaceId, type, data, now, endpointId = null } = event;
+    const endpoints = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM webhook_endpoint WHERE workspace_id = ${workspaceId}::uuid
+         AND CASE WHEN ${endpointId}::uuid IS NULL THEN enabled AND ${type} = ANY(events) ELSE id = ${endpointId}::uuid END`;
+    const body = JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
+    const rows = endpoints.map(({ id }) => ({ id: newId(), endpointId: id }));
+    await tx.webhookDelivery.createMany({
+      data: rows.map((row) => ({ ...row, workspaceId, type, body, nextAt: new Date(now), createdAt: new Date(now) })),
+    });
+    return rows.map(({ id: deliveryId, endpointId: group }) => ({
+      id: idFrom(deliveryId, 0),
+      data: { workspaceId, deliveryId, number: 0 },
+      group: { id: group },
+    }));
+  }
+}

@@ -1,0 +1,78 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+
+import { AppError, Config, GuardedFetch, inRanges, type OutboundAnswer, OutboundError } from '#platform';
+
+/** A webhook as it is sent. */
+export interface WebhookRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeoutMs: number;
+}
+
+const mostBytes = 16_384;
+
+/** Failures of the address itself: nothing was sent, and another attempt would not be either. */
+const refusals = new Set([
+  'address_refused',
+  'outbound_url_refused',
+  'outbound_port_refused',
+  'outbound_host_refused',
+  'outbound_request_invalid',
+]);
+
+/** The client of webhooks: guarded like that of tools, https unless WEBHOOKS_ALLOW_HTTP, and no redirects. */
+@Injectable()
+export class WebhookClient implements OnApplicationShutdown {
+  private readonly guarded: GuardedFetch;
+  private readonly allowsHttp: boolean;
+
+  constructor({ values }: Config) {
+    const allowPrivate = inRanges(values.WEBHOOKS_ALLOW_CIDRS);
+    this.guarded = new GuardedFetch({ allowPrivate, ports: values.OUTBOUND_PORTS });
+    this.allowsHttp = values.WEBHOOKS_ALLOW_HTTP;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.guarded.close();
+  }
+
+  /** Throws `bad_request` if nothing may be sent to `url`. Resolves its host, so that a private address is found when it is saved. */
+  async check(url: string): Promise<void> {
+    const problem = this.problemOf(url);
+    if (problem !== null) throw urlInvalid(problem);
+    try {
+      await this.guarded.check(url);
+    } catch (error) {
+      if (error instanceof OutboundError && isBlocked(error)) throw urlInvalid(error.message);
+    }
+  }
+
+  /** Sends it and reads at most 16 KiB of the answer. Throws `OutboundError`. */
+  post({ url, headers, body, timeoutMs }: WebhookRequest): Promise<OutboundAnswer> {
+    const problem = this.problemOf(url);
+    if (problem !== null) throw new OutboundError({ code: 'outbound_url_refused', message: problem });
+    const limits = {
+      ...{ maxBytes: mostBytes, maxRedirects: 0 },
+      ...{ firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
+    };
+    return this.guarded.request({ method: 'POST', url, headers, body, limits });
+  }
+
+  private problemOf(text: string): string | null {
+    const url = URL.parse(text);
+    if (url === null) return 'This is not a URL.';
+    if (url.hash !== '') return 'The URL must not have a fragment.';
+    if (url.protocol === 'https:' || (url.protocol === 'http:' && this.allowsHttp)) return null;
+    return 'The URL must begin with https://. The operator can allow http:// with WEBHOOKS_ALLOW_HTTP.';
+  }
+}
+
+/** Whether the guard refused the request. A name that does not exist may exist later. */
+export function isBlocked({ code, cause }: OutboundError): boolean {
+  return refusals.has(code) && !(code === 'address_refused' && cause !== undefined);
+}
+
+function urlInvalid(message: string): AppError {
+  return new AppError({ code: 'bad_request', message, field: 'url' });
+}
