@@ -71,7 +71,7 @@ interface Plan {
 
 /**
  * Runs Nightshift with the given command line and environment until it is stopped. Resolves with the exit code:
- * 0 stopped as asked (with --once: the sample job completed), 1 something failed, 2 wrong flags or settings.
+ * 0 stopped as asked (with --once: the sample job completed), 1 something failed, 2 wrong flags or settings, or a plugin that cannot be loaded.
  */
 export async function launch(input: LaunchInput): Promise<number> {
   let plan: Plan;
@@ -140,8 +140,8 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
     if (plan.options.sample) timings = await trySample(started, stop, { out: input.out, always: once });
     if (!once) await stop.requested();
   } catch (error) {
-    if (!isStop(error, stop)) reportFailure(error, logger, input.errors);
-    return isStop(error, stop) && stop.failure === undefined && !once ? 0 : 1;
+    if (!isStop(error, stop)) return reportFailure(error, logger, input.errors);
+    return stop.failure === undefined && !once ? 0 : 1;
   } finally {
     unwatch();
   }
@@ -201,11 +201,13 @@ function isStop(error: unknown, stop: StopRequest): boolean {
   return stop.signal.aborted && error === stop.signal.reason;
 }
 
-function reportFailure(thrown: unknown, logger: Logger, errors: Terminal): void {
+/** Returns the exit code. */
+function reportFailure(thrown: unknown, logger: Logger, errors: Terminal): number {
   // When undoing a failed start fails too, the start's own error is the one to read.
   const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   const isExpected = error instanceof AppError || error instanceof ConfigError;
   if (!isExpected) logger.error({ err: error }, 'the start failed');
   const text = error instanceof Error ? error.message : String(error);
   errors.line(errors.style('red', isExpected ? text : `Nightshift could not start: ${text}`));
+  return error instanceof AppError && error.code === 'plugin_refused' ? 2 : 1;
 }

@@ -1,4 +1,5 @@
 import { awakeTimeout, processEnvironment, systemClock } from '#platform';
+import { resolvePluginImports } from '#tools';
 
 import { launch } from './launch.js';
 import type { RoleStarters } from './running-role.js';
@@ -10,6 +11,7 @@ const LINGER_MS = 1_000;
 /** Runs this process as the command line and the environment say. An entry point gives the roles that it can start. */
 export async function runProcess(roles: RoleStarters): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+  resolvePluginImports();
   const environment = processEnvironment();
   const noColor = (environment['NO_COLOR'] ?? '') !== '';
   process.exitCode = await launch({

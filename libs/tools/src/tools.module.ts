@@ -5,6 +5,7 @@ import { JobsModule } from '#jobs';
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
 import { OutputsModule } from './outputs/outputs.module.js';
+import { PluginsModule } from './plugins/plugins.module.js';
 import { StartChecks } from './start-checks.js';
 import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
@@ -17,10 +18,10 @@ import { ToolRegistryModule } from './tool-registry.module.js';
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter, SubJobSweeper];
 const shared = [AwaitingCallsRepository, ...subJobs, StartChecks, ToolQueue];
 
-/** The registry of tools, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
+/** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({
-  imports: [HistoryModule, JobsModule, OutputsModule, ToolRegistryModule],
+  imports: [HistoryModule, JobsModule, OutputsModule, PluginsModule, ToolRegistryModule],
   providers: shared,
-  exports: [...shared, HistoryModule, OutputsModule, ToolRegistryModule],
+  exports: [...shared, HistoryModule, OutputsModule, PluginsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

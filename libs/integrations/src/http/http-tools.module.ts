@@ -1,9 +1,17 @@
 import { Inject, Injectable, Module } from '@nestjs/common';
 
 import { LOGGER, type Logger } from '#platform';
-import { type Tool, ToolCatalog, ToolRegistryModule, type WorkspaceToolSource } from '#tools';
+import {
+  PluginContexts,
+  PluginsModule,
+  type Tool,
+  ToolCatalog,
+  ToolRegistryModule,
+  type WorkspaceToolSource,
+} from '#tools';
 
 import { SecretsModule } from '../secrets/secrets.module.js';
+import { WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import { HttpToolExecutor } from './http-tool.executor.js';
 import { readStoredHttpTool } from './http-tool.js';
 import { HttpToolTrials } from './http-tool-trial.service.js';
@@ -61,9 +69,9 @@ function keyOf({ id, version }: ToolVersionRef): string {
   return `${id}@${version}`;
 }
 
-/** HTTP tools as a source of tools. Expects the platform. */
+/** HTTP tools as a source of tools; plugins use the same secrets and hosts. Expects the platform. */
 @Module({
-  imports: [SecretsModule, ToolRegistryModule],
+  imports: [PluginsModule, SecretsModule, ToolRegistryModule],
   providers: [
     HttpToolExecutor,
     HttpToolSource,
@@ -75,4 +83,11 @@ function keyOf({ id, version }: ToolVersionRef): string {
   ],
   exports: [HttpToolTrials, OutboundHosts, OutboundHostsRepository, SecretsModule, WorkspaceToolsService],
 })
-export class HttpToolsModule {}
+export class HttpToolsModule {
+  constructor(plugins: PluginContexts, secrets: WorkspaceSecrets, hosts: OutboundHostsRepository) {
+    plugins.use({
+      secretsOf: (workspaceId, names) => secrets.resolve(workspaceId, names),
+      hostsOf: (workspaceId) => hosts.of(workspaceId),
+    });
+  }
+}

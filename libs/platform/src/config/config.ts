@@ -156,6 +156,12 @@ export const settings = z.object({
   MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
   ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
+  PLUGINS: list(
+    'packages, modules and folders',
+    () => true,
+    'Plugins to load, besides those in ./plugins (docs/plugins.md).',
+  ),
+  MAX_TOOL_TIMEOUT_MS: ms([86_400_000, 1, 86_400_000], 'Longest timeout that a tool of a plugin may set.'),
   TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool sets its own.'),
   MAX_ROUNDS: whole([10, 1, 100], 'Rounds of a job.'),
   TOOL_APPROVAL_DEFAULT: z

@@ -1,0 +1,108 @@
+import { pathToFileURL } from 'node:url';
+
+import {
+  type HookDefinition,
+  kindOf,
+  type NodeDefinition,
+  type PluginSpec,
+  type SetupContext,
+  type ToolDefinition,
+} from '@nightshift/plugin';
+
+import { AppError, type Clock } from '#platform';
+
+import { problemOfPlugin } from './check-plugin.js';
+import type { PluginSource } from './find-plugins.js';
+import { pluginFiles } from './plugin-files.js';
+import { pluginRefused } from './plugins.errors.js';
+import { versionOf } from './resolve-plugin-imports.js';
+
+/** A plugin whose module was imported and whose `setup` has run. */
+export interface LoadedPlugin {
+  readonly name: string;
+  readonly version: string;
+  /** Of its code: processes with the same hash run the same plugin. */
+  readonly hash: string;
+  readonly source: PluginSource;
+  readonly files: readonly string[];
+  /** Secrets of workspaces that its code may read. */
+  readonly secrets: readonly string[];
+  readonly tools: readonly ToolDefinition[];
+  readonly hooks: readonly HookDefinition[];
+  readonly nodes: readonly NodeDefinition[];
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** What loading needs of the process. */
+export interface LoadOptions {
+  readonly clock: Clock;
+  readonly setupOf: (name: string) => SetupContext;
+}
+
+/** How long a module may take to load, and `setup` to run. */
+const LOAD_TIMEOUT_MS = 10_000;
+
+/** Imports a plugin and runs its `setup`. Throws `plugin_refused` with the reason. */
+export async function loadPlugin(source: PluginSource, options: LoadOptions): Promise<LoadedPlugin> {
+  const { entry } = source;
+  try {
+    const { files, hash } = pluginFiles(source);
+    // Another version of a file is another module: a reload gets the new one.
+    const url = `${pathToFileURL(entry).href}?${versionOf(hash)}`;
+    const loading = import(url) as Promise<Readonly<Record<string, unknown>>>; // a namespace object
+    const spec = specOf(source, await withinLimit(loading, options.clock));
+    const problem = problemOfPlugin(spec);
+    if (problem !== null) throw pluginRefused(entry, problem);
+    const { name, version, secrets = [], tools = [], hooks = [], nodes = [] } = spec;
+    await withinLimit(Promise.resolve(spec.setup?.(options.setupOf(name))), options.clock);
+    const close = async () => {
+      await spec.close?.();
+    };
+    return { name, version, hash, source, files, secrets, tools, hooks, nodes, close };
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'plugin_refused') throw error;
+    throw pluginRefused(entry, reasonOf(error), error);
+  }
+}
+
+/** The default export if it is a plugin; else every definition that the module exports. */
+function specOf({ entry, name, version }: PluginSource, exported: Readonly<Record<string, unknown>>): PluginSpec {
+  const { default: main } = exported;
+  if (kindOf(main) === 'plugin') return main as PluginSpec; // made by `definePlugin`
+  const all = [...new Set(Object.values(exported))];
+  const ofKind = (kind: string) => all.filter((value) => kindOf(value) === kind);
+  const spec = { tools: ofKind('tool'), hooks: ofKind('hook'), nodes: ofKind('node') };
+  if (Object.values(spec).every((list) => list.length === 0))
+    throw pluginRefused(
+      entry,
+      'it exports no tool, hook or node: export a value of defineTool, defineHook or defineNode, or definePlugin({ … }) by default',
+    );
+  return { name, version: version ?? '0.0.0', ...(spec as Partial<PluginSpec>) }; // by their marks
+}
+
+async function withinLimit<T>(work: Promise<T>, clock: Clock): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = clock.after(LOAD_TIMEOUT_MS, () => {
+    reject(new Error(`it has not ended loading within ${LOAD_TIMEOUT_MS / 1_000} s`));
+  });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Codes of Node.js for TypeScript that it cannot load, and what to do about them. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX: 'use syntax that Node.js can strip (no enum, namespace or parameter property)',
+  ERR_INVALID_TYPESCRIPT_SYNTAX: 'correct its syntax',
+  ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING: 'a package in node_modules must contain JavaScript',
+};
+
+function reasonOf(error: unknown): string {
+  const text = (error instanceof Error ? error.message : String(error)).trim().replace(/\.$/, '');
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const remedy = REMEDIES[code];
+  return (remedy === undefined ? text : `${text}; ${remedy}`).replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,90 @@
+import type { Progress, ToolContext as PluginToolContext, ToolDefinition, ToolOptions } from '@nightshift/plugin';
+import { z } from 'zod';
+
+import { defineTool } from '../define-tool.js';
+import type { Tool, ToolContext } from '../tool.js';
+import type { ToolRegistry } from '../tool.registry.js';
+import { toJsonSchema } from './check-plugin.js';
+import type { LoadedPlugin } from './load-plugin.js';
+import type { PluginContexts } from './plugin-contexts.js';
+import { pluginRefused } from './plugins.errors.js';
+
+/** What the tools of a plugin are registered with. */
+export interface ToolHost {
+  readonly registry: ToolRegistry;
+  readonly contexts: PluginContexts;
+  /** Ms; no tool may set a longer timeout. */
+  readonly longestTimeoutMs: number;
+}
+
+/** Registers all tools of a plugin. Throws `plugin_refused` for the first one that cannot be registered. */
+export function registerTools(plugin: LoadedPlugin, { registry, contexts, longestTimeoutMs }: ToolHost): void {
+  for (const definition of plugin.tools) {
+    const { name, timeoutMs = 0 } = definition;
+    try {
+      if (timeoutMs > longestTimeoutMs)
+        throw new Error(
+          `tool "${name}": its timeout of ${timeoutMs} ms is above the limit of ${longestTimeoutMs} ms (MAX_TOOL_TIMEOUT_MS)`,
+        );
+      registry.register(toTool(plugin, definition, contexts));
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const reason = text.includes(`"${name}"`) ? text : `tool "${name}": ${text}`;
+      throw pluginRefused(plugin.source.entry, reason.replace(/\.$/, ''), error);
+    }
+  }
+}
+
+function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: PluginContexts): Tool {
+  const { input } = definition;
+  const toContext = (context: ToolContext) => completeContext(plugin, context, contexts);
+  const handler = definition.execute?.bind(definition) ?? definition.server?.bind(definition);
+  const verify = definition.verify?.bind(definition);
+  const isOnClient = handler === undefined && definition.client !== undefined;
+  const runtime = definition.runtime ?? (isOnClient ? 'client' : 'hybrid');
+  const execute =
+    handler &&
+    (async (args: Readonly<Record<string, unknown>>, context: ToolContext) =>
+      resultOf(await handler(args, await toContext(context)), context));
+  const check = verify && (async (key: string, context: ToolContext) => verify(key, await toContext(context)));
+  const spec = { ...optionsOf(definition), runtime, ...(execute && { execute }), ...(check && { verify: check }) };
+  return input instanceof z.ZodType
+    ? defineTool({ ...spec, input })
+    : defineTool({ ...spec, input: toJsonSchema(input) });
+}
+
+const HANDLERS: ReadonlySet<string> = new Set(['execute', 'server', 'client', 'verify']);
+
+function optionsOf(definition: ToolDefinition) {
+  const options = Object.entries(definition).filter(([name]) => !HANDLERS.has(name));
+  return Object.fromEntries(options) as unknown as Omit<ToolOptions<ToolContext>, 'verify'>; // without its functions
+}
+
+async function completeContext(
+  plugin: LoadedPlugin,
+  context: ToolContext,
+  contexts: PluginContexts,
+): Promise<PluginToolContext> {
+  const { workspaceId, jobId, threadId, callId, principal } = context;
+  const userId = await contexts.userIdOf(workspaceId, principal);
+  const services = contexts.servicesFor(plugin, workspaceId, { jobId, threadId, callId });
+  return { attempt: 1, ...context, userId, ...services };
+}
+
+/** Reports what an async iterable yields as progress; its result is what it returns. */
+async function resultOf(returned: unknown, { signal, progress }: ToolContext): Promise<unknown> {
+  if (typeof returned !== 'object' || returned === null || !(Symbol.asyncIterator in returned)) return returned;
+  const iterator = (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done === true) return step.value;
+    if (signal.aborted) await iterator.return?.();
+    signal.throwIfAborted();
+    progress(toProgress(step.value));
+  }
+}
+
+function toProgress(value: unknown): Progress {
+  if (typeof value === 'object' && value !== null) return value;
+  return { message: String(value) };
+}

@@ -1,0 +1,130 @@
+import type { HookDefinition, NodeDefinition } from '@nightshift/plugin';
+
+import type { Clock, Logger } from '#platform';
+
+import { findPlugins } from './find-plugins.js';
+import { type LoadedPlugin, type LoadOptions, loadPlugin } from './load-plugin.js';
+import { pluginLogger } from './plugin-contexts.js';
+import { pluginRefused } from './plugins.errors.js';
+
+/** Where plugins are looked for, and what they are given. */
+export interface PluginOptions {
+  /** Of PLUGINS. */
+  readonly list: readonly string[];
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A hook with the plugin that it belongs to. */
+export interface RegisteredHook {
+  readonly plugin: LoadedPlugin;
+  readonly hook: HookDefinition;
+}
+
+/** A type of node with the plugin that it belongs to. */
+export interface RegisteredNode {
+  readonly plugin: LoadedPlugin;
+  readonly node: NodeDefinition;
+}
+
+/** The plugins of this process, in the order in which they were loaded. */
+export class PluginRegistry {
+  private constructor(
+    private loaded: readonly LoadedPlugin[],
+    private readonly logger: Logger,
+  ) {}
+
+  /** Finds and loads all plugins. Throws `plugin_refused`. */
+  static async load(options: PluginOptions): Promise<PluginRegistry> {
+    const { list, workingDirectory, logger } = options;
+    const registry = new PluginRegistry([], logger);
+    for (const source of findPlugins(list, workingDirectory)) {
+      const plugin = await loadPlugin(source, loadOptions(options));
+      registry.add(plugin);
+      const { name, version, hash, tools, hooks, nodes } = plugin;
+      logger.info(
+        { plugin: name, version, hash, ...namesOf({ tools, hooks, nodes }), file: source.entry },
+        'plugin loaded',
+      );
+    }
+    return registry;
+  }
+
+  /** A registry of plugins that are loaded already. */
+  static of(plugins: readonly LoadedPlugin[], logger: Logger): PluginRegistry {
+    const registry = new PluginRegistry([], logger);
+    for (const plugin of plugins) registry.add(plugin);
+    return registry;
+  }
+
+  list(): readonly LoadedPlugin[] {
+    return this.loaded;
+  }
+
+  /** All hooks, in the order in which they were loaded. */
+  get hooks(): readonly RegisteredHook[] {
+    return this.loaded.flatMap((plugin) => plugin.hooks.map((hook) => ({ plugin, hook })));
+  }
+
+  /** All types of nodes. */
+  get nodes(): readonly RegisteredNode[] {
+    return this.loaded.flatMap((plugin) => plugin.nodes.map((node) => ({ plugin, node })));
+  }
+
+  /** Nest calls it when the process stops. */
+  async onApplicationShutdown(): Promise<void> {
+    for (const plugin of this.loaded)
+      await plugin.close().catch((error: unknown) => {
+        this.logger.warn({ err: error, plugin: plugin.name }, 'a plugin failed to close');
+      });
+  }
+
+  private add(plugin: LoadedPlugin): void {
+    const { source, name } = plugin;
+    const twice =
+      firstTwice([...this.loaded.map((other) => other.name), name], 'plugin') ??
+      firstTwice([...this.hooks.map(({ hook }) => hook.name), ...plugin.hooks.map((hook) => hook.name)], 'hook') ??
+      firstTwice([...this.nodes.map(({ node }) => node.type), ...plugin.nodes.map((node) => node.type)], 'node');
+    if (twice !== null) throw pluginRefused(source.entry, twice);
+    this.loaded = [...this.loaded, plugin];
+  }
+}
+
+function loadOptions({ clock, environment, logger }: PluginOptions): LoadOptions {
+  return {
+    clock,
+    setupOf: (name) => ({
+      config: configOf(name, environment),
+      logger: pluginLogger(logger.child({ plugin: name })),
+    }),
+  };
+}
+
+/** The variables that start with the name of the plugin, without that prefix. */
+function configOf(name: string, environment: PluginOptions['environment']): Readonly<Record<string, string>> {
+  const prefix = `PLUGIN_${name
+    .replace(/^@/, '')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()}_`;
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([variable, value]) =>
+      variable.startsWith(prefix) && value !== undefined ? [[variable.slice(prefix.length), value]] : [],
+    ),
+  );
+}
+
+/** What a plugin has registered, by name. */
+export function namesOf({ tools, hooks, nodes }: Pick<LoadedPlugin, 'tools' | 'hooks' | 'nodes'>) {
+  return {
+    tools: tools.map(({ name }) => name),
+    hooks: hooks.map(({ name }) => name),
+    nodes: nodes.map(({ type }) => type),
+  };
+}
+
+function firstTwice(names: readonly string[], kind: string): string | null {
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  return twice === undefined ? null : `the name "${twice}" of a ${kind} is already in use`;
+}

@@ -1,0 +1,46 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+
+import { PrincipalsRepository } from '#auth';
+import { Config, LOGGER, type Logger, processEnvironment, systemClock } from '#platform';
+
+import { ToolRegistry } from '../tool.registry.js';
+import { ToolRegistryModule } from '../tool-registry.module.js';
+import { PluginRegistry } from './plugin.registry.js';
+import { PluginContexts } from './plugin-contexts.js';
+import { registerTools } from './plugin-tools.js';
+
+/** The plugins of this process: all are loaded before any provider that asks for `PluginRegistry`. Requires a global `PlatformModule`. */
+@Module({
+  imports: [ToolRegistryModule],
+  providers: [
+    PluginContexts,
+    PrincipalsRepository,
+    {
+      provide: PluginRegistry,
+      inject: [Config, LOGGER],
+      useFactory: ({ values }: Config, logger: Logger) =>
+        PluginRegistry.load({
+          list: values.PLUGINS,
+          workingDirectory: process.cwd(),
+          environment: processEnvironment(),
+          ...{ clock: systemClock, logger },
+        }),
+    },
+  ],
+  exports: [PluginContexts, PluginRegistry],
+})
+export class PluginsModule implements OnModuleInit {
+  constructor(
+    private readonly plugins: PluginRegistry,
+    private readonly contexts: PluginContexts,
+    private readonly tools: ToolRegistry,
+    private readonly config: Config,
+  ) {}
+
+  /** The tools of the server are registered by now. */
+  onModuleInit(): void {
+    const { tools: registry, contexts } = this;
+    const longestTimeoutMs = this.config.values.MAX_TOOL_TIMEOUT_MS;
+    for (const plugin of this.plugins.list()) registerTools(plugin, { registry, contexts, longestTimeoutMs });
+  }
+}
