@@ -201,7 +201,7 @@ describe('hostile GraphQL document', () => {
 
   it('resolves from one cache in both transports', async () => {
     const cache = Reflect.get(api.api.app.get(GraphqlExecutor, { strict: false }), 'cache') as DocumentCache;
-    const sizeOf = () => (Reflect.get(cache, 'known') as Map<string, unknown>).size;
+    const sizeOf = () => (Reflect.get(cache, 'documents') as Map<string, unknown>).size;
     const query = 'query OnBothTransports { me { id } }';
     await ask(api, query, { key: ours.key });
     const size = sizeOf();

@@ -121,9 +121,9 @@ describe('DocumentCache', () => {
       small.get(`query Q${i} { b }`);
       expect(small.get('{ b }')).toBe(used);
     }
-    expect(Reflect.get(small, 'known')).toMatchObject({ size: 500 });
+    expect(Reflect.get(small, 'documents')).toMatchObject({ size: 500 });
     for (let i = 0; i < 100; i += 1) small.get(`query Q${i} { b }${' '.repeat(40_000)}`);
-    expect(Reflect.get(small, 'known')).toMatchObject({ size: 52 });
+    expect(Reflect.get(small, 'documents')).toMatchObject({ size: 52 });
     expect(small.get('{ b }')).not.toBe(used);
   });
 });

@@ -60,7 +60,7 @@ export interface DocumentOptions {
  * valid documents are kept, so nonsense cannot push them out for free.
  */
 export class DocumentCache {
-  private readonly known = new LRUCache<string, ValidDocument>({
+  private readonly documents = new LRUCache<string, ValidDocument>({
     max: maxEntries,
     maxSize: maxCharacters,
     sizeCalculation: (_, source) => source.length,
@@ -76,12 +76,17 @@ export class DocumentCache {
     this.rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   }
 
+  /** The document, if it was parsed before. */
+  known(source: string): ValidDocument | undefined {
+    return this.documents.get(source);
+  }
+
   /** The document, or what is wrong with it. Never throws. */
   get(source: string): ValidDocument | readonly GraphQLError[] {
-    const known = this.known.get(source);
+    const known = this.known(source);
     if (known !== undefined) return known;
     const checked = this.check(source);
-    if ('document' in checked) this.known.set(source, checked);
+    if ('document' in checked) this.documents.set(source, checked);
     return checked;
   }
 

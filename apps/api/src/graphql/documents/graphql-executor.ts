@@ -6,6 +6,7 @@ import type { GraphqlContext } from '#auth/api';
 import { Config, systemClock } from '#platform';
 
 import { AllowedOperations } from './allowed-operations.js';
+import type { Variables } from './coerce-variables.js';
 import { DocumentCache } from './document-cache.js';
 import { PreparationBudget } from './preparation-budget.js';
 import { argsOf, type GraphqlRequest, type PreparedOperation, prepareOperation } from './prepare-operation.js';
@@ -45,6 +46,10 @@ function isConstant({ operation: { variableDefinitions = [], selectionSet } }: P
   );
 }
 
+function hasOnlyScalars(variables: Variables | undefined): boolean {
+  return Object.values(variables ?? {}).every((value) => typeof value !== 'object' || value === null);
+}
+
 /**
  * The one way to run GraphQL: HTTP and WebSocket both prepare by it, so that no limit holds on one and not on the
  * other. Documents are parsed and validated once.
@@ -70,7 +75,10 @@ export class GraphqlExecutor {
     return this.allowed?.get(id);
   }
 
-  /** The operation, or why it is refused. Rejects with `rate_limited` when too many requests of the user wait for this. */
+  /**
+   * The operation, or why it is refused. A known document with scalar variables needs no time, so it never waits: many viewers may open
+   * the same subscription at once. Rejects with `rate_limited` when too many other requests of the user wait for this.
+   */
   async prepare(request: GraphqlRequest, userId: string): Promise<PreparedOperation | readonly GraphQLError[]> {
     const { schema } = this.host;
     this.cache ??= new DocumentCache(schema, {
@@ -78,6 +86,9 @@ export class GraphqlExecutor {
       allowed: this.allowed,
     });
     const cache = this.cache;
+    const known = hasOnlyScalars(request.variables) ? cache.known(request.query) : undefined;
+    if (known !== undefined)
+      return this.budget.charge(userId, () => prepareOperation({ schema, valid: known, request }));
     return this.within(userId, () => {
       const valid = cache.get(request.query);
       return 'document' in valid ? prepareOperation({ schema, valid, request }) : valid;

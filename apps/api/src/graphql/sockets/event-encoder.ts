@@ -30,18 +30,27 @@ const maxVisits = 5_000;
  * long as the event itself.
  */
 export function encoderOf(prepared: PreparedOperation): EventEncoder | null {
-  const root = rootOf(prepared);
-  if (root === null || !isPlainData(root.field)) return null;
-  const { derived } = prepared.valid;
-  const fragments = fragmentsOf(prepared);
-  const key = `${prepared.operation.name?.value ?? ''} ${chosenBy(prepared, root.node, fragments)}`;
-  const known = derived.get(key) as EventEncoder | null | undefined; // only this function writes there
+  const known = knownEncoderOf(prepared);
   if (known !== undefined) return known;
-  const encoder = compile(prepared, root, fragments);
-  derived.set(key, encoder);
+  const root = rootOf(prepared);
+  if (root === null) return null;
+  const { derived } = prepared.valid;
+  const encoder = compile(prepared, root, fragmentsOf(prepared));
+  derived.set(keyOf(prepared, root), encoder);
   const [oldest] = derived.keys();
   if (derived.size > maxEncoders && oldest !== undefined) derived.delete(oldest);
   return encoder;
+}
+
+/** The encoder that `encoderOf` would return without compiling anything; undefined when it would compile. */
+export function knownEncoderOf(prepared: PreparedOperation): EventEncoder | null | undefined {
+  const root = rootOf(prepared);
+  if (root === null || !isPlainData(root.field)) return null;
+  return prepared.valid.derived.get(keyOf(prepared, root)) as EventEncoder | null | undefined; // only `encoderOf` writes there
+}
+
+function keyOf(prepared: PreparedOperation, { node }: Root): string {
+  return `${prepared.operation.name?.value ?? ''} ${chosenBy(prepared, node)}`;
 }
 
 interface Root {
@@ -65,9 +74,10 @@ function fragmentsOf({ document }: PreparedOperation): Fragments {
 }
 
 /** The values of the variables that change how an event is written. */
-function chosenBy({ operation, variables }: PreparedOperation, root: FieldNode, fragments: Fragments): string {
+function chosenBy(prepared: PreparedOperation, root: FieldNode): string {
+  const { operation, variables } = prepared;
   if ((operation.variableDefinitions ?? []).length === 0) return '';
-  const names = choosing.get(operation) ?? choosingVariables(root, fragments);
+  const names = choosing.get(operation) ?? choosingVariables(root, fragmentsOf(prepared));
   choosing.set(operation, names);
   return JSON.stringify(names.map((name) => [name, variables[name]]));
 }

@@ -18,7 +18,7 @@ import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import { toPublicError, toRequestError } from '../to-public-error.js';
-import { encoderOf, type EventEncoder } from './event-encoder.js';
+import { encoderOf, type EventEncoder, knownEncoderOf } from './event-encoder.js';
 import { SocketAccess } from './socket-access.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
 import { SubscriptionRun } from './subscription-run.js';
@@ -138,7 +138,7 @@ export class SocketProtocol {
       const prepared = await this.executor.prepare(request, userId);
       if (!('operation' in prepared)) return prepared;
       const isLive = prepared.operation.operation === OperationTypeNode.SUBSCRIPTION;
-      const encoder = isLive ? await this.executor.within(userId, () => encoderOf(prepared)) : null;
+      const encoder = isLive ? await this.encoder(prepared, userId) : null;
       const close = closeFor.bind(undefined, extra.socket);
       const context = this.contexts.make(who, { requestId: newId(), close });
       const args = argsOf(prepared, context);
@@ -147,6 +147,11 @@ export class SocketProtocol {
     } catch (error) {
       return [toRequestError(error)];
     }
+  }
+
+  private async encoder(prepared: PreparedOperation, userId: string): Promise<EventEncoder | null> {
+    const known = knownEncoderOf(prepared);
+    return known === undefined ? this.executor.within(userId, () => encoderOf(prepared)) : known;
   }
 
   /**

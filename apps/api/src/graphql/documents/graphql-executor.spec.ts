@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { buildSchema } from 'graphql';
+
+import { Config } from '#platform';
+
+import { GraphqlExecutor } from './graphql-executor.js';
+
+it('prepares a known document at once while new documents of the same user wait', async () => {
+  const host = new GraphQLSchemaHost();
+  host.schema = buildSchema('type Query { job(id: ID!): String }');
+  const executor = new GraphqlExecutor(host, Config.from({}));
+  const prepare = (query: string) =>
+    executor.prepare({ query, operationName: undefined, variables: { id: 'a' } }, 'a user').then(
+      () => 'prepared',
+      () => 'refused',
+    );
+  const known = 'query Known($id: ID!) { job(id: $id) }';
+  await prepare(known);
+  const floods = Array.from({ length: 1_000 }, (_, n) =>
+    prepare(`query Q${n}($id: ID!) { ${'job(id: $id) '.repeat(200)} }`),
+  );
+  expect(await Promise.race([floods.at(-1), new Promise((resolve) => setImmediate(resolve))])).toBe('refused');
+  expect(await Promise.all(Array.from({ length: 500 }, () => prepare(known)))).toEqual(Array(500).fill('prepared'));
+});
