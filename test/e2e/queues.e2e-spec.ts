@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { AgentsService } from '#chat';
 import { jobKinds, JobStarter } from '#jobs';
-import { SchedulesService } from '#workflows';
+import { SchedulesService, WorkflowsService } from '#workflows';
 
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -36,25 +37,31 @@ describe('pg-boss in a running system', () => {
       )
     ).rows.map(({ name }) => name);
 
-  /** A workflow that waits for a second, each minute. */
-  const scheduleWait = async () => {
+  /** A workflow that waits for a second, each minute and as a tool call. */
+  const runWorkflow = async () => {
     const { owner } = await test.people.workspaceOf('queues');
     const pause = { type: 'wait', durationMs: 1_000 };
     const nodes = { pause, out: { type: 'output', format: 'text' } };
     const definition = sketch(nodes, ['start -> pause', 'pause -> out'], { name: 'Pause' });
     const { app } = test.api;
-    const { id: workflowRef } = await publish({ app }, owner.principal, definition);
+    const { principal, key } = owner;
+    const { id: workflowRef } = await publish({ app }, principal, definition);
     const terms = { cron: '* * * * *', timeZone: 'UTC', missed: 'once', prompt: 'Hello', enabled: true } as const;
-    await app.get(SchedulesService).save(owner.principal, { id: null, workflowRef, ...terms });
+    await app.get(SchedulesService).save(principal, { id: null, workflowRef, ...terms });
+    await app.get(WorkflowsService).offerAsTool(principal, workflowRef, true);
+    await app.get(AgentsService).create(principal, { name: 'Clerk', tools: ['workflow.*'] });
+    const body = { agent: 'clerk', tool_name: 'workflow.pause', arguments: { input: 'Hello' } };
+    expect((await test.call('POST', '/v1/tools/execute', { key, body })).status).toBe(200);
   };
 
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
       ...['interrupt.due', 'job.chat', 'job.workflow', 'maintenance.interrupts', 'maintenance.retention'],
-      ...['maintenance.schedules', 'schedule.due', 'schedule.start', 'tool-execution', 'tool-results'],
+      ...['maintenance.schedules', 'maintenance.sub-jobs', 'schedule.due', 'schedule.start', 'sub-job.due'],
+      ...['tool-execution', 'tool-results'],
     ];
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
-    await scheduleWait();
+    await runWorkflow();
     await sendCalls(accepting.app, accepting.workspaceId, ['a tool that is gone']);
 
     const worked = await eventually('each queue was worked', async () => {

@@ -3,7 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
 import { armCrashPoint, Config } from '#platform';
+import { SubJobs } from '#tools';
 
+import { CancelRepository } from '../../libs/jobs/src/cancel/cancel.repository.js';
 import { eventually } from '../harness/eventually.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
@@ -230,5 +232,79 @@ describe('sub-job with lost hints', () => {
       ({ body }) => body['internalStatus'] === 'completed',
     );
     expect(ends).toHaveLength(1);
+  });
+
+  describe('with queue messages', () => {
+    const messages = (jobId: string) =>
+      stage.rows<{ state: string; inMs: number }>(
+        `SELECT state, (extract(epoch FROM start_after - created_on) * 1000)::float8 AS "inMs" FROM pgboss.job
+          WHERE name = 'sub-job.due' AND data->>'jobId' = $1 ORDER BY created_on`,
+        [jobId],
+      );
+    /** A chat whose workflow waits for a person, and that workflow's job. */
+    const waitingBelow = async (...replies: readonly string[]) => {
+      const [name, line] = [fresh('asks'), fresh('ask')];
+      await stage.offer(name, untilAsked, ['start -> q']);
+      stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), ...replies.map(replyText));
+      const root = await chat(stage, line, `workflow.${name}`);
+      const [below] = await stage.below(root, 1, 'waiting');
+      await eventually('the chat waits', async () =>
+        (await stage.line(root)).status === 'waiting' ? true : undefined,
+      );
+      return { root, below: below?.id ?? '' };
+    };
+
+    afterEach(async () => {
+      await stage.engine.app.get(SubJobs).stop();
+    });
+
+    it('starts by the delayed message of the commit of its call when its start was lost', async () => {
+      const [name, line] = [fresh('lost'), fresh('ask')];
+      await stage.offer(name, transform, ['start -> t']);
+      stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('found'));
+      armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
+      const jobId = await chat(stage, line, `workflow.${name}`);
+      await stage.waits(jobId);
+      const [sent] = await messages(jobId);
+      expect(sent?.state).toBe('created');
+      expect(sent?.inMs).toBeGreaterThan(0);
+      await stage.rows('UPDATE pgboss.job SET start_after = created_on WHERE name = $1', ['sub-job.due']);
+      await stage.engine.app.get(SubJobs).start();
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'found' });
+      expect(await stage.below(jobId, 1, 'completed')).toHaveLength(1);
+    });
+
+    it('returns its result by the message of the transaction that ends it', async () => {
+      const { root, below } = await waitingBelow('answered');
+      await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
+      await stage.answer((await stage.waits(below))[0], { action: 'approve' });
+      await stage.below(root, 1, 'completed');
+      expect(await messages(root)).toMatchObject([{ state: 'created' }]);
+      await stage.engine.app.get(SubJobs).start();
+      expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'answered' });
+    });
+
+    it('returns its cancellation by the message of the transaction that cancels it', async () => {
+      const { root, below } = await waitingBelow('answered');
+      await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
+      await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), below);
+      expect(await messages(root)).toMatchObject([{ state: 'created' }]);
+      await stage.engine.app.get(SubJobs).start();
+      expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'answered' });
+    });
+
+    it('is cancelled by the message of the transaction that cancels its parent', async () => {
+      const { root, below } = await waitingBelow();
+      await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
+      const cancels = stage.engine.app.get(CancelRepository, { strict: false });
+      const { workspaceId } = stage.people.member;
+      const order = { workspaceId, jobId: root, by: 'system', reason: 'cancelled' };
+      // As if the process had been lost right after this transaction.
+      await cancels.inWorkspace(workspaceId, (tx) => cancels.cancel(tx, order));
+      expect(await messages(root)).toMatchObject([{ state: 'created' }]);
+      expect((await stage.line(below)).status).toBe('waiting');
+      await stage.engine.app.get(SubJobs).start();
+      await stage.below(root, 1, 'cancelled');
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { SubJobs, SubJobSweeper } from '#tools';
+import { SubJobs } from '#tools';
 import { WorkflowsService } from '#workflows';
 
 import { eventually } from './eventually.js';
@@ -17,7 +17,7 @@ export interface JobLine {
   readonly reason: string | null;
 }
 
-/** A stage whose workflows can be tools, with the sweeper of sub-jobs. */
+/** A stage whose workflows can be tools, with the handlers of sub-jobs. */
 export interface SubJobStage extends WorkflowStage {
   /** Publishes a workflow under this name and offers it; gives its id. */
   offer(name: string, ...definition: Definition): Promise<string>;
@@ -30,11 +30,11 @@ export interface SubJobStage extends WorkflowStage {
 
 const lineSql = `SELECT id, status, depth, parent_job_id AS parent, root_job_id AS root, reason FROM job`;
 
-/** `hints` false: hints about sub-jobs are dropped until `sweep` is called. */
+/** `hints` false: nothing looks after sub-jobs until `sweep` or `SubJobs.start` is called. */
 export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<SubJobStage> {
   const stage = await openWorkflowStage(env);
   const { app } = stage.engine;
-  if (hints) app.get(SubJobSweeper).start(60_000);
+  if (hints) await app.get(SubJobs).start();
   const { owner } = stage.people;
   return {
     ...stage,
@@ -54,9 +54,11 @@ export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<
       if (row === undefined) throw new Error('no such job');
       return row;
     },
-    sweep: () => app.get(SubJobs).sweep(null),
+    sweep: async () => {
+      await app.get(SubJobs).sweep(null);
+    },
     close: async () => {
-      await app.get(SubJobSweeper).stop();
+      await app.get(SubJobs).stop();
       await stage.close();
     },
   };

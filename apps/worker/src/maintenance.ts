@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { InterruptTimers, Retention } from '#jobs';
 import { Config } from '#platform';
-import { SubJobSweeper, ToolQueueSweeper, ToolResults } from '#tools';
+import { SubJobs, ToolQueueSweeper, ToolResults } from '#tools';
 import { DeliveryWorker } from '#triggers';
 import { ScheduleTimers } from '#workflows';
 
@@ -16,7 +16,7 @@ export class Maintenance {
     private readonly webhooks: DeliveryWorker,
     private readonly results: ToolResults,
     private readonly toolQueue: ToolQueueSweeper,
-    private readonly subJobs: SubJobSweeper,
+    private readonly subJobs: SubJobs,
     private readonly config: Config,
   ) {}
 
@@ -25,9 +25,9 @@ export class Maintenance {
     await this.timers.start();
     await this.schedules.start();
     await this.webhooks.start();
+    await this.subJobs.start();
     this.results.start();
     this.toolQueue.start(this.config.values.LEASE_MS / 2);
-    this.subJobs.start(this.config.values.LEASE_MS / 2);
   }
 
   async stop(): Promise<void> {

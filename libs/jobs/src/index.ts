@@ -1,6 +1,6 @@
 export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
-export { JobQueue } from './queue/job-queue.js';
+export { JobQueue, subJobsDue } from './queue/job-queue.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './feed/event-feed.js';
 export {

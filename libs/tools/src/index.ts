@@ -93,7 +93,6 @@ export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/qu
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
 export { SubJobs } from './sub-jobs/sub-jobs.js';
-export { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
 export { ToolQueueModule } from './tool-queue.module.js';
 export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';

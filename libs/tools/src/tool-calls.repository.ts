@@ -1,5 +1,5 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
-import { newId } from '#platform';
+import { type CommitPart, type PartRow, partRow, subJobsDue } from '#jobs';
+import { newId, systemClock } from '#platform';
 
 import { argumentContents } from './history/argument-content.js';
 import type { PlannedCall } from './plan-calls.js';
@@ -173,7 +173,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
  * when it starts later, or how it has ended.
  */
 export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
-  return partRow(newCalls, [
+  const row = partRow(newCalls, [
     job.workspaceId,
     job.jobId,
     call.id ?? newId(),
@@ -196,6 +196,14 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
     call.concurrency ?? null,
     argumentContents(call.arguments),
   ]);
+  return call.executor === 'job' && call.status === 'running' ? withDueMessage(row, job) : row;
+}
+
+/** The worker starts the sub-job right after this commit. The message finds the call if the worker does not. */
+const subJobStartMs = 5_000;
+
+function withDueMessage(row: PartRow, job: JobRef): PartRow {
+  return { ...row, message: subJobsDue(job, systemClock.now() + subJobStartMs) };
 }
 
 /** Takes the right to run a committed call under the present epoch, or to have a job of its own run it. */
@@ -204,7 +212,8 @@ export function startCallRow(
   { round, ordinal }: { readonly round: number; readonly ordinal: number },
   executor: 'worker' | 'job' = 'worker',
 ): PartRow {
-  return partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal, executor]);
+  const row = partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal, executor]);
+  return executor === 'job' ? withDueMessage(row, job) : row;
 }
 
 type OpenedRow = readonly [...CallKey, status: string, executor: string];

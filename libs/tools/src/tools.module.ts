@@ -10,12 +10,11 @@ import { StartChecks } from './start-checks.js';
 import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
 import { SubJobStarter } from './sub-jobs/sub-job-starter.js';
-import { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 import { SubJobs } from './sub-jobs/sub-jobs.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
-const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter, SubJobSweeper];
+const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
 const shared = [AwaitingCallsRepository, ...subJobs, StartChecks, ToolQueue];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */

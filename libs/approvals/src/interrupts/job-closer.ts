@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { InterruptSettler, InterruptsRepository, JobUpdater } from '#jobs';
+import { InterruptSettler, InterruptsRepository, JobUpdater, subJobsDue } from '#jobs';
 import { BUS, type Bus } from '#platform';
-import { AwaitingCallsRepository, callUpdated } from '#tools';
+import { AwaitingCallsRepository, callUpdated, type HeldCall } from '#tools';
 
 /** Which lease ends the job. */
 interface EndingJob {
@@ -37,6 +37,7 @@ export class JobCloser {
       if (job.row.epoch !== epoch || job.row.status !== 'running') return [];
       const calls = await this.calls.closeAll(job, rounds);
       for (const call of calls) job.append(callUpdated(call));
+      if (calls.some(isSubJob)) job.send(subJobsDue(job));
       const ids = rounds === undefined ? null : await this.calls.idsOf(job, rounds);
       for (const interrupt of await this.interrupts.openOfJob(job.client, job)) {
         const isPart = ids === null || ids.has(interrupt.toolCallId ?? '') || requests.includes(interrupt.id);
@@ -48,7 +49,10 @@ export class JobCloser {
       }
       return calls;
     });
-    if (closed?.some(({ executor }) => executor === 'job') === true)
-      this.bus.publish('sub-jobs', { workspaceId, jobId });
+    if (closed?.some(isSubJob) === true) this.bus.publish('sub-jobs', { workspaceId, jobId });
   }
+}
+
+function isSubJob({ executor }: HeldCall): boolean {
+  return executor === 'job';
 }

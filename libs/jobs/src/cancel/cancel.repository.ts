@@ -6,6 +6,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind, JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import { JobQueue, subJobsDue } from '../queue/job-queue.js';
 import { type ShownTexts, shownTexts } from '../text/shown-texts.js';
 import { showsOf } from '../text/shown-texts.repository.js';
 import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
@@ -21,7 +22,7 @@ const isEdited = Prisma.sql`CASE WHEN ${runArguments} = arguments THEN false
     WHEN pg_input_is_valid(${runArguments}, 'jsonb') AND pg_input_is_valid(arguments, 'jsonb') THEN ${runArguments}::jsonb <> arguments::jsonb
     ELSE true END`;
 
-/** Closes the open calls, requests and node runs of a locked job and logs how each ended. The caller appends `job-finished` after it. */
+/** Closes the open calls, requests and node runs of a locked job and logs how each ended; its sub-jobs are cancelled later. The caller appends `job-finished` after it. */
 const closing = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
 WITH closed_call AS (
   UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
@@ -62,7 +63,8 @@ logged AS (
   SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM event) + event.ordinal, up.lease_epoch, up.restarts,
          event.type, event.body, clock_timestamp()
     FROM up, event)
-SELECT last_seq AS "lastSeq" FROM up`;
+SELECT last_seq AS "lastSeq", EXISTS (SELECT FROM job s WHERE s.workspace_id = up.workspace_id AND s.parent_job_id = up.id
+  AND s.status IN ('queued', 'running', 'waiting')) AS "hasSubJobs" FROM up`;
 
 /** What a cancel did. */
 export interface CancelResult {
@@ -139,7 +141,10 @@ const openBelowOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
 /** Ends or cancels jobs without their lease. Runs inside `withWorkspace`, which hides the jobs of other workspaces. */
 @Injectable()
 export class CancelRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly queue: JobQueue,
+  ) {}
 
   inWorkspace<T>(workspaceId: string, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
     return this.prisma.withWorkspace({ workspaceId }, work);
@@ -222,8 +227,9 @@ export class CancelRepository {
 
   /** Returns the number of the job's newest event. */
   private async close(tx: PrismaTransaction, job: LockedJob): Promise<number> {
-    const [closed] = await tx.$queryRaw<{ lastSeq: number }[]>(closing(job));
+    const [closed] = await tx.$queryRaw<{ lastSeq: number; hasSubJobs: boolean }[]>(closing(job));
     if (closed === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
+    if (closed.hasSubJobs) await this.queue.sendAll(tx, [subJobsDue(job)]);
     return closed.lastSeq;
   }
 
@@ -243,6 +249,8 @@ export class CancelRepository {
       INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
       SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', ${JSON.stringify(event.body)}::jsonb,
              clock_timestamp() FROM ended`;
+    const { workspaceId, parentJobId } = job;
+    if (parentJobId !== null) await this.queue.sendAll(tx, [subJobsDue({ workspaceId, jobId: parentJobId })]);
     return lastSeq + 1;
   }
 

@@ -18,6 +18,8 @@ export type JobMove =
       readonly to: TerminalStatus;
       readonly reason: string;
       readonly error?: { readonly code: string; readonly message: string };
+      /** Of a sub-job: a queue message about its parent is sent. */
+      readonly parentJobId?: string | null;
     }
   /** Refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }

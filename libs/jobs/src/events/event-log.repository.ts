@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
-import { JobQueue, runnableMessage } from '../queue/job-queue.js';
-import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
+import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
+import { commitStatement, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
 
 /** The result of a committed write. */
 export interface Written {
@@ -99,10 +99,16 @@ export class EventLogRepository {
   }
 }
 
-/** Of jobs that the writes make runnable, and of rows that have one. The message of a fenced write finds nothing to do. */
+/** Of jobs that the writes make runnable, of the parents of sub-jobs that end, and of rows that have one. The message of a fenced write finds nothing to do. */
 function toMessages(writes: readonly JobWrite[]): AddressedMessage[] {
   return writes.flatMap(({ workspaceId, jobId, move, rows }) => [
     ...(move?.to === 'queued' ? [runnableMessage({ workspaceId, jobId, kind: move.kind })] : []),
+    ...parentOf(move).map((parent) => subJobsDue({ workspaceId, jobId: parent })),
     ...rows.flatMap(({ message }) => message ?? []),
   ]);
+}
+
+function parentOf(move: JobMove | undefined): string[] {
+  const parent = move !== undefined && 'parentJobId' in move ? move.parentJobId : null;
+  return typeof parent === 'string' ? [parent] : [];
 }

@@ -82,7 +82,7 @@ export class JobQueue {
     this.bus.publish('interrupts-changed', { workspaceId });
   }
 
-  /** The sub-jobs of this job need attention. */
+  /** After the commit that sent `subJobsDue`. */
   hintSubJobs({ workspaceId, jobId }: JobRef): void {
     this.bus.publish('sub-jobs', { workspaceId, jobId });
   }
@@ -94,6 +94,11 @@ export class JobQueue {
 
 export function runnableMessage({ workspaceId, jobId, kind }: Runnable): AddressedMessage {
   return { queue: queueOf(kind), data: { workspaceId, jobId } };
+}
+
+/** The message that sub-jobs of this job need attention; `startAfter`: not before this instant (ms since the epoch). */
+export function subJobsDue({ workspaceId, jobId }: JobRef, startAfter?: number): AddressedMessage {
+  return { queue: 'sub-job.due', data: { workspaceId, jobId }, ...(startAfter === undefined ? {} : { startAfter }) };
 }
 
 function queueOf(kind: string): `job.${JobKind}` {

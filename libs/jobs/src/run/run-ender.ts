@@ -126,7 +126,7 @@ export class RunEnder {
   private async commitResult(run: JobRun, result: Exclude<RunResult, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
     const rows = result.kind === 'released' ? [] : endNotifications(run.job, result.end, newId());
-    await run.commit({ events: eventsOf(run, result), rows }, moveOf(result, kind));
+    await run.commit({ events: eventsOf(run, result), rows }, moveOf(result, run.job));
     const isOver = result.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
     if (result.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
@@ -177,12 +177,13 @@ function toResult(outcome: JobOutcome): RunResult {
   }
 }
 
-function moveOf(result: Exclude<RunResult, { kind: 'waiting' }>, kind: string): JobMove {
+function moveOf(result: Exclude<RunResult, { kind: 'waiting' }>, { kind, parentJobId }: ClaimedJob): JobMove {
   switch (result.kind) {
     case 'end':
       return {
         to: result.end.status,
         reason: result.end.reason,
+        parentJobId,
         ...(result.end.error === undefined ? {} : { error: result.end.error }),
       };
     case 'released':

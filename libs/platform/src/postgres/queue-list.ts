@@ -94,12 +94,16 @@ export const queues = {
   'schedule.start': timer,
   /** A webhook delivery is due. */
   'webhook.deliver': delivery,
+  /** A job has a call whose sub-job may not have started, or a sub-job that ended or is no longer needed. */
+  'sub-job.due': timer,
   /** Settles interrupts that are due and have lost their message. */
   'maintenance.interrupts': maintenance,
   /** Finds slots of workflow schedules that have lost their message. */
   'maintenance.schedules': maintenance,
   /** Finds webhook deliveries that have lost their message. */
   'maintenance.webhooks': maintenance,
+  /** Handles sub-jobs that have lost their message. */
+  'maintenance.sub-jobs': maintenance,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.dead]: deadLetters,
@@ -126,6 +130,8 @@ export interface QueueData {
   readonly 'maintenance.interrupts': null;
   readonly 'maintenance.schedules': null;
   readonly 'maintenance.webhooks': null;
+  readonly 'sub-job.due': JobMessage;
+  readonly 'maintenance.sub-jobs': null;
   readonly 'maintenance.retention': null;
   readonly 'tool-execution': object;
   readonly 'tool-results': object;

@@ -80,7 +80,14 @@ export interface QueueHandler {
 }
 
 /** Queues whose messages are sent by `insertions` or `insertionOf`. */
-const insertedQueues = ['job.chat', 'job.workflow', 'interrupt.due', 'tool-execution', 'webhook.deliver'] as const;
+const insertedQueues = [
+  'job.chat',
+  'job.workflow',
+  'interrupt.due',
+  'sub-job.due',
+  'tool-execution',
+  'webhook.deliver',
+] as const;
 
 /** How often pg-boss may look for messages of processes that were lost. */
 const monitorIntervalSeconds = 5;

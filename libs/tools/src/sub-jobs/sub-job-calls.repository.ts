@@ -58,17 +58,17 @@ export class SubJobCallsRepository {
   }
 
   /**
-   * Up to `limit` calls whose job has ended, or was never started: of one job, or of any workspace's. The calls that run are in an index of
-   * their own.
+   * Up to `limit` calls whose job has ended, or was never started: of one job, or of any workspace's; none of `without`. The calls that run
+   * are in an index of their own.
    */
-  findDue(parent: JobRef | null, limit: number): Promise<readonly SubJobCallRef[]> {
+  findDue(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly SubJobCallRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};
     return this.prisma.asEngine(
       (client) => client.$queryRaw<
         SubJobCallRef[]
       >`SELECT t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id FROM tool_call t LEFT JOIN job s ON ${ofCall}
  WHERE t.status = 'running' AND t.executor = 'job' AND (${workspaceId}::uuid IS NULL OR (t.workspace_id = ${workspaceId}::uuid AND t.job_id = ${jobId}::uuid))
-   AND (s.id IS NULL OR s.status IN ('completed', 'failed', 'cancelled')) LIMIT ${limit}`,
+   AND t.id <> ALL(${[...without]}::uuid[]) AND (s.id IS NULL OR s.status IN ('completed', 'failed', 'cancelled')) LIMIT ${limit}`,
     );
   }
 
@@ -76,13 +76,13 @@ export class SubJobCallsRepository {
    * Up to `limit` sub-jobs that run although their results are not needed any more: of one job, or of any workspace's. A call whose work is a job ends
    * with its own job at the latest, so the call decides for both. A chat was only started by its call: it runs on until its parent is cancelled.
    */
-  findUnwanted(parent: JobRef | null, limit: number): Promise<readonly JobRef[]> {
+  findUnwanted(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly JobRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};
     return this.prisma.asEngine(
       (client) => client.$queryRaw<JobRef[]>`SELECT s.workspace_id AS "workspaceId", s.id AS "jobId" FROM job s
   LEFT JOIN job p ON p.workspace_id = s.workspace_id AND p.id = s.parent_job_id
   LEFT JOIN tool_call t ON t.workspace_id = s.workspace_id AND t.job_id = s.parent_job_id AND t.id = s.parent_call_id
- WHERE s.parent_job_id IS NOT NULL AND s.status IN ('queued', 'running', 'waiting')
+ WHERE s.parent_job_id IS NOT NULL AND s.id <> ALL(${[...without]}::uuid[]) AND s.status IN ('queued', 'running', 'waiting')
    AND (${workspaceId}::uuid IS NULL OR (s.workspace_id = ${workspaceId}::uuid AND s.parent_job_id = ${jobId}::uuid))
    AND CASE WHEN s.kind = 'chat' THEN p.status = 'cancelled' ELSE t.id IS NULL OR t.status <> 'running' END
    AND (s.status <> 'running' OR s.cancel_requested_at IS NULL) LIMIT ${limit}`,

@@ -1,58 +1,111 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { isTerminal, type JobRef, JobStopper } from '#jobs';
-import { LOGGER, type Logger } from '#platform';
+import { BUS, type Bus, LOGGER, type Logger, type QueueHandler, Queues, sweepEach } from '#platform';
 
 import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-job-settler.js';
 import { SubJobStarter } from './sub-job-starter.js';
 
-const atOnce = 100;
+/** Parents that one handler looks after at once. */
+const batchSize = 10;
 
 /**
  * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent; the job follows
  * from it, by the call's key, and the end of the call from the end of the job. Any process may take each step and repeat
- * it, since the process of the step before may be gone: a worker continues at once, a hint cuts latency, the sweep guarantees it.
+ * it, since the process of the step before may be gone. The transaction that commits the call, ends a sub-job, or closes its call sends a
+ * queue message with the id of the parent; a hint wakes the handler. A sweep each minute finds what lost its message.
  */
 @Injectable()
 export class SubJobs {
+  private handlers: QueueHandler[] = [];
+  private unsubscribe: () => void = () => undefined;
+
   constructor(
     private readonly calls: SubJobCallsRepository,
     private readonly starter: SubJobStarter,
     private readonly settler: SubJobSettler,
     private readonly stopper: JobStopper,
+    private readonly queues: Queues,
+    @Inject(BUS) private readonly bus: Bus,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Makes the next step of a call, if there is one to be made. Never throws: what fails is tried again by the sweep. */
+  async start(): Promise<void> {
+    if (this.handlers.length > 0) return;
+    const due = await this.queues.handle('sub-job.due', { batchSize }, async (parents) => {
+      const distinct = new Map(parents.map((parent) => [parent.jobId, parent]));
+      await Promise.all([...distinct.values()].map((parent) => this.lookAfterJob(parent)));
+    });
+    this.unsubscribe = this.bus.subscribe('sub-jobs', () => {
+      due.wake();
+    });
+    this.handlers = [
+      due,
+      await this.queues.handleEachMinute('maintenance.sub-jobs', async () => {
+        await this.sweep(null);
+      }),
+    ];
+  }
+
+  /** Resolves when no handler is running. */
+  async stop(): Promise<void> {
+    this.unsubscribe();
+    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
+  }
+
+  /** Starts the job of a call, or ends the call of an ended job. Never throws: the message or the sweep tries again. */
   async lookAfter(ref: SubJobCallRef): Promise<void> {
-    await this.guarded(ref, async () => {
-      const call = await this.calls.find(ref);
-      if (call === null) return;
-      const { subJob } = call;
-      if (subJob !== null) {
-        if (isTerminal(subJob.status)) await this.settler.takeOver(call, subJob);
-        return;
-      }
-      const start = await this.starter.start(call);
-      if (start.type === 'refused') await this.settler.refuse(call, start.end);
-      else await this.settler.show(call, start.jobId);
+    await this.moveOn(ref).catch((error: unknown) => {
+      this.warn(error, ref);
     });
   }
 
-  /** Handles everything that is due, and cancels sub-jobs that are no longer needed, up to a limit: of one job, or of all jobs. */
-  async sweep(parent: JobRef | null): Promise<void> {
-    for (const ref of await this.calls.findDue(parent, atOnce)) await this.lookAfter(ref);
-    for (const job of await this.calls.findUnwanted(parent, atOnce))
-      await this.guarded(job, () => this.stopper.cancelTree(job));
+  /**
+   * Handles everything that is due, and cancels sub-jobs that are no longer needed: of one job, or of all jobs. Returns what failed, after the
+   * others had their turn.
+   */
+  async sweep(parent: JobRef | null): Promise<readonly unknown[]> {
+    const failures: unknown[] = [];
+    const onError = (error: unknown, ref: JobRef) => {
+      failures.push(error);
+      this.warn(error, ref);
+    };
+    await sweepEach({
+      find: (limit, without) => this.calls.findDue(parent, limit, without),
+      idOf: ({ id }) => id,
+      act: (ref) => this.moveOn(ref),
+      onError,
+    });
+    await sweepEach({
+      find: (limit, without) => this.calls.findUnwanted(parent, limit, without),
+      idOf: ({ jobId }) => jobId,
+      act: (job) => this.stopper.cancelTree(job),
+      onError,
+    });
+    return failures;
   }
 
-  private async guarded(ref: JobRef, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (err) {
-      const { workspaceId, jobId } = ref;
-      this.logger.warn({ err, workspaceId, jobId }, 'a sub-job was not looked after');
+  /** Rejects if something failed, so that the message is delivered again. */
+  private async lookAfterJob(parent: JobRef): Promise<void> {
+    const [failure] = await this.sweep(parent);
+    if (failure !== undefined) throw new Error('a sub-job was not looked after', { cause: failure });
+  }
+
+  private async moveOn(ref: SubJobCallRef): Promise<void> {
+    const call = await this.calls.find(ref);
+    if (call === null) return;
+    const { subJob } = call;
+    if (subJob !== null) {
+      if (isTerminal(subJob.status)) await this.settler.takeOver(call, subJob);
+      return;
     }
+    const start = await this.starter.start(call);
+    if (start.type === 'refused') await this.settler.refuse(call, start.end);
+    else await this.settler.show(call, start.jobId);
+  }
+
+  private warn(err: unknown, { workspaceId, jobId }: JobRef): void {
+    this.logger.warn({ err, workspaceId, jobId }, 'a sub-job was not looked after');
   }
 }
