@@ -47,14 +47,18 @@ export class JobQueue {
     return this.queues.insertions(messages);
   }
 
-  /** Those of new jobs. The message has the job's id, so that a start that is tried again sends no second one. */
-  startInsertions(jobs: readonly Runnable[]): SqlStatement[] {
-    return this.insertions(jobs.map((job) => ({ ...runnableMessage(job), id: job.jobId })));
-  }
-
   /** The statement that sends the messages that `select` makes, as a part of a commit. */
   insertionOf(queue: 'tool-execution', select: string): string {
     return this.queues.insertionOf(queue, select);
+  }
+
+  /**
+   * The same for new jobs of `kind`; `select` returns a `workspace_id` and an `id` for each. The message has the job's id, so that a start
+   * that is tried again sends no second one.
+   */
+  startInsertionOf(kind: JobKind, select: string): string {
+    const messages = `SELECT j.id, json_build_object('workspaceId', j.workspace_id, 'jobId', j.id) AS data FROM (${select}) j`;
+    return this.queues.insertionOf(queueOf(kind), messages);
   }
 
   /** Delivers jobs of `kind` to `deliver`, at most `batchSize` at once. A batch that rejects is delivered again. */

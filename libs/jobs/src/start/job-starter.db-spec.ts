@@ -161,6 +161,67 @@ describe('JobStarter', () => {
     expect(await jobsOf(workspaceId)).toEqual([]);
   });
 
+  it('locks a thread that another transaction created while the start waited for the workspace', async () => {
+    const { workspaceId } = await workspace();
+    const createdBy = newId();
+    const repository = jobs.app.get(StartRepository);
+    const request = jobs.request({ workspaceId, createdBy, thread: { ref: newId() } });
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    let facts: Promise<unknown> = Promise.resolve();
+    let isLocked: boolean | undefined;
+    await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      await client.query('SELECT 1 FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [workspaceId]);
+      facts = repository.inWorkspace(workspaceId, async (tx) => {
+        const found = await repository.facts(tx, workspaceId, [request]);
+        const free = await database.prisma.withWorkspace(
+          { workspaceId },
+          (other) => other.$queryRaw<object[]>`SELECT 1 FROM thread FOR NO KEY UPDATE SKIP LOCKED`,
+        );
+        isLocked = found?.threads.size === 1 && free.length === 0;
+      });
+      while ((await database.postgres.api.query(waits)).rowCount === 0);
+      await client.query(`INSERT INTO thread (workspace_id, id, title, created_by) VALUES ($1, $2, 'T', $3)`, [
+        workspaceId,
+        request.thread?.ref,
+        createdBy,
+      ]);
+    });
+    await facts;
+    expect(isLocked).toBe(true);
+  });
+
+  it('sends the queue message in the statement that inserts the job, in six round trips for a follow-up', async () => {
+    const { workspaceId } = await workspace();
+    const createdBy = newId();
+    const thread = { ref: newId() };
+    const asks = jobs.request({
+      workspaceId,
+      createdBy,
+      thread,
+      messageClientId: 'm',
+      idempotency: { key: 'k', requestHash: 'ab' },
+    });
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(`INSERT INTO thread (workspace_id, id, title, created_by) VALUES ($1, $2, 'T', $3)`, [
+        workspaceId,
+        thread.ref,
+        createdBy,
+      ]),
+    );
+    const connection = await jobs.platform.postgres.api.connect();
+    connection.release();
+    const query = jest.spyOn(Object.getPrototypeOf(connection) as typeof connection, 'query');
+    await jobs.app.get(JobStarter).start(asks);
+    const { calls, contexts } = query.mock;
+    const [session] = contexts.filter((_, i) => JSON.stringify(calls[i]).includes('INSERT INTO job '));
+    const statements = contexts.filter((context) => context === session).length;
+    query.mockRestore();
+    expect(statements).toBe(6); // BEGIN, the workspace, the locks, the facts, the insertion, COMMIT
+    expect(await jobs.rows(`SELECT data FROM pgboss.job WHERE id = $1`, [asks.jobId])).toEqual([
+      { data: { workspaceId, jobId: asks.jobId } },
+    ]);
+  });
+
   it('keeps no workspace batch after all starts have returned', () => {
     expect(jobs.app.get(JobStarter).starting).toBe(0);
   });

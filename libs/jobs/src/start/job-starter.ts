@@ -19,10 +19,10 @@ interface WrittenBatch {
 }
 
 /**
- * Accepts jobs. Requests that arrive for one workspace in the same moment are decided and written together: one lock, one read of the facts,
- * one insert of jobs, one of queue messages, one commit, for any number of clients. New conversations are inserted without reading the facts,
- * by a statement that refuses them if a limit is reached or a key is known: one round trip. If this process also works and has a free slot, a
- * job that fits under the caps is inserted as claimed by it: no queue message, no second commit.
+ * Accepts jobs. Requests that arrive for one workspace in the same moment are decided and written together: one statement takes the locks, one
+ * reads the facts, one inserts the jobs and sends their queue messages, for any number of clients. New conversations are inserted without
+ * reading the facts, by a statement that refuses them if a limit is reached or a key is known: one round trip. If this process also works and
+ * has a free slot, a job that fits under the caps is inserted as claimed by it: no queue message, no second commit.
  */
 @Injectable()
 export class JobStarter {
@@ -114,11 +114,7 @@ export class JobStarter {
         batch = new StartBatch(requests, decisions, this.worker);
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
-        return {
-          statement,
-          begins: batch.hasReservedSlots,
-          messages: this.effects.queue.startInsertions(batch.queued),
-        };
+        return { statement, begins: batch.hasReservedSlots };
       });
     } finally {
       if (inserted.length === 0) batch?.release();
@@ -142,8 +138,7 @@ export class JobStarter {
         if (batch.jobs.length === 0) return [];
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
-        const messages = this.effects.queue.startInsertions(batch.queued);
-        return this.repository.insert(tx, workspaceId, { statement, begins: batch.hasReservedSlots, messages });
+        return this.repository.insert(tx, workspaceId, { statement, begins: batch.hasReservedSlots });
       });
     } catch (error) {
       batch?.release();

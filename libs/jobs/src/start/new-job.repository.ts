@@ -13,6 +13,8 @@ import {
   statementName,
 } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
+import { type JobKind, jobKinds } from '../job.js';
+import { JobQueue } from '../queue/job-queue.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { TurnMessages } from '../thread-queue/turn-messages.js';
 import type { StartRequest } from './start-request.js';
@@ -130,12 +132,13 @@ admitted AS (
 export class NewJobRepository {
   constructor(
     private readonly turns: TurnMessages,
+    private readonly queue: JobQueue,
     private readonly config: Config,
   ) {}
 
   /**
-   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, and rows of the caller.
-   * Returns an `InsertedJob` for each job.
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, rows of the caller, and the
+   * queue messages of the jobs that a worker must claim. Returns an `InsertedJob` for each job.
    */
   insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll, limits: [] });
@@ -164,9 +167,11 @@ export class NewJobRepository {
     const messages = jobs.map((job) => this.messagesOf(job));
     const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
+    const queued = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
+    const kinds = jobKinds.filter((kind) => queued.some(({ request }) => request.kind === kind));
     return {
-      name: statementName(want.name, parts),
-      text: `${want.text}${insertWanted}${partClauses(parts, 7 + want.limits.length)}
+      name: statementName([want.name, ...kinds].join('-'), parts),
+      text: `${want.text}${insertWanted}${this.sentClauses(kinds)}${partClauses(parts, 7 + want.limits.length)}
 SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
@@ -175,6 +180,13 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
         ...partParameters(parts, rows),
       ],
     };
+  }
+
+  private sentClauses(kinds: readonly JobKind[]): string {
+    const queued = `SELECT $1::uuid AS workspace_id, id FROM want WHERE NOT in_line AND owner IS NULL`;
+    return kinds
+      .map((kind) => `,\nsent_${kind} AS (${this.queue.startInsertionOf(kind, `${queued} AND kind = '${kind}'`)})`)
+      .join('');
   }
 
   /** The job as a claim would have returned it. */

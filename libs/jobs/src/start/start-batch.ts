@@ -49,11 +49,6 @@ export class StartBatch {
     });
   }
 
-  /** Jobs that wait for a worker: their queue messages are sent in the same transaction. */
-  get queued(): readonly StartRequest[] {
-    return this.effects.runnable;
-  }
-
   get hasReservedSlots(): boolean {
     return this.reserved.length > 0;
   }

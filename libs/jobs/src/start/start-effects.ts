@@ -25,7 +25,7 @@ export interface StartEffects {
 @Injectable()
 export class StartEffectsPublisher {
   constructor(
-    readonly queue: JobQueue,
+    private readonly queue: JobQueue,
     private readonly threadQueue: ThreadQueue,
     private readonly telemetry: JobTelemetry,
   ) {}

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, isId, Postgres, PrismaService, type PrismaTransaction, type SqlStatement } from '#platform';
+import {
+  Config,
+  isId,
+  type JobRow,
+  Postgres,
+  PrismaService,
+  type PrismaTransaction,
+  type SqlStatement,
+} from '#platform';
 
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
-import type { JobStatus } from '../job.lifecycle.js';
+import { isJobStatus, type JobStatus } from '../job.lifecycle.js';
 import { admissionKey, maxSuperseded, threadKey } from './admit.js';
 import type {
   KnownAdmission,
@@ -14,7 +22,6 @@ import type {
   Load,
   StartFacts,
   StartRequest,
-  WhenBusy,
 } from './start-request.js';
 
 interface Statement {
@@ -22,11 +29,31 @@ interface Statement {
   readonly text: string;
 }
 
-const workspaceSql = `SELECT least(max_jobs, $2) AS "maxJobs", least(max_jobs_per_user, $3) AS "maxJobsPerUser", when_full AS "whenFull",
-       when_busy AS "whenBusy"
-  FROM workspace WHERE id = $1 FOR NO KEY UPDATE`;
+/** A row for each request of a batch, with what it refers to. */
+const askedRows = `asked AS (
+  SELECT * FROM json_to_recordset($2::json) AS a(job_id uuid, principal text, key text, thread_ref text, thread_id uuid,
+    created_by uuid, message text, agent_id uuid, parent_job_id uuid, parent_call_id uuid)),
+asked_thread AS (SELECT DISTINCT thread_ref, thread_id, created_by FROM asked WHERE thread_ref IS NOT NULL)`;
 
-/** Takes the same lock if it is free. A transaction setting passes the result to the following statements. */
+/** The thread \`t\` that the request \`a\` refers to, by our id or by the client's. */
+const isAsked =
+  't.workspace_id = $1 AND (t.id = a.thread_id OR (t.client_id = a.thread_ref AND t.created_by = a.created_by))';
+
+/**
+ * Locks the workspace, then the threads and the parents of the requests. A cancel of a parent, or the end of its call, takes the same lock: no
+ * sub-job begins after it. No row: no such workspace.
+ */
+const locksSql = `WITH ${askedRows},
+locked_workspace AS (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE),
+locked_thread AS (
+  SELECT t.id FROM locked_workspace s, asked_thread a JOIN thread t ON ${isAsked}
+   WHERE t.workspace_id = s.id ORDER BY t.id FOR NO KEY UPDATE OF t),
+locked_parent AS (
+  SELECT j.id FROM locked_workspace s, asked a JOIN job j ON j.workspace_id = $1 AND j.id = a.parent_job_id
+   WHERE j.workspace_id = s.id ORDER BY j.id FOR NO KEY UPDATE OF j)
+SELECT array(SELECT id FROM locked_thread) AS "threadIds", array(SELECT id FROM locked_parent) AS "parentIds" FROM locked_workspace`;
+
+/** Locks the workspace if no other transaction has locked it. A transaction setting passes the result to the following statements. */
 const freeWorkspaceStatement: Statement = {
   name: 'start-free-workspace',
   text: `SELECT set_config('app.started', s.id::text, true)
@@ -43,64 +70,64 @@ const freeCountStatement: Statement = {
 const lockCountSql = lockCounts('SELECT $1::text');
 
 /**
- * The jobs of the workspace, in the row without a user, and of each user of the batch. Each count stops at its limit; `active` is 0 if the
- * workspace queues starts over its caps, because no decision uses it then.
+ * What the decisions depend on, in one row. Job counts: of the workspace, in the element without a user, and of each user of the batch. Each
+ * count stops at its limit; `active` is 0 if the workspace queues starts over its caps, because no decision uses it then. Agents with a cap:
+ * none where the workspace queues starts, for the same reason. Of two threads with one reference, the last one counts: the one with our id.
  */
-const loadSql = `WITH s AS (
-  SELECT when_full, least(max_jobs, $5) AS workspace_cap, least(max_jobs_per_user, $6) AS user_cap FROM workspace WHERE id = $1)
-SELECT NULL::text AS "user", ${countUnfinished({ user: null, limit: '$3' })} AS unfinished,
-       CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: null, limit: 's.workspace_cap' })} END AS active
-  FROM s
-UNION ALL
-SELECT u.id::text, ${countUnfinished({ user: 'u.id', limit: '$4' })},
-       CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: 'u.id', limit: 's.user_cap' })} END
-  FROM s, unnest($2::uuid[]) AS u(id)`;
+const factsSql = `WITH ${askedRows},
+limits AS (
+  SELECT when_full, when_busy, least(max_jobs, $5) AS workspace_cap, least(max_jobs_per_user, $6) AS user_cap FROM workspace WHERE id = $1),
+counted AS (
+  SELECT NULL::uuid AS "user", ${countUnfinished({ user: null, limit: '$3' })} AS unfinished,
+         CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: null, limit: 's.workspace_cap' })} END AS active
+    FROM limits s
+  UNION ALL
+  SELECT u.id, ${countUnfinished({ user: 'u.id', limit: '$4' })},
+         CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: 'u.id', limit: 's.user_cap' })} END
+    FROM limits s, (SELECT DISTINCT created_by AS id FROM asked WHERE created_by IS NOT NULL) AS u),
+capped_agent AS (
+  SELECT c.id, c.max_running_jobs AS "maxRunningJobs", ${countActiveOfAgent({ agent: 'c.id', limit: 'c.max_running_jobs' })} AS active
+    FROM (SELECT DISTINCT agent_id FROM asked) AS a
+    JOIN agent c ON c.workspace_id = $1 AND c.id = a.agent_id AND c.max_running_jobs IS NOT NULL
+    JOIN limits s ON s.when_full <> 'queue'),
+known_admission AS (
+  SELECT k.principal, k.key, encode(k.request_hash, 'hex') AS "requestHash", k.cancelled_at IS NOT NULL AS cancelled,
+         j.id AS "jobId", j.status, coalesce(t.client_id, t.id::text) AS "threadId",
+         coalesce(j.message_client_id, j.message_id::text) AS "messageId"
+    FROM asked a
+    JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.key
+    LEFT JOIN job j ON j.workspace_id = k.workspace_id AND j.id = k.job_id
+    LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id),
+known_thread AS (
+  SELECT a.thread_ref AS ref, a.created_by AS owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy",
+         t.when_busy AS "whenBusy", t.next_position AS "nextPosition", (
+           SELECT coalesce(json_agg(json_build_object('id', j.id, 'inLine', j.in_line) ORDER BY j.created_at, j.id), '[]') FROM job j
+            WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')) AS jobs
+    FROM asked_thread a JOIN thread t ON ${isAsked}
+   ORDER BY t.id = a.thread_id NULLS FIRST),
+taken_message AS (
+  SELECT a.job_id FROM asked a JOIN known_thread t ON t.ref = a.thread_ref AND t.owner = a.created_by
+   WHERE (SELECT true FROM message m WHERE m.workspace_id = $1 AND m.thread_id = t.id AND m.client_id = a.message LIMIT 1)
+      OR (SELECT true FROM job j WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.message_client_id = a.message
+             AND j.status = 'queued' LIMIT 1)),
+known_parent AS (
+  SELECT c.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
+         j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
+           AND c.status = 'running' AND c.executor IN ('job', 'worker') AS "isOpen",
+         (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id) AS "subJobs"
+    FROM asked a
+    JOIN job j ON j.workspace_id = $1 AND j.id = a.parent_job_id
+    JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = j.id AND c.id = a.parent_call_id)
+SELECT json_build_object('maxJobs', s.workspace_cap, 'maxJobsPerUser', s.user_cap, 'whenFull', s.when_full, 'whenBusy', s.when_busy) AS workspace,
+       (SELECT json_agg(f) FROM counted f) AS counted,
+       ${listOf('capped_agent')} AS agents, ${listOf('known_admission')} AS admissions, ${listOf('known_thread')} AS threads,
+       ${listOf('known_parent')} AS parents, array(SELECT job_id FROM taken_message) AS "takenMessages"
+  FROM limits s`;
 
-/** Agents with a cap and their jobs; none where the workspace queues starts over its caps, because no decision uses them there. */
-const agentsSql = `SELECT c.id, c.max_running_jobs AS "maxRunningJobs", ${countActiveOfAgent({ agent: 'c.id', limit: 'c.max_running_jobs' })} AS active
-  FROM (SELECT DISTINCT w.agent FROM json_to_recordset($2::json) AS w(agent uuid)) AS w
-  JOIN agent c ON c.workspace_id = $1 AND c.id = w.agent AND c.max_running_jobs IS NOT NULL
-  JOIN workspace s ON s.id = $1 AND s.when_full <> 'queue'`;
-
-const admissionsSql = `SELECT a.principal, a.key, encode(a.request_hash, 'hex') AS "requestHash",
-       a.cancelled_at IS NOT NULL AS cancelled, j.id AS "jobId", j.status, coalesce(t.client_id, t.id::text) AS "threadId",
-       coalesce(j.message_client_id, j.message_id::text) AS "messageId"
-  FROM json_to_recordset($2::json) AS w(principal text, key text)
-  JOIN admission a ON a.workspace_id = $1 AND a.principal = w.principal AND a.key = w.key
-  LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
-  LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id`;
-
-const threadsSql = `SELECT w.ref, w.owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy", t.when_busy AS "whenBusy",
-       t.next_position AS "nextPosition"
-  FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
-  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
-   ORDER BY t.id = w.id NULLS FIRST FOR NO KEY UPDATE OF t -- our own id wins: of two the last one counts`;
-
-/** A statement of its own after the locks, because its snapshot must not be older than they are. */
-const threadJobsSql = `SELECT t.id AS "threadId", j.id, j.in_line AS "inLine"
-  FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
-  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
-  JOIN job j ON j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')
- ORDER BY j.created_at, j.id`;
-
-/** Requests whose message id exists in their thread, as a message or as the message of a queued job. */
-const takenSql = `SELECT w.job AS "jobId" FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid, message text, job uuid)
-  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
- WHERE EXISTS (SELECT 1 FROM message m WHERE m.workspace_id = $1 AND m.thread_id = t.id AND m.client_id = w.message)
-    OR EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.message_client_id = w.message
-                  AND j.status = 'queued')`;
-
-/** A cancel of a parent, or the end of its call, takes the same lock: no sub-job begins after it. */
-const lockParentsSql = `SELECT 1 FROM json_to_recordset($2::json) AS w(job uuid)
-  JOIN job j ON j.workspace_id = $1 AND j.id = w.job ORDER BY j.id FOR NO KEY UPDATE OF j`;
-
-const parentsSql = `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
-       j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
-         AND t.status = 'running' AND t.executor IN ('job', 'worker') AS "isOpen",
-       (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id) AS "subJobs"
-  FROM json_to_recordset($2::json) AS w(job uuid, call uuid)
-  JOIN job j ON j.workspace_id = $1 AND j.id = w.job
-  JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`;
+/** The rows of a clause as a JSON array. */
+function listOf(clause: string): string {
+  return `(SELECT coalesce(json_agg(f), '[]') FROM ${clause} f)`;
+}
 
 /** The tables behind a batch of starts of one workspace; used inside one transaction that locks the workspace first. */
 @Injectable()
@@ -117,12 +144,8 @@ export class StartRepository {
    */
   async insertUnseen(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
     const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => {
-      const { statement, begins, messages } = toInsertion();
-      return [
-        { ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] },
-        statement,
-        ...messages,
-      ];
+      const { statement, begins } = toInsertion();
+      return [{ ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] }, statement];
     });
     return accepted as unknown as InsertedJob[]; // the columns of the insertion
   }
@@ -131,9 +154,8 @@ export class StartRepository {
   async insert(
     tx: PrismaTransaction,
     workspaceId: string,
-    { statement, begins, messages }: Insertion,
+    { statement, begins }: Insertion,
   ): Promise<readonly InsertedJob[]> {
-    for (const { text, values = [] } of messages) await tx.$executeRawUnsafe(text, ...values);
     // Locked as late as possible: no worker can claim a job of the workspace while this lock is taken.
     if (begins) await tx.$queryRawUnsafe(lockCountSql, workspaceId);
     return tx.$queryRawUnsafe<InsertedJob[]>(statement.text, ...(statement.values ?? []));
@@ -145,66 +167,41 @@ export class StartRepository {
   }
 
   /**
-   * Locks the workspace, then reads what `admit` needs. Null: no such workspace. Each statement has its own snapshot, and
-   * their order matters: a read that depends on a lock comes after it.
+   * Locks the workspace, then reads what `admit` needs in one statement, whose snapshot is not older than the locks. Null: no such workspace.
    */
   async facts(
     tx: PrismaTransaction,
     workspaceId: string,
     requests: readonly StartRequest[],
   ): Promise<StartFacts | null> {
-    const keys = requests.flatMap(({ principal, idempotency }) =>
-      idempotency === null ? [] : [{ principal, key: idempotency.key }],
-    );
-    // Each thread once: a job that is read twice would count twice in its queue.
-    const targets = requests.flatMap(({ thread, createdBy: owner, messageClientId: message, jobId: job }) =>
-      thread === null ? [] : [{ ref: thread.ref, id: uuidOf(thread.ref), owner, message, job }],
-    );
-    const refs = [
-      ...new Map(targets.map(({ ref, id, owner }) => [threadKey(owner, ref), { ref, id, owner }])).values(),
-    ];
-    const named = targets.filter(({ message }) => message !== null);
-    const calls = requests.flatMap(({ parent }) =>
-      parent === undefined ? [] : [{ job: parent.jobId, call: parent.callId }],
-    );
-    const agents = requests.flatMap(({ agentId }) => (agentId === undefined ? [] : [{ agent: agentId }]));
-    const read = async <Row extends object>(sql: string, wanted: readonly object[]): Promise<Row[]> =>
-      wanted.length === 0 ? [] : tx.$queryRawUnsafe<Row[]>(sql, workspaceId, JSON.stringify(wanted));
+    const asked = JSON.stringify(requests.map(toAsked));
     const ceilings = ceilingsOf(this.config);
     const stored = storedLimitsOf(this.config);
-    const users = [...new Set(requests.flatMap(({ createdBy }) => createdBy ?? []))];
     const limits = [stored.workspace + maxSuperseded, stored.user + maxSuperseded, ceilings.workspace, ceilings.user];
-    const [found] = await tx.$queryRawUnsafe<StartFacts['workspace'][]>(
-      workspaceSql,
-      ...[workspaceId, ceilings.workspace, ceilings.user],
-    );
-    const admissions = await read<AdmissionRow>(admissionsSql, keys);
-    const threads = await read<ThreadRow>(threadsSql, refs);
-    const jobs = await read<ThreadJobRow>(threadJobsSql, refs);
-    const taken = await read<{ jobId: string }>(takenSql, named);
-    const load = await tx.$queryRawUnsafe<LoadRow[]>(loadSql, workspaceId, users, ...limits);
-    const capped = await read<KnownAgent & { id: string }>(agentsSql, agents);
-    await read(lockParentsSql, calls);
-    const parents = await read<KnownParent & { callId: string }>(parentsSql, calls);
-    if (found === undefined) return null;
-    return {
-      workspace: found,
-      stored,
-      ...toLoad(load),
-      agents: new Map(capped.map(({ id, ...agent }) => [id, agent])),
-      admissions: new Map(admissions.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
-      threads: new Map(threads.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs)])),
-      takenMessages: new Set(taken.map(({ jobId }) => jobId)),
-      parents: new Map(parents.map(({ callId, ...known }) => [callId, known])),
-    };
+    for (;;) {
+      const [locked] = await tx.$queryRawUnsafe<LockedRow[]>(locksSql, workspaceId, asked);
+      const [row] = await tx.$queryRawUnsafe<FactsRow[]>(factsSql, workspaceId, asked, ...limits);
+      if (locked === undefined || row === undefined) return null;
+      // A thread that another start created while this one waited for the workspace is not locked yet.
+      if (row.threads.every(({ id }) => locked.threadIds.includes(id))) return { stored, ...toFacts(row) };
+    }
   }
 
   /** What a key refers to; null: it is unknown. Takes no lock, so it does not see a start in progress. */
   async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
-    const [row] = await this.inWorkspace(workspaceId, (tx) =>
-      tx.$queryRawUnsafe<AdmissionRow[]>(admissionsSql, workspaceId, JSON.stringify([admission])),
+    const row = await this.inWorkspace(workspaceId, (tx) =>
+      tx.admission.findUnique({
+        where: { workspaceId_principal_key: { workspaceId, ...admission } },
+        include: { job: { select: { id: true, status: true, messageId: true, messageClientId: true, thread: true } } },
+      }),
     );
-    return row === undefined ? null : toAdmission(row);
+    if (row === null) return null;
+    const { requestHash, cancelledAt, job } = row;
+    return {
+      requestHash: requestHash === null ? null : Buffer.from(requestHash).toString('hex'),
+      cancelled: cancelledAt !== null,
+      job: job === null ? null : { jobId: job.id, ...toKnownJob(job) },
+    };
   }
 }
 
@@ -213,8 +210,6 @@ export interface Insertion {
   readonly statement: SqlStatement;
   /** Some of its jobs begin with it, so it counts the running jobs. */
   readonly begins: boolean;
-  /** The statements that send the queue messages of the others. If nothing is inserted, the messages name jobs that cannot be claimed. */
-  readonly messages: readonly SqlStatement[];
 }
 
 /** A job that was inserted. */
@@ -224,9 +219,21 @@ export interface InsertedJob {
   readonly begun: boolean;
 }
 
+interface LockedRow {
+  readonly threadIds: readonly string[];
+}
+
+interface FactsRow {
+  readonly workspace: StartFacts['workspace'];
+  readonly counted: readonly (Load & { readonly user: string | null })[];
+  readonly agents: readonly (KnownAgent & { readonly id: string })[];
+  readonly admissions: readonly (AdmissionRow & { readonly principal: string; readonly key: string })[];
+  readonly threads: readonly ThreadRow[];
+  readonly takenMessages: readonly string[];
+  readonly parents: readonly (KnownParent & { readonly callId: string })[];
+}
+
 interface AdmissionRow {
-  readonly principal: string;
-  readonly key: string;
   readonly requestHash: string | null;
   readonly cancelled: boolean;
   readonly jobId: string | null;
@@ -235,52 +242,58 @@ interface AdmissionRow {
   readonly messageId: string | null;
 }
 
-interface LoadRow extends Load {
-  readonly user: string | null;
-}
+type KnownJobRow = Pick<JobRow, 'status' | 'messageId' | 'messageClientId'> & {
+  readonly thread: { readonly id: string; readonly clientId: string | null } | null;
+};
 
-interface ThreadRow {
+interface ThreadRow extends Omit<KnownThread, 'activeJobId' | 'queuedJobIds'> {
   readonly ref: string;
   readonly owner: string | null;
-  readonly id: string;
-  readonly clientId: string | null;
-  readonly createdBy: string;
-  readonly whenBusy: WhenBusy | null;
-  readonly nextPosition: number;
+  readonly jobs: readonly { readonly id: string; readonly inLine: boolean }[];
 }
 
-interface ThreadJobRow {
-  readonly threadId: string;
-  readonly id: string;
-  readonly inLine: boolean;
+function toAsked({ jobId, principal, idempotency, thread, createdBy, messageClientId, agentId, parent }: StartRequest) {
+  return {
+    job_id: jobId,
+    principal,
+    key: idempotency?.key,
+    thread_ref: thread?.ref,
+    thread_id: thread !== null && isId(thread.ref) ? thread.ref : null,
+    created_by: createdBy,
+    message: messageClientId,
+    agent_id: agentId,
+    parent_job_id: parent?.jobId,
+    parent_call_id: parent?.callId,
+  };
 }
 
-function uuidOf(ref: string): string | null {
-  return isId(ref) ? ref : null;
+function toFacts({ workspace, counted, ...row }: FactsRow): Omit<StartFacts, 'stored'> {
+  const none = { unfinished: 0, active: 0 };
+  return {
+    workspace,
+    total: counted.find(({ user }) => user === null) ?? none,
+    load: new Map(counted.flatMap(({ user, ...load }) => (user === null ? [] : [[user, load] as const]))),
+    agents: new Map(row.agents.map(({ id, ...agent }) => [id, agent])),
+    admissions: new Map(row.admissions.map((known) => [admissionKey(known.principal, known.key), toAdmission(known)])),
+    threads: new Map(row.threads.map((thread) => [threadKey(thread.owner, thread.ref), toThread(thread)])),
+    takenMessages: new Set(row.takenMessages),
+    parents: new Map(row.parents.map(({ callId, ...known }) => [callId, known])),
+  };
 }
 
-function toLoad(rows: readonly LoadRow[]): Pick<StartFacts, 'total' | 'load'> {
-  const load = new Map(rows.map(({ user, unfinished, active }) => [user ?? '', { unfinished, active }]));
-  const total = load.get('') ?? { unfinished: 0, active: 0 };
-  load.delete('');
-  return { total, load };
+function toKnownJob({ status, thread, messageId, messageClientId }: KnownJobRow) {
+  if (!isJobStatus(status)) throw new Error(`a job has the status ${status}`);
+  return { status, threadId: thread?.clientId ?? thread?.id ?? null, messageId: messageClientId ?? messageId };
 }
 
-function toAdmission(row: AdmissionRow): KnownAdmission {
-  const { requestHash, cancelled, jobId, status, threadId, messageId } = row;
+function toAdmission({ requestHash, cancelled, jobId, status, threadId, messageId }: AdmissionRow): KnownAdmission {
   return { requestHash, cancelled, job: jobId === null ? null : { jobId, status, threadId, messageId } };
 }
 
-function toThread(row: ThreadRow, jobs: readonly ThreadJobRow[]): KnownThread {
-  const { id, clientId, createdBy, whenBusy, nextPosition } = row;
-  const own = jobs.filter((job) => job.threadId === id);
+function toThread({ id, clientId, createdBy, whenBusy, nextPosition, jobs }: ThreadRow): KnownThread {
   return {
-    id,
-    clientId,
-    createdBy,
-    whenBusy,
-    nextPosition,
-    activeJobId: own.find((job) => !job.inLine)?.id ?? null,
-    queuedJobIds: own.filter((job) => job.inLine).map((job) => job.id),
+    ...{ id, clientId, createdBy, whenBusy, nextPosition },
+    activeJobId: jobs.find((job) => !job.inLine)?.id ?? null,
+    queuedJobIds: jobs.filter((job) => job.inLine).map((job) => job.id),
   };
 }

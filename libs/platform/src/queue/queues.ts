@@ -88,6 +88,7 @@ const insertedQueues = [
   'tool-execution',
   'webhook.deliver',
 ] as const;
+type InsertedQueue = (typeof insertedQueues)[number];
 
 /** How often pg-boss may look for messages of processes that were lost. */
 const monitorIntervalSeconds = 5;
@@ -322,9 +323,10 @@ export class Queues {
 
   /**
    * The same statement for messages that `select` makes, one row each with the columns of pg-boss's `insert` (`id`, `data`,
-   * `"startAfter"`, `"groupId"`, …), as a part of a larger one. It returns a row for each message sent. `start` is required before.
+   * `"startAfter"`, `"groupId"`, …), as a part of a larger one. For `tool-execution` it returns a row for each message sent. `start` is
+   * required before.
    */
-  insertionOf(queue: 'tool-execution' | 'webhook.deliver', select: string): string {
+  insertionOf(queue: InsertedQueue, select: string): string {
     const messages = `(SELECT coalesce(json_agg(message), '[]')::text FROM (${select}) message)`;
     return this.insertionText(queue).replace('$1', () => messages);
   }
