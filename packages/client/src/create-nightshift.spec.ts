@@ -4,13 +4,15 @@ import { createNightshift } from './create-nightshift.js';
 
 const started = { jobId: 'j', messageId: null, threadId: null, replayed: false, status: 'QUEUED', userErrors: [] };
 
+const { WebSocket } = globalThis;
+
 afterEach(() => {
-  jest.restoreAllMocks();
+  globalThis.WebSocket = WebSocket;
 });
 
 /** A client in a runtime without WebSockets, and what it has asked the server. */
 function withoutSockets(options: { readonly webSocket?: null } = {}) {
-  jest.spyOn(globalThis as { WebSocket?: object | undefined }, 'WebSocket', 'get').mockReturnValue(undefined);
+  Reflect.set(globalThis, 'WebSocket', undefined);
   const fetch = jest.fn(() => Promise.resolve(Response.json({ data: { startChat: started } })));
   return { client: createNightshift({ url: 'http://server.invalid', token: 't', fetch, ...options }), fetch };
 }
