@@ -43,7 +43,7 @@ export { Metrics } from './metrics/metrics.js';
 export { asAnswerable, isPassing, sqlState, violatedConstraint } from './postgres/availability.js';
 export { CallNotClaimed, DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlStatement } from './postgres/sql-statement.js';
-export { LastStatements, Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { assertBackupReadable, assertBackupWritable } from './postgres/backup/check-backup.js';
 export { dumpDatabase, type DumpInit, type WrittenBackup } from './postgres/backup/dump-database.js';
 export { restoreDatabase, type RestoreInit } from './postgres/backup/restore-database.js';

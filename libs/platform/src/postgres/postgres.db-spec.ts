@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { LastStatements, Postgres } from './postgres.js';
+import { Postgres } from './postgres.js';
 
 const WORKSPACE = '0190a0a0-0000-7000-8000-000000000001';
 let database: TestDatabase;
@@ -35,21 +35,6 @@ describe('withWorkspaceSql', () => {
     expect(await storedName()).toBe('two');
   });
 
-  it('sends its last statements with the COMMIT, returns the last rows, and rolls back when one fails', async () => {
-    const ends = (last: LastStatements<unknown>) =>
-      database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
-        await client.query(rename('before the last'));
-        return last;
-      });
-    const failing = ends(new LastStatements([{ text: 'SELECT 1 / 0' }, rename('never')], () => 'not given'));
-    await expect(failing).rejects.toThrow('division by zero');
-    expect(await storedName()).toBe('two');
-    expect(await ends(new LastStatements([rename('last'), { text: 'SELECT 7 AS n' }], ([row]) => row))).toEqual({
-      n: 7,
-    });
-    expect(await storedName()).toBe('last');
-  });
-
   it('answers unavailable, as retryable, when its connection is cut, and serves again afterwards', async () => {
     const cut = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
       const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -57,10 +42,20 @@ describe('withWorkspaceSql', () => {
       await client.query(rename('lost'));
     });
     await expect(cut).rejects.toMatchObject({ code: 'unavailable', retryable: true });
-    expect(await storedName()).toBe('last');
+    expect(await storedName()).toBe('two');
     await database.postgres.withWorkspaceSql(WORKSPACE, (client) => client.query(rename('back')));
     expect(await storedName()).toBe('back');
   });
+});
+
+it('allInWorkspace commits all of its statements, and none when one fails', async () => {
+  const named = await storedName();
+  const failing = database.postgres.allInWorkspace(WORKSPACE, () => [rename('never'), { text: 'SELECT 1 / 0' }]);
+  await expect(failing).rejects.toThrow('division by zero');
+  expect(await storedName()).toBe(named);
+  const statements = [rename('all'), { text: 'SELECT 7 AS n' }];
+  expect(await database.postgres.allInWorkspace(WORKSPACE, () => statements)).toEqual([[], [{ n: 7 }]]);
+  expect(await storedName()).toBe('all');
 });
 
 describe('the pools', () => {

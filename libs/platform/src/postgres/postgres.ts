@@ -16,14 +16,6 @@ export interface PostgresOptions {
   readonly onIdleError?: (error: Error) => void;
 }
 
-/** The last statements of a transaction: they leave together with the COMMIT. `toResult` gets the rows of the last one after the commit. */
-export class LastStatements<T> {
-  constructor(
-    readonly statements: readonly pg.QueryConfig[],
-    readonly toResult: (rows: readonly pg.QueryResultRow[]) => T,
-  ) {}
-}
-
 /**
  * The connection pools of one process. Every wait is bounded: 5 s for a connection, 30 s for a statement (35 s by our own
  * clock, which also covers a server that went silent), 5 s for a lock, 30 s for an idle client in a transaction.
@@ -69,10 +61,7 @@ export class Postgres {
    * it resolves, rolls back when it rejects. The setting is the transaction's own, so a pooled connection carries nothing on.
    * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
    */
-  async withWorkspaceSql<T>(
-    workspaceId: string,
-    run: (client: pg.PoolClient) => Promise<T | LastStatements<T>>,
-  ): Promise<T> {
+  async withWorkspaceSql<T>(workspaceId: string, run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.connectToApi();
     let broken = false;
     try {
@@ -80,12 +69,8 @@ export class Postgres {
       const [, done] = await Promise.all(
         inOneWrite(client, () => [client.query(opening(client, workspaceId)), run(client)] as const),
       );
-      const last = done instanceof LastStatements ? done.statements : [];
-      // A COMMIT after a statement that failed is a rollback.
-      const ends = await Promise.all(
-        inOneWrite(client, () => [...last.map((statement) => client.query(statement)), client.query('COMMIT')]),
-      );
-      return done instanceof LastStatements ? done.toResult(ends.at(-2)?.rows ?? []) : done;
+      await client.query('COMMIT');
+      return done;
     } catch (error) {
       // A connection that cannot even roll back is thrown away, never handed to the next caller.
       await client.query('ROLLBACK').catch(() => (broken = true));
