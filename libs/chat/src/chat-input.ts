@@ -1,28 +1,24 @@
 import type { ApprovalPolicy } from '#approvals';
-import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import { type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
+import type { ChatMessage, ToolChoice } from '#models';
+import { mayStartSubJobs } from '#tools';
 
 import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';
-import type { ProviderDownOptions } from './outages/provider-outages.service.js';
+import type { StartChat } from './start-chat.js';
 
-/** The input of a chat job, as stored in its row (`chatFormat`). Never contains a secret. */
-export interface ChatInput {
-  readonly messages: readonly ChatMessage[];
-  readonly history: 'thread' | 'request';
-  /** How many of the messages after the last response the thread already contains. Absent: none. */
-  readonly alreadySaid?: number;
-  /** Tool definitions as the request sent them; a name means the server's tool of that name. */
-  readonly tools: readonly (string | ToolDefinition)[];
-  readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
-  /** Present if clients of the requester may run tools. */
-  readonly client?: ClientSide;
-  /** `reject`: the job is cancelled if it or a sub-job opens a request to a person. Absent: it waits. */
-  readonly humanWait?: 'reject';
+/** What a start and the job that it becomes have in common. */
+type AskedOfJob = Pick<
+  StartChat,
+  'messages' | 'history' | 'alreadySaid' | 'tools' | 'client' | 'humanWait' | 'toolApproval' | 'providerDown'
+>;
+
+/**
+ * The input of a chat job, as stored in its row (`chatFormat`): what its run needs of the start, and what was pinned at acceptance. Never
+ * contains a secret.
+ */
+export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRuntimes' | 'parameters'>> {
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** The request's layer of the approval policy; it only tightens the workspace's policy. */
-  readonly toolApproval?: ApprovalPolicy;
   /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
   /** Of a job that a tool call started: tightens the instance's limit. */
@@ -32,9 +28,6 @@ export interface ChatInput {
   readonly agent?: ChosenAgent;
   /** The agents that the job chooses from; never together with `agent`. */
   readonly routing?: AgentCandidates;
-  readonly parameters?: ModelParameters;
-  /** Takes precedence over the settings of the instance and the agent while the model provider is down. */
-  readonly providerDown?: ProviderDownOptions;
   /** The job only makes this call; it uses no model. */
   readonly call?: DirectCall;
   /** The job that this one retries: it adds no message, and the unfinished response of that job is left out of the prompt. */

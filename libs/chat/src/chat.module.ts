@@ -21,7 +21,7 @@ import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { ChatCalls, ChatHandler } from './chat.handler.js';
-import { ChatInstance, ChatService } from './chat.service.js';
+import { ChatService } from './chat.service.js';
 import { ChatTelemetry } from './chat.telemetry.js';
 import { DirectCalls } from './direct/direct-calls.service.js';
 import { PendingCallsRepository } from './direct/pending-calls.repository.js';
@@ -63,7 +63,6 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     CallRouter,
     ChatCalls,
     ChatHandler,
-    ChatInstance,
     ChatService,
     ChatTelemetry,
     ConversationRepository,

@@ -28,16 +28,6 @@ import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
 
-/** Settings, keys and agent choice of this instance, for accepting chats. */
-@Injectable()
-export class ChatInstance {
-  constructor(
-    readonly config: Config,
-    readonly secretBox: SecretBox,
-    readonly agents: AgentChoice,
-  ) {}
-}
-
 /** Accepts chat jobs for the endpoints: checks the right, the tools and the model, then calls the job starter. */
 @Injectable()
 export class ChatService {
@@ -46,7 +36,9 @@ export class ChatService {
     private readonly jobs: JobsRepository,
     private readonly models: ModelCatalog,
     private readonly catalog: ToolCatalog,
-    private readonly instance: ChatInstance,
+    private readonly agents: AgentChoice,
+    private readonly config: Config,
+    private readonly secretBox: SecretBox,
   ) {}
 
   /**
@@ -76,8 +68,7 @@ export class ChatService {
       ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
-      keyCipher:
-        providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
+      keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       idempotency: request.idempotency,
       ...(request.below === undefined ? {} : { parent: request.below.parent }),
@@ -103,11 +94,11 @@ export class ChatService {
     const { client, agent, routing, ...chat } = toChatInput(input);
     if (chat.call !== undefined) throw callNotRetried();
     if (client?.handedOver !== undefined) throw handedOverNotRetried();
-    if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
+    if (chat.tools.length > 0 && !this.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     // The provider key was erased at the job's end, and no other key replaces it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
-    const terms = isAgents ? await this.instance.agents.again(workspaceId, jobId, toChatInput(input)) : NO_AGENT;
+    const terms = isAgents ? await this.agents.again(workspaceId, jobId, toChatInput(input)) : NO_AGENT;
     const pins = await this.pinsOf(workspaceId, chat.tools, terms);
     return this.starter.start({
       ...this.identityOf(principal, newId()),
@@ -127,7 +118,7 @@ export class ChatService {
   private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<PinnedAgent | StartedJob> {
     if (agent === undefined) return NO_AGENT;
     try {
-      return await this.instance.agents.choose(principal, agent);
+      return await this.agents.choose(principal, agent);
     } catch (error) {
       const { workspaceId, id } = principal;
       const known =
@@ -144,7 +135,7 @@ export class ChatService {
 
   /** If client tools are switched off, requests have no client side: their client tools are skipped, and the job does not wait. */
   private allowed(client: ClientSide | undefined): { readonly client?: ClientSide } {
-    return this.instance.config.values.FEATURE_CLIENT_TOOLS && client !== undefined ? { client } : {};
+    return this.config.values.FEATURE_CLIENT_TOOLS && client !== undefined ? { client } : {};
   }
 
   private async check(
@@ -152,7 +143,7 @@ export class ChatService {
     request: StartChat,
     terms: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
-    const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.instance.config.values;
+    const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.config.values;
     if (request.messages.length === 0) throw missingMessages();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
     if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();

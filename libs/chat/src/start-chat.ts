@@ -7,7 +7,10 @@ import type { ClientSide, ToolRuntime } from '#tools';
 import type { AgentSelection } from './agent.js';
 import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
-/** A request to answer in a thread, in the background; the common input of GraphQL, REST and the OpenAI API. */
+/**
+ * A request to answer in a thread, in the background: the one input of GraphQL, REST, the OpenAI API and sub-jobs, each of which has
+ * one parser into it.
+ */
 export interface StartChat {
   /** Our id of the thread, or the client's own. Null: a new thread. */
   readonly threadRef: string | null;
