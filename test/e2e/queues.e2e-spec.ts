@@ -57,8 +57,8 @@ describe('pg-boss in a running system', () => {
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
       ...['interrupt.due', 'job.chat', 'job.workflow', 'maintenance.interrupts', 'maintenance.retention'],
-      ...['maintenance.schedules', 'maintenance.sub-jobs', 'schedule.due', 'schedule.start', 'sub-job.due'],
-      ...['tool-execution', 'tool-results'],
+      ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.webhooks', 'schedule.due', 'schedule.start'],
+      ...['sub-job.due', 'tool-execution', 'tool-results'],
     ];
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
     await runWorkflow();

@@ -111,6 +111,15 @@ describe('endpoints of the isolated tool queue', () => {
     expect((await api.call('GET', '/api/tool-queue/dead?limit=0', { key: acme.owner.key })).status).toBe(400);
   });
 
+  it('continue a list of dead letters after a letter that was removed', async () => {
+    for (const tool of ['pure', 'idempotent', 'once']) await bury(await sendOne(tool));
+    const all = await lettersOf(acme.owner);
+    const first = await lettersOf(acme.owner, { first: 2 });
+    await api.api.app.get(DeadLetters).remove(first?.nodes[1]?.id ?? '');
+    const rest = await lettersOf(acme.owner, { first: 10, after: first?.pageInfo.endCursor });
+    expect(rest?.nodes).toEqual(all?.nodes.slice(2));
+  });
+
   it('redrive an unclaimed call once and remove its dead letter', async () => {
     const sent = await sendOne('once');
     const letter = await bury(sent);

@@ -6,7 +6,11 @@ import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
 import { DeadLetters } from '../../libs/tools/src/tool-queue/dead-letters.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
-import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import {
+  responseId,
+  type ToolProgressMessage,
+  type ToolResponse,
+} from '../../libs/tools/src/tool-queue/queue-message.js';
 import { ResultApplier } from '../../libs/tools/src/tool-queue/result-applier.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -37,8 +41,13 @@ describe('results of isolated calls', () => {
     await queue.expire(sent);
   };
   const sweep = () => queue.app.get(ToolQueueSweeper).sweep();
+  /** As a tool process identifies the message of a response. */
+  const idOf = (data: object) =>
+    'started' in data && 'correlation_id' in data && 'exec_epoch' in data
+      ? { id: responseId(String(data.correlation_id), Number(data.exec_epoch)) }
+      : {};
   const sendResult = (data: object) =>
-    queue.platform.queues.send(null, TOOL_QUEUES.results, [{ data, key: queue.workspaceId }]);
+    queue.platform.queues.send(null, TOOL_QUEUES.results, [{ ...idOf(data), data, key: queue.workspaceId }]);
   const apply = (message: ToolResponse | ToolProgressMessage, ageMs = 0) =>
     queue.app.get(ResultApplier).apply({ message, ageMs });
   const shown = async (sent: SentCall) =>

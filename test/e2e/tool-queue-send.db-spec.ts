@@ -95,6 +95,7 @@ describe('isolated tool queue: send', () => {
         workspace_id: jobs.workspaceId,
         job_id: job.jobId,
         principal_id: 'system',
+        tool_key: 'dig',
         tool_name: 'dig',
         arguments: '{"depth":3}',
         metadata: {

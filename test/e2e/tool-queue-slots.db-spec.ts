@@ -48,6 +48,21 @@ describe('slots of a tool process', () => {
     expect(ended.map(({ result }) => result).sort()).toEqual(['one', 'two']);
   });
 
+  it('run one call of a tool at its limit although the tool has a concurrency in each workspace', async () => {
+    const queue = await open({ TOOL_SLOTS_PER_TOOL: '1' });
+    const other = await open();
+    const limited = { name: 'pure', concurrency: 2 };
+    await sendCalls(queue.app, queue.workspaceId, [limited]);
+    await sendCalls(other.app, other.workspaceId, [limited]);
+    await queue.send('idempotent');
+    begin(queue);
+    const running = [await queue.handling(1), await queue.handling(2)];
+    expect(running.map(({ name }) => name).sort()).toEqual(['idempotent', 'pure']);
+    await waits(queue, 1);
+    running.find(({ name }) => name === 'pure')?.finish('one');
+    expect((await queue.handling(3)).name).toBe('pure');
+  });
+
   it('serve another workspace while one has many calls', async () => {
     const noisy = await open({ TOOL_SLOTS: '3', TOOL_SLOTS_PER_WORKSPACE: '2' });
     const quiet = await open();

@@ -8,7 +8,7 @@ import type { ToolEffect } from './tool.js';
 import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
 /** A row of the ledger, read under the lock of its job. */
-export interface HeldCall {
+export interface LockedCall {
   readonly id: string;
   readonly round: number;
   readonly ordinal: number;
@@ -46,16 +46,16 @@ const open: ToolCallStatus[] = ['pending', 'awaiting_approval', 'awaiting_client
  */
 @Injectable()
 export class AwaitingCallsRepository {
-  async find({ client, workspaceId, jobId }: LockedJob, id: string): Promise<HeldCall | null> {
+  async find({ client, workspaceId, jobId }: LockedJob, id: string): Promise<LockedCall | null> {
     const row = await client.toolCall.findUnique({ where: { workspaceId_id: { workspaceId, id }, jobId } });
-    return row === null ? null : toHeldCall(row);
+    return row === null ? null : toLockedCall(row);
   }
 
   /** By the id the model knows it by; the newest if a provider repeated one. */
-  async findByCallId({ client, workspaceId, jobId }: LockedJob, callId: string): Promise<HeldCall | null> {
+  async findByCallId({ client, workspaceId, jobId }: LockedJob, callId: string): Promise<LockedCall | null> {
     const where = { workspaceId, jobId, callId };
     const row = await client.toolCall.findFirst({ where, orderBy: { round: 'desc' } });
-    return row === null ? null : toHeldCall(row);
+    return row === null ? null : toLockedCall(row);
   }
 
   /** Whether a sub-job has started for the call. */
@@ -66,7 +66,7 @@ export class AwaitingCallsRepository {
   /** Lets a call run with these arguments; it starts under the job's next lease. */
   async approve(
     job: LockedJob,
-    call: HeldCall,
+    call: LockedCall,
     decision: CallDecision & { readonly arguments: string },
   ): Promise<void> {
     const { approval = 'person', by = null, decisionId = null } = decision;
@@ -82,7 +82,7 @@ export class AwaitingCallsRepository {
   }
 
   /** Settles a call that is open, or interrupted and decided upon. The duration counts until now, if it runs; waiting for people does not count. */
-  async settle(job: LockedJob, call: HeldCall, end: Settlement & CallDecision): Promise<void> {
+  async settle(job: LockedJob, call: LockedCall, end: Settlement & CallDecision): Promise<void> {
     const result = end.status === 'completed' ? end.result : null;
     const error = end.status === 'completed' ? null : JSON.stringify(end.failure);
     const bytes = end.status === 'completed' ? (end.resultBytes ?? null) : null;
@@ -98,7 +98,7 @@ export class AwaitingCallsRepository {
   }
 
   /** Ends every call (of these rounds) that is still open: cancelled, or interrupted if it may have run. Gives them as they then are. */
-  async closeAll({ client, workspaceId, jobId }: LockedJob, rounds?: readonly number[]): Promise<HeldCall[]> {
+  async closeAll({ client, workspaceId, jobId }: LockedJob, rounds?: readonly number[]): Promise<LockedCall[]> {
     const ofRounds = rounds === undefined ? Prisma.empty : Prisma.sql`AND t.round = ANY(${[...rounds]}::int[])`;
     const closed = await client.$queryRaw<{ id: string }[]>`
       UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
@@ -110,7 +110,7 @@ export class AwaitingCallsRepository {
       where: { workspaceId, id: { in: closed.map(({ id }) => id) } },
       orderBy: [{ round: 'asc' }, { ordinal: 'asc' }],
     });
-    return rows.map(toHeldCall);
+    return rows.map(toLockedCall);
   }
 
   /** The ids of all calls of these rounds. */
@@ -121,7 +121,7 @@ export class AwaitingCallsRepository {
   }
 
   /** Lets an interrupted call run once more, with its old key. Its approval stays valid. */
-  async repeat(job: LockedJob, call: HeldCall, decision: CallDecision): Promise<void> {
+  async repeat(job: LockedJob, call: LockedCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'pending', error = NULL, finished_at = NULL, executor = 'worker',
             decision_id = ${decision.decisionId ?? null}::uuid,
@@ -131,7 +131,7 @@ export class AwaitingCallsRepository {
   }
 
   /** A client begins to run it. */
-  async startAtClient(job: LockedJob, call: HeldCall): Promise<void> {
+  async startAtClient(job: LockedJob, call: LockedCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'running', executor = 'client', started_at = clock_timestamp(), executed_arguments = approved_arguments`,
       where: Prisma.sql`status = 'awaiting_client'`,
@@ -139,7 +139,7 @@ export class AwaitingCallsRepository {
   }
 
   /** A client that had begun was lost, and beginning again does no harm. */
-  async backToClients(job: LockedJob, call: HeldCall): Promise<void> {
+  async backToClients(job: LockedJob, call: LockedCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'awaiting_client', started_at = NULL`,
       where: Prisma.sql`status = 'running' AND executor = 'client'`,
@@ -148,7 +148,7 @@ export class AwaitingCallsRepository {
 
   private async move(
     { client, workspaceId, jobId }: LockedJob,
-    call: HeldCall,
+    call: LockedCall,
     { set, where }: { readonly set: Prisma.Sql; readonly where: Prisma.Sql },
   ): Promise<void> {
     const moved = await client.$executeRaw`
@@ -159,7 +159,7 @@ export class AwaitingCallsRepository {
 }
 
 /** The table's checks allow no other words than the types do. */
-function toHeldCall(row: ToolCallRow): HeldCall {
+function toLockedCall(row: ToolCallRow): LockedCall {
   return {
     id: row.id,
     round: row.round,

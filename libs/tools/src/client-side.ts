@@ -4,7 +4,7 @@ import type { ToolEffect } from './tool.js';
 export type OnClientTimeout = 'wait' | 'skip' | 'fail';
 
 /** The settings in a request for one tool that its clients run. */
-export interface ClientToolTerms {
+export interface ClientToolOptions {
   /** Ms until `onTimeout`; default: 24 hours. */
   readonly timeoutMs?: number;
   /** Default `wait`. */
@@ -17,8 +17,8 @@ export interface ClientToolTerms {
 export interface ClientSide {
   /** The device that alone may serve; null: any client of the user who started the job. */
   readonly deviceId: string | null;
-  /** Terms by the name of the tool; a tool without any has the defaults. */
-  readonly tools: Readonly<Record<string, ClientToolTerms>>;
+  /** Options by the name of the tool; a tool without any has the defaults. */
+  readonly tools: Readonly<Record<string, ClientToolOptions>>;
   /**
    * Present: calls go to the requester's clients as the model wrote them, valid or not and as often as it likes; a later
    * request of the same principal brings all their results at once. Without them after `timeoutMs` the job fails.

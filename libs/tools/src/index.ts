@@ -3,7 +3,7 @@ export { matchesGlob } from './matches-glob.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
-export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-side.js';
+export type { ClientSide, ClientToolOptions, OnClientTimeout } from './client-side.js';
 export { assertSchema } from './assert-schema.js';
 export { celSize, celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from './cel.js';
 export { compileSchema, type SchemaCheck } from './compile-schema.js';
@@ -88,7 +88,7 @@ export {
 export { toToolCallItem } from './to-tool-call-item.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './call-updated.js';
-export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';
+export { type CallDecision, type LockedCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
@@ -114,3 +114,4 @@ export { type RecordedFailure, type ToolCallRecord, toToolCallRecord } from './h
 export type { StatsBucket, StatsDimension, ToolCallStats } from './history/tool-call-stats.js';
 export { interruptRestoredCalls } from './restored-calls.repository.js';
 export { type StartCheck, StartChecks, type StartingRef } from './start-checks.js';
+export { CallEnds } from './remote/call-ends.js';

@@ -6,6 +6,7 @@ import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
 import { OutputsModule } from './outputs/outputs.module.js';
 import { PluginsModule } from './plugins/plugins.module.js';
+import { CallEnds } from './remote/call-ends.js';
 import { StartChecks } from './start-checks.js';
 import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
@@ -15,7 +16,7 @@ import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
-const shared = [AwaitingCallsRepository, ...subJobs, StartChecks, ToolQueue];
+const shared = [AwaitingCallsRepository, CallEnds, ...subJobs, StartChecks, ToolQueue];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({

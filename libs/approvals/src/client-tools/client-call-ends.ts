@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptSettler } from '#jobs';
 import { Redactor } from '#platform';
-import { AwaitingCallsRepository, callUpdated, notRegistered } from '#tools';
+import { AwaitingCallsRepository, CallEnds, notRegistered } from '#tools';
 
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';
@@ -12,7 +11,7 @@ import type { HeldClientCall } from './client-calls.js';
 export class ClientCallEnds {
   constructor(
     private readonly calls: AwaitingCallsRepository,
-    private readonly settler: InterruptSettler,
+    private readonly ends: CallEnds,
     private readonly redactor: Redactor,
   ) {}
 
@@ -26,20 +25,19 @@ export class ClientCallEnds {
     if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
     const redactor = this.redactor.of(job.workspaceId);
     const end = toSettlement(call.name, answer, (text) => redactor.redact(text));
-    await this.calls.settle(job, call, end);
-    const shown = end.status === 'completed' ? { result: end.result } : { error: end.failure };
-    job.append(callUpdated({ ...call, ...shown, status: end.status }));
-    const outcome = { outcome: end.status, submission };
-    await this.settler.store({ job, interrupt }, { status: 'resolved', outcome, by });
-    await this.settler.requeueIfSettled(job);
+    const settlement = { status: 'resolved', outcome: { outcome: end.status, submission }, by } as const;
+    await this.ends.end(job, call, { ...end, request: { interrupt, settlement } });
   }
 
   /** It must not be run any more: what had allowed it is gone. What the model reads does not tell. */
   async deny({ job, call, interrupt }: HeldClientCall): Promise<void> {
-    const error = { phase: 'approval', message: notRegistered(call.name) } as const;
-    await this.calls.settle(job, call, { status: 'denied', failure: error, approval: 'withdrawn' });
-    job.append(callUpdated({ ...call, error, status: 'denied' }));
-    await this.settler.store({ job, interrupt }, { status: 'cancelled', outcome: { outcome: 'denied' }, by: null });
-    await this.settler.requeueIfSettled(job);
+    const failure = { phase: 'approval', message: notRegistered(call.name) } as const;
+    const settlement = { status: 'cancelled', outcome: { outcome: 'denied' }, by: null } as const;
+    await this.ends.end(job, call, {
+      status: 'denied',
+      failure,
+      approval: 'withdrawn',
+      request: { interrupt, settlement },
+    });
   }
 }

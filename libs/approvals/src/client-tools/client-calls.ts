@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { abilityOf, assertCan, type Principal, scopeOf } from '#auth';
 import { type Interrupt, InterruptsRepository, jobNotFound, JobsRepository, JobUpdater, type LockedJob } from '#jobs';
 import { isId } from '#platform';
-import { AwaitingCallsRepository, type HeldCall } from '#tools';
+import { AwaitingCallsRepository, type LockedCall } from '#tools';
 
 import type { ClaimedPayload } from './claim-digest.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
@@ -13,7 +13,7 @@ import { notPending, notTheirs } from './client-tools.errors.js';
 /** A call that was left to clients, with everything about it held by the lock of its job. */
 export interface HeldClientCall {
   readonly job: LockedJob;
-  readonly call: HeldCall;
+  readonly call: LockedCall;
   readonly interrupt: Interrupt;
   readonly claim: ClaimState;
   /** What a claim is bound to, as it is now. */
@@ -62,7 +62,7 @@ export class ClientCalls {
     return job;
   }
 
-  private async look(job: LockedJob, call: HeldCall): Promise<HeldClientCall> {
+  private async look(job: LockedJob, call: LockedCall): Promise<HeldClientCall> {
     const claim = await this.claims.find(job, call.id);
     const interrupt = claim === null ? null : await this.interrupts.read(job.client, job.workspaceId, claim.id);
     if (claim === null || interrupt === null) throw notPending(call.status);

@@ -10,9 +10,10 @@ import {
 } from '#jobs';
 import {
   AwaitingCallsRepository,
+  CallEnds,
   callUpdated,
   clientOnly,
-  type HeldCall,
+  type LockedCall,
   type Settlement,
   UNKNOWN_OUTCOME_TEXT,
 } from '#tools';
@@ -21,7 +22,7 @@ import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
 
 interface Looked {
-  readonly call: HeldCall;
+  readonly call: LockedCall;
   readonly claim: ClaimState;
 }
 
@@ -32,6 +33,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
 
   constructor(
     private readonly calls: AwaitingCallsRepository,
+    private readonly ends: CallEnds,
     private readonly claims: ClientClaimsRepository,
     private readonly settler: InterruptSettler,
     private readonly unknown: UnknownOutcomes,
@@ -49,8 +51,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     if (call.status === 'running' && call.effect === 'once') return this.lose(held, { call, claim });
     const { request, expireAction } = held.interrupt;
     const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
-    await this.calls.settle(held.job, call, end);
-    held.job.append(callUpdated({ ...call, status: end.status, error: end.failure }));
+    await this.ends.record(held.job, call, end);
     // A job that is about to fail does not wait for its other open calls.
     const runnable = expireAction === 'fail';
     return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
@@ -71,8 +72,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   private async lose(held: LockedInterrupt, { call, claim }: Looked): Promise<null> {
     const { job } = held;
     const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;
-    await this.calls.settle(job, call, { status: 'interrupted', failure });
-    job.append(callUpdated({ ...call, status: 'interrupted', error: failure }));
+    await this.ends.record(job, call, { status: 'interrupted', failure });
     await this.settler.store(held, { status: 'expired', outcome: { outcome: 'interrupted' }, by: null });
     await this.unknown.open(job, call, { worker: claim.device === null ? null : `client ${claim.device}` });
     await this.settler.requeueIfSettled(job);

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 import { type Interrupt, InterruptsRepository, type LockedJob } from '#jobs';
-import { AwaitingCallsRepository, type HeldCall } from '#tools';
+import { AwaitingCallsRepository, type LockedCall } from '#tools';
 
 import { ClientCallEnds } from './client-call-ends.js';
 
 /** A call that waits for its client, and the request about it. */
 export interface HandedCall {
-  readonly call: HeldCall;
+  readonly call: LockedCall;
   readonly interrupt: Interrupt;
 }
 

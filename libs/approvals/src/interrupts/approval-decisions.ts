@@ -12,10 +12,10 @@ import { toStorable } from '#platform';
 import {
   APPROVAL_EXPIRED_TEXT,
   AwaitingCallsRepository,
-  callUpdated,
+  CallEnds,
   canonicalJson,
   deniedText,
-  type HeldCall,
+  type LockedCall,
   MAX_ARGUMENT_BYTES,
   mayBeRounded,
   ROUNDED_PROBLEM,
@@ -58,6 +58,7 @@ export class ApprovalDecisions implements DueHandler {
   constructor(
     private readonly settler: InterruptSettler,
     private readonly calls: AwaitingCallsRepository,
+    private readonly ends: CallEnds,
     private readonly grants: ApprovalGrantsService,
     private readonly catalog: ToolCatalog,
   ) {}
@@ -112,7 +113,7 @@ export class ApprovalDecisions implements DueHandler {
 
   private async approve(
     held: LockedInterrupt,
-    { call, answer, by }: { call: HeldCall; answer: ApprovalAnswer; by: string },
+    { call, answer, by }: { call: LockedCall; answer: ApprovalAnswer; by: string },
   ): Promise<InterruptSettlement> {
     const { job, interrupt } = held;
     if (interrupt.request['approvable'] !== true) throw notApprovable();
@@ -130,7 +131,7 @@ export class ApprovalDecisions implements DueHandler {
 
   private async deny(
     held: LockedInterrupt,
-    { call, reason, by }: { call: HeldCall; reason: string | null; by: string },
+    { call, reason, by }: { call: LockedCall; reason: string | null; by: string },
   ): Promise<InterruptSettlement> {
     const failure: ToolFailure = { phase: 'approval', message: deniedText(reason) };
     await this.refuse(held, { call, failure, approval: 'denied', by });
@@ -139,11 +140,10 @@ export class ApprovalDecisions implements DueHandler {
 
   private async refuse(
     { job, interrupt }: LockedInterrupt,
-    end: { call: HeldCall; failure: ToolFailure; approval: 'denied' | 'expired'; by: string | null },
+    end: { call: LockedCall; failure: ToolFailure; approval: 'denied' | 'expired'; by: string | null },
   ): Promise<void> {
     const { call, failure, approval, by } = end;
-    await this.calls.settle(job, call, { status: 'denied', failure, approval, by, decisionId: interrupt.id });
-    job.append(callUpdated({ ...call, status: 'denied', error: failure }));
+    await this.ends.record(job, call, { status: 'denied', failure, approval, by, decisionId: interrupt.id });
   }
 
   private async grant(held: LockedInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
@@ -166,7 +166,7 @@ export class ApprovalDecisions implements DueHandler {
     });
   }
 
-  private async callOf({ job, interrupt }: LockedInterrupt): Promise<HeldCall> {
+  private async callOf({ job, interrupt }: LockedInterrupt): Promise<LockedCall> {
     const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
     return call;

@@ -10,7 +10,7 @@ import {
 } from '#jobs';
 import {
   AwaitingCallsRepository,
-  callUpdated,
+  CallEnds,
   deniedText,
   PERSON_SILENT_TEXT,
   PERSON_SKIPPED_TEXT,
@@ -42,6 +42,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     private readonly settler: InterruptSettler,
     private readonly timers: InterruptTimers,
     private readonly calls: AwaitingCallsRepository,
+    private readonly ends: CallEnds,
     private readonly deciders: InterruptDeciders,
   ) {}
 
@@ -92,12 +93,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     if (interrupt.toolCallId === null) return;
     const call = await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`the call of interrupt ${interrupt.id} is gone`);
-    await this.calls.settle(job, call, { ...settlement, by, decisionId: interrupt.id });
-    const shown =
-      settlement.status === 'completed'
-        ? { result: settlement.result, error: null }
-        : { result: null, error: settlement.failure };
-    job.append(callUpdated({ ...call, status: settlement.status, ...shown }));
+    await this.ends.record(job, call, { ...settlement, by, decisionId: interrupt.id });
   }
 }
 

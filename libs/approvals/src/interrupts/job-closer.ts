@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { InterruptSettler, InterruptsRepository, JobUpdater, subJobsDue } from '#jobs';
 import { BUS, type Bus } from '#platform';
-import { AwaitingCallsRepository, callUpdated, type HeldCall } from '#tools';
+import { AwaitingCallsRepository, callUpdated, type LockedCall } from '#tools';
 
 /** Which lease ends the job. */
 interface EndingJob {
@@ -53,6 +53,6 @@ export class JobCloser {
   }
 }
 
-function isSubJob({ executor }: HeldCall): boolean {
+function isSubJob({ executor }: LockedCall): boolean {
   return executor === 'job';
 }

@@ -11,7 +11,7 @@ import {
   type LockedInterrupt,
   type LockedJob,
 } from '#jobs';
-import { AwaitingCallsRepository, callUpdated, executionError, type HeldCall, projectResult } from '#tools';
+import { AwaitingCallsRepository, CallEnds, callUpdated, executionError, type LockedCall, projectResult } from '#tools';
 
 import { recordDecision } from './decision-audit.repository.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
@@ -36,12 +36,13 @@ export class UnknownOutcomes implements DueHandler {
   constructor(
     private readonly settler: InterruptSettler,
     private readonly calls: AwaitingCallsRepository,
+    private readonly ends: CallEnds,
   ) {}
 
   /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */
   async open(
     job: LockedJob,
-    call: HeldCall,
+    call: LockedCall,
     about: { readonly worker: string | null } = { worker: null },
   ): Promise<void> {
     const { workspaceId, jobId, row } = job;
@@ -90,15 +91,13 @@ export class UnknownOutcomes implements DueHandler {
     switch (decided.decision) {
       case 'happened': {
         const result = projectResult(decided.result ?? '', 'durable');
-        await this.calls.settle(job, call, { status: 'completed', result, ...decision });
-        job.append(callUpdated({ ...call, status: 'completed', result, error: null }));
+        await this.ends.record(job, call, { status: 'completed', result, ...decision });
         return;
       }
       case 'did_not_happen': {
         const message = executionError(call.name, decided.reason ?? 'it did not happen');
         const failure = { phase: 'execution', message } as const;
-        await this.calls.settle(job, call, { status: 'error', failure, ...decision });
-        job.append(callUpdated({ ...call, status: 'error', error: failure }));
+        await this.ends.record(job, call, { status: 'error', failure, ...decision });
         return;
       }
       case 'repeat':

@@ -14,7 +14,7 @@ import { Config } from '#platform';
 import {
   type CallState,
   type ClientSide,
-  type ClientToolTerms,
+  type ClientToolOptions,
   type JsonSchema,
   notRegistered,
   type OfferedTool,
@@ -197,7 +197,7 @@ export class CallRouter {
   }
 }
 
-function termsOf(client: ClientSide | undefined, name: string): ClientToolTerms | undefined {
+function termsOf(client: ClientSide | undefined, name: string): ClientToolOptions | undefined {
   return client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
 }
 

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptSettler, JobUpdater, type LockedJob } from '#jobs';
+import { JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
 import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
-import { callUpdated } from '../call-updated.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
-import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
+import { CallEnds } from '../remote/call-ends.js';
 import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';
@@ -17,8 +16,7 @@ export class SubJobSettler {
   constructor(
     private readonly updater: JobUpdater,
     private readonly calls: AwaitingCallsRepository,
-    private readonly outputs: ToolOutputsRepository,
-    private readonly interrupts: InterruptSettler,
+    private readonly ends: CallEnds,
     private readonly redactor: Redactor,
   ) {}
 
@@ -49,12 +47,7 @@ export class SubJobSettler {
   private async settle(held: LockedJob, ref: SubJobCallRef, end: Settlement): Promise<void> {
     const call = await this.calls.find(held, ref.id);
     if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
-    await this.calls.settle(held, call, end);
-    const isDone = end.status === 'completed';
-    if (isDone && end.whole !== undefined) await this.outputs.keep(held.client, ref, end.whole);
-    const shown = isDone ? { result: end.result, error: null } : { error: end.failure };
-    held.append(callUpdated({ ...call, ...shown, status: end.status }));
-    await this.interrupts.requeueIfSettled(held);
+    await this.ends.end(held, call, end);
     crashpoint('in-sub-job-result');
   }
 

@@ -17,7 +17,7 @@ import { type CallAnswer, CallExecution } from './call-execution.js';
 import { type ClaimedCall, ExecClaimsRepository } from './exec-claims.repository.js';
 import { ClaimLost, ExecLeases } from './exec-leases.js';
 import { type ProgressChunk, ProgressSender } from './progress-sender.js';
-import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
+import { responseId, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 /** Until a call that could not be looked into is tried again. */
@@ -148,7 +148,7 @@ export class CallRunner {
         // Once the response is applied, the call may belong to another process, and a tool process cannot complete its request.
         await this.queues.respond(TOOL_QUEUES.requests, request, {
           queue: TOOL_QUEUES.results,
-          message: { data: message, key: workspaceId },
+          message: { id: responseId(id, epoch), data: message, key: workspaceId },
         });
         this.hintResult(call);
         this.telemetry.answered.inc({ status: answer.status });

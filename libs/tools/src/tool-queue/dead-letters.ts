@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import {
+  idFrom,
   isId,
   type PageRequest,
   type PrismaTransaction,
@@ -33,6 +34,8 @@ interface DeadLetter {
 /** What a dead letter is about. */
 export interface StoredLetter {
   readonly id: string;
+  /** Its place in the list, a uuid that sorts by age. It stays valid when the letter is removed. */
+  readonly place: string;
   readonly reason: DeadReason;
   /** Ms since the epoch. */
   readonly at: number;
@@ -69,12 +72,11 @@ export class DeadLetters {
     await this.send(tx, { ...toDeadLetter(about, reason), message: null });
   }
 
-  /** Newest first; one more than `first` may come back. */
+  /** Newest first; one more than `first` may come back. `after` is a place. */
   async list(workspaceId: string, { first, after }: PageRequest): Promise<StoredLetter[]> {
     const found = await this.queues.find(TOOL_QUEUES.dead, { key: workspaceId });
-    const newest = found.toSorted((a, b) => Number(b.createdOn) - Number(a.createdOn) || (a.id < b.id ? 1 : -1));
-    const start = after === undefined ? 0 : newest.findIndex(({ id }) => id === after) + 1;
-    return newest.slice(start, start + first + 1).map(toStoredLetter);
+    const older = found.map(toStoredLetter).filter(({ place }) => after === undefined || place < after.toLowerCase());
+    return older.toSorted((a, b) => (a.place < b.place ? 1 : -1)).slice(0, first + 1);
   }
 
   async find(workspaceId: string, id: string): Promise<StoredLetter | null> {
@@ -117,7 +119,12 @@ function toStoredLetter({ id, data, createdOn, sourceOutput }: StoredMessage): S
   const stated = sent['type'] === 'dead_letter' ? sent['reason'] : fieldsOf(sourceOutput)['reason'];
   const reason = deadReasons.find((known) => known === stated) ?? 'not_applied';
   const { job_id: jobId, correlation_id: toolCallId } = toDeadLetter(data, reason);
-  return { id, reason, at: Number(createdOn), jobId, toolCallId };
+  return { id, place: placeOf(id, Number(createdOn)), reason, at: Number(createdOn), jobId, toolCallId };
+}
+
+function placeOf(id: string, at: number): string {
+  const hex = at.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}${idFrom(id).slice(13)}`;
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

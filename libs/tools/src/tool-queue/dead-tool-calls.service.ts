@@ -14,6 +14,8 @@ import { ToolQueue } from './tool-queue.js';
 /** Something the isolated queue gave up, for those who run the workspace. */
 export interface DeadToolCall {
   readonly id: string;
+  /** Where the next page starts after it. */
+  readonly place: string;
   readonly reason: DeadReason;
   /** Ms since the epoch. */
   readonly at: number;
@@ -78,8 +80,8 @@ export class DeadToolCallsService {
   private async withCalls(workspaceId: string, stored: readonly StoredLetter[]): Promise<DeadToolCall[]> {
     const ids = stored.flatMap(({ toolCallId }) => toolCallId ?? []);
     const calls = ids.length === 0 ? new Map<string, LetterCall>() : await this.calls.calls(workspaceId, ids);
-    return stored.map(({ id, reason, at, toolCallId }) => ({
-      ...{ id, reason, at },
+    return stored.map(({ id, place, reason, at, toolCallId }) => ({
+      ...{ id, place, reason, at },
       call: toolCallId === null ? null : (calls.get(toolCallId) ?? null),
     }));
   }

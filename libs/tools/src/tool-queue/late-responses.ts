@@ -8,9 +8,9 @@ import {
   type LockedJob,
 } from '#jobs';
 
-import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
-import { callUpdated } from '../call-updated.js';
+import type { LockedCall } from '../awaiting-calls.repository.js';
 import { projectResult } from '../project-result.js';
+import { CallEnds } from '../remote/call-ends.js';
 import type { ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
@@ -22,12 +22,12 @@ export class LateResponses {
   constructor(
     private readonly interrupts: InterruptsRepository,
     private readonly requests: InterruptSettler,
-    private readonly calls: AwaitingCallsRepository,
+    private readonly ends: CallEnds,
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
   ) {}
 
-  async take(held: LockedJob, call: HeldCall, response: ToolResponse): Promise<void> {
+  async take(held: LockedJob, call: LockedCall, response: ToolResponse): Promise<void> {
     const settlement = toSettlement(call, response);
     if (call.status !== 'interrupted' || settlement?.status !== 'completed' || !held.isOpen) return;
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
@@ -43,11 +43,10 @@ export class LateResponses {
   }
 
   /** Settles the open request as a person would who knows the outcome. */
-  private async happened(about: LockedInterrupt, call: HeldCall, reported: string): Promise<InterruptSettlement> {
+  private async happened(about: LockedInterrupt, call: LockedCall, reported: string): Promise<InterruptSettlement> {
     const { job, interrupt } = about;
     const result = projectResult(reported, 'durable');
-    await this.calls.settle(job, call, { status: 'completed', result, by: null, decisionId: interrupt.id });
-    job.append(callUpdated({ ...call, status: 'completed', result, error: null }));
+    await this.ends.record(job, call, { status: 'completed', result, by: null, decisionId: interrupt.id });
     const answer = { decision: 'happened', result: reported, reason: null };
     return { status: 'resolved', outcome: { outcome: 'happened', answer }, by: null };
   }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { idFrom } from '#platform';
+
 /** What travels on the queues of the isolated tools. A message decides nothing: the ledger row is the truth. */
 
 const id = z.uuid();
@@ -28,6 +30,8 @@ const functionRequest = z.object({
   streaming: z.boolean(),
   reply_to: z.string(),
   principal_id: z.string(),
+  /** What the slots of a tool process count as one tool; absent in requests of older builds. */
+  tool_key: z.string().optional(),
   exec_epoch: whole,
   attempt: whole,
   timestamp: z.number(),
@@ -84,6 +88,11 @@ export type ToolResponse = z.infer<typeof toolResponse>;
 
 const requests = z.discriminatedUnion('type', [functionRequest, cancelRequest]);
 const results = z.discriminatedUnion('type', [toolProgress, toolResponse]);
+
+/** The id of the message with the response of an attempt: at most one is stored, and the sweeper finds it without reading the others. */
+export function responseId(callId: string, epoch: number): string {
+  return idFrom(callId, 'response', epoch);
+}
 
 /** A message of `tool-execution`; null: it cannot be read. */
 export function readRequest(data: unknown): FunctionRequest | CancelRequest | null {

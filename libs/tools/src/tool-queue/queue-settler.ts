@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptSettler, type LockedJob, stoppedCall, unknownOutcome } from '#jobs';
+import { type LockedJob, stoppedCall, unknownOutcome } from '#jobs';
 import { crashpoint } from '#platform';
 
-import { AwaitingCallsRepository, type HeldCall } from '../awaiting-calls.repository.js';
+import { AwaitingCallsRepository, type LockedCall } from '../awaiting-calls.repository.js';
 import { callUpdated } from '../call-updated.js';
-import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
+import { CallEnds } from '../remote/call-ends.js';
 import type { Settlement } from '../tool-call.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
@@ -13,8 +13,6 @@ import { QueueStateRepository } from './queue-state.repository.js';
 export type QueueEnd = Settlement & {
   /** Whether its tool may have done anything. */
   readonly started: boolean;
-  /** The whole result, where `result` is a preview of it. */
-  readonly whole?: string;
   /** What kept it from running, in the place of what had allowed it. */
   readonly approval?: 'withdrawn';
 };
@@ -25,11 +23,10 @@ export class QueueSettler {
   constructor(
     private readonly calls: AwaitingCallsRepository,
     private readonly states: QueueStateRepository,
-    private readonly outputs: ToolOutputsRepository,
-    private readonly interrupts: InterruptSettler,
+    private readonly ends: CallEnds,
   ) {}
 
-  find(held: LockedJob, id: string): Promise<HeldCall | null> {
+  find(held: LockedJob, id: string): Promise<LockedCall | null> {
     return this.calls.find(held, id);
   }
 
@@ -37,26 +34,21 @@ export class QueueSettler {
    * A call that ended as `interrupted` stays so until a decision: the job's next lease holder sees it and does what the
    * tool's policy requires (verify, ask, report, fail), as with any call whose worker was lost.
    */
-  async settle(held: LockedJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
-    const { client, workspaceId, jobId } = held;
+  async settle(held: LockedJob, call: LockedCall, { started, ...end }: QueueEnd): Promise<void> {
     if (!started) await this.states.neverStarted(held, call.id);
-    await this.calls.settle(held, call, end);
-    if (whole !== undefined) await this.outputs.keep(client, { workspaceId, jobId, id: call.id }, whole);
-    const shown = end.status === 'completed' ? { result: end.result, error: null } : { error: end.failure };
-    held.append(callUpdated({ ...call, ...shown, status: end.status }));
-    await this.interrupts.requeueIfSettled(held);
+    await this.ends.end(held, call, end);
     crashpoint('in-tool-result');
   }
 
   /** For a call that was not begun and needs approval by now: its job looks at it like at a new one, and asks. */
-  async giveBack(held: LockedJob, call: HeldCall): Promise<void> {
+  async giveBack(held: LockedJob, call: LockedCall): Promise<void> {
     await this.states.giveBack(held, call.id);
     held.append(callUpdated({ ...call, status: 'pending' }));
     held.requeue('a call needs approval');
   }
 
   /** For a cancelled call: the outcome of a `once` call is unknown unless it certainly did not begin. */
-  stopped(held: LockedJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
+  stopped(held: LockedJob, call: LockedCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: Settlement =
       started && call.effect === 'once'
         ? { status: 'interrupted', failure: unknownOutcome }

@@ -13,6 +13,7 @@ export function selectRequestsSql(calls: string): string {
         'job_id', j.id, 'principal_id', j.principal, 'tool_name', c.name, 'arguments', c.args,
         'metadata', jsonb_build_object('model', j.model, 'idempotency_key', c.key, 'allow_edit', c.allow_edit,
           'admin_required', c.admin_required, 'ttl_ms', c.ttl),
+        'tool_key', ${toolKey('c.name', 'c.runtime', 'j.workspace_id')},
         'streaming', true, 'reply_to', '${TOOL_QUEUES.results}', 'exec_epoch', c.epoch, 'attempt', c.attempt,
         'timestamp', (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS data
       FROM ${calls}`;

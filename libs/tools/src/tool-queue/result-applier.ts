@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob } from '#jobs';
 import { toStorableText } from '#platform';
 
-import type { HeldCall } from '../awaiting-calls.repository.js';
+import type { LockedCall } from '../awaiting-calls.repository.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
@@ -52,7 +52,7 @@ export class ResultApplier {
 
   private async respond(
     held: LockedJob,
-    { call, state, response }: { call: HeldCall; state: QueueState | null; response: ToolResponse },
+    { call, state, response }: { call: LockedCall; state: QueueState | null; response: ToolResponse },
   ): Promise<'done'> {
     const stands = state === null ? 'none' : standingOf(state, response);
     // A job that is being stopped closes its calls itself: a result that races the stop loses.
@@ -70,7 +70,7 @@ export class ResultApplier {
   /** Progress is display only: it is shown, or dropped, and changes nothing else. */
   private async progress(
     held: LockedJob,
-    about: { call: HeldCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
+    about: { call: LockedCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
   ): Promise<MessageFate> {
     const { call, state } = about;
     const { message, ageMs } = about.arrived;

@@ -3,9 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
 import { type Clock, Queues, systemClock, type Timer, TOOL_QUEUES } from '#platform';
 
-import type { HeldCall } from '../awaiting-calls.repository.js';
+import type { LockedCall } from '../awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
 import { DeadLetters, type DeadReason } from './dead-letters.js';
+import { responseId } from './queue-message.js';
 import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { type DueCall, QueuedCallsRepository } from './queued-calls.repository.js';
@@ -18,7 +19,7 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
   readonly held: LockedJob;
-  readonly call: HeldCall;
+  readonly call: LockedCall;
   readonly state: QueueState;
 }
 
@@ -104,7 +105,7 @@ export class ToolQueueSweeper {
       await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
       await this.settler.stopped(held, call, { started: true });
     } else if (state.isLost) {
-      if (await this.hasResponse(call.id)) return;
+      if (await this.hasResponse(call, state)) return;
       await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
       await this.lost(due);
     } else if (state.isLate) await this.giveUp(due, notTaken(call.name, this.states.ttlMs), 'not_taken');
@@ -115,10 +116,9 @@ export class ToolQueueSweeper {
   }
 
   /** A response that waits settles its call, even if its process was lost after it. */
-  private async hasResponse(id: string): Promise<boolean> {
-    const data = { type: 'tool_response', correlation_id: id };
-    const responses = await this.queues.find(TOOL_QUEUES.results, { data });
-    return responses.some(({ state }) => state === 'created' || state === 'retry' || state === 'active');
+  private async hasResponse({ id }: LockedCall, { epoch }: QueueState): Promise<boolean> {
+    const [response] = await this.queues.find(TOOL_QUEUES.results, { id: responseId(id, epoch) });
+    return response !== undefined && ['created', 'retry', 'active'].includes(response.state);
   }
 
   /** No request waits, and none was fetched within a lease, which is ample time to claim the call. Removes what is left of it. */

@@ -173,7 +173,8 @@ export class ToolWorker {
   private async runIfFree(message: Delivery, request: FunctionRequest): Promise<boolean> {
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id, tool_name: name } = request;
     if (this.state !== 'taking') return false;
-    const release = this.slots.acquire({ tool: message.groupId ?? name, workspaceId });
+    const tool = request.tool_key ?? message.groupId ?? name;
+    const release = this.slots.acquire({ tool, workspaceId });
     if (release === undefined) return false;
     this.wake();
     try {

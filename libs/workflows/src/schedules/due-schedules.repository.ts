@@ -90,8 +90,8 @@ export class DueSchedulesRepository {
   }
 
   /**
-   * Writes what `decide` makes of a schedule whose slot has come: its slots, and its next instant. Does nothing when the slot has not come,
-   * or when another transaction has the schedule: that one plans or changes it.
+   * Writes what `decide` makes of a schedule whose slot has come: its slots, and its next instant. Waits for a transaction that has locked the
+   * schedule, and does nothing when the slot has not come, or has come and is planned.
    */
   async plan(ref: ScheduleRef, decide: (due: DueSchedule) => SlotPlan | StopReason): Promise<void> {
     const { workspaceId, scheduleId: id } = ref;
@@ -101,7 +101,7 @@ export class DueSchedulesRepository {
                (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
           FROM workflow_schedule
          WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND enabled AND next_slot_at <= clock_timestamp()
-           FOR NO KEY UPDATE SKIP LOCKED`;
+           FOR NO KEY UPDATE`;
       if (due === undefined) return;
       const plan = decide(due);
       if (typeof plan === 'string') return stopIn(tx, ref, plan);

@@ -108,6 +108,22 @@ describe('a schedule', () => {
     expect(new Set(slots.map(({ job_id: id }) => id))).toEqual(new Set(started.map(({ id }) => id)));
   });
 
+  it('plans a slot whose row is locked when it comes, without another sweep', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    let swept: Promise<unknown> = Promise.resolve();
+    await database.postgres.withWorkspaceSql(here.owner.workspaceId, async (client) => {
+      await client.query('SELECT 1 FROM workflow_schedule WHERE id = $1 FOR UPDATE', [saved.id]);
+      swept = look(engine);
+      await eventually('the sweep waits for the row', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        return (await sql(waiting)).length > 0 ? true : undefined;
+      });
+    });
+    await swept;
+    expect(await statuses(saved)).toEqual(['started']);
+  });
+
   it('starts no second job for a slot whose worker died behind the start', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);

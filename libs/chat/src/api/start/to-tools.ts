@@ -1,7 +1,7 @@
 import { clientToolProblem } from '#approvals';
 import type { ToolDefinition } from '#models';
 import { AppError } from '#platform';
-import type { ClientToolTerms } from '#tools';
+import type { ClientToolOptions } from '#tools';
 
 import type { StartChat } from '../../start-chat.js';
 import type { ClientToolInput, StartChatInput } from './start-chat.input.js';
@@ -46,7 +46,7 @@ function toDefinition({ name, description, parameters }: ClientToolInput): ToolD
   };
 }
 
-function toTerms({ timeoutMs, onTimeout, effect }: ClientToolInput): ClientToolTerms {
+function toTerms({ timeoutMs, onTimeout, effect }: ClientToolInput): ClientToolOptions {
   if (timeoutMs != null && (timeoutMs < shortestTimeoutMs || timeoutMs > longestTimeoutMs))
     throw invalid('clientTools', `timeoutMs must be from ${shortestTimeoutMs} to ${longestTimeoutMs}`);
   return {

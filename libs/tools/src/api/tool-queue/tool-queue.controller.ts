@@ -38,7 +38,7 @@ export class ToolQueueController {
   ): Promise<DeadToolCallPage> {
     const { items, hasMore } = await this.letters.list(principal, toLetterPage(query));
     const last = hasMore ? items.at(-1) : undefined;
-    const nextCursor = last === undefined ? null : toCursor(deadLetters, last.id);
+    const nextCursor = last === undefined ? null : toCursor(deadLetters, last.place);
     return { deadToolCalls: items.map(toDeadToolCall), nextCursor };
   }
 

@@ -44,8 +44,8 @@ export class ToolQueueResolver {
   ): Promise<ConnectionOf<DeadToolCallReply> | null> {
     const page = await orNull(this.letters.list(member, toForwardPage(args, deadLetters)));
     if (page === null) return null;
-    const shown = { ...page, items: page.items.map(toDeadToolCall) };
-    return toForwardConnection(shown, args, { kind: deadLetters, idOf: ({ id }) => id });
+    const shown = { ...page, items: page.items.map((letter) => ({ ...toDeadToolCall(letter), place: letter.place })) };
+    return toForwardConnection(shown, args, { kind: deadLetters, idOf: ({ place }) => place });
   }
 
   @RequireAbility('change', 'Workspace')
