@@ -56,7 +56,11 @@ module.exports = {
     rule('entries-on-launcher', { path: entries }, { path: '^apps/', pathNot: ['^apps/$1/', '^apps/launcher/'] }),
     rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
     rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),
-    rule('plugin-alone', { path: plugin, pathNot: '\\.spec\\.ts$' }, { pathNot: [plugin] }),
+    rule(
+      'plugin-alone',
+      { path: plugin, pathNot: '\\.spec\\.ts$' },
+      { pathNot: [plugin], dependencyTypesNot: ['core'] },
+    ),
     // What a browser loads as well: nothing of Node, and of other packages one.
     rule(
       'client-anywhere',

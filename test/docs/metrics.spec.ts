@@ -10,6 +10,7 @@ import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.j
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
+import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 
 const file = new URL('../../docs/metrics.md', import.meta.url);
@@ -25,6 +26,7 @@ async function metricsTable(): Promise<string> {
   refusalDelayCount(metrics);
   new ChatTelemetry(metrics);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
+  pluginDifferences(metrics);
   const depth = () => Promise.resolve({ waiting: 0, oldestMs: 0 });
   new ToolQueueTelemetry(metrics, logger, { depth }, { count: () => Promise.resolve(0) }, Config.from({}));
   const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));

@@ -178,7 +178,10 @@ describe('API health endpoints', () => {
     const { test } = await open({});
     expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
     const ready = await test.call('GET', '/readyz');
-    expect([ready.status, ready.body]).toEqual([200, { status: 'ready', draining: false, database: true, bus: true }]);
+    expect([ready.status, ready.body]).toEqual([
+      200,
+      { status: 'ready', draining: false, database: true, bus: true, plugins: [] },
+    ]);
   });
 
   it('return /metrics only for the operator token', async () => {

@@ -3,7 +3,12 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { HealthServer } from './health-server.js';
 
 const opened: HealthServer[] = [];
-const source = { isReady: () => Promise.resolve(true), metrics: () => Promise.resolve('up 1\n') };
+const plugins = [{ name: 'acme', hash: 'a1' }];
+const source = {
+  isReady: () => Promise.resolve(true),
+  plugins: () => plugins,
+  metrics: () => Promise.resolve('up 1\n'),
+};
 
 async function listen(changes: Partial<typeof source> = {}): Promise<string> {
   const server = await HealthServer.listen({ ...source, ...changes }, '127.0.0.1', 0);
@@ -26,7 +31,9 @@ describe('HealthServer', () => {
   ])('answers readiness %s with %i', async (ready, status) => {
     const url = await listen({ isReady: () => Promise.resolve(ready) });
 
-    expect((await fetch(`${url}/readyz?x=1`)).status).toBe(status);
+    const response = await fetch(`${url}/readyz?x=1`);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ status: ready ? 'ready' : 'not_ready', plugins });
   });
 
   it('serves metrics in the Prometheus text format', async () => {

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface HealthSource {
   /** Whether this process wants jobs and its database answers. */
   isReady(): Promise<boolean>;
+  /** The plugins of this process, for `/readyz`. */
+  plugins(): readonly object[];
   /** Prometheus text format 0.0.4. */
   metrics(): Promise<string>;
 }
@@ -48,7 +50,7 @@ async function answer(source: HealthSource, url: string, response: ServerRespons
   if (path === '/healthz') send(response, 200, { status: 'ok' });
   else if (path === '/readyz') {
     const ready = await source.isReady();
-    send(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready' });
+    send(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', plugins: source.plugins() });
   } else if (path === '/metrics') {
     response.setHeader('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
     response.end(await source.metrics());

@@ -2,6 +2,7 @@ import { type DynamicModule, type INestApplicationContext, Module, type Type } f
 import { NestFactory } from '@nestjs/core';
 
 import { type Platform, PlatformModule } from '#platform';
+import { PluginRegistry, type ShownPlugin } from '#tools';
 
 import type { RunningRole } from '../../launcher/src/running-role.js';
 import { DatabaseCheckRepository } from './database-check.repository.js';
@@ -55,7 +56,9 @@ async function startWork(platform: Platform, work: Work, health: HealthPlace): P
     logger: false,
   });
   const lifecycle = app.get(work.lifecycle);
-  const server = await openHealth(platform, lifecycle, health).catch(async (error: unknown) => {
+  const plugins = app.get(PluginRegistry, { strict: false });
+  const source = { isDraining: () => lifecycle.isDraining, plugins: () => plugins.shown() };
+  const server = await openHealth(platform, source, health).catch(async (error: unknown) => {
     await closeNow(app, lifecycle);
     throw error;
   });
@@ -69,11 +72,18 @@ async function startWork(platform: Platform, work: Work, health: HealthPlace): P
   };
 }
 
-async function openHealth(platform: Platform, lifecycle: Lifecycle, place: HealthPlace) {
+/** What a process says about itself. */
+interface ProcessState {
+  readonly isDraining: () => boolean;
+  readonly plugins: () => readonly ShownPlugin[];
+}
+
+async function openHealth(platform: Platform, state: ProcessState, place: HealthPlace) {
   if (place === null) return undefined;
   const database = new DatabaseCheckRepository(platform.prisma);
   const source = {
-    isReady: async () => !lifecycle.isDraining && (await database.answers()),
+    isReady: async () => !state.isDraining() && (await database.answers()),
+    plugins: state.plugins,
     metrics: () => platform.metrics.registry.metrics(),
   };
   return HealthServer.listen(source, place.host, place.port);

@@ -71,7 +71,12 @@ export {
 export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
 export { PluginContexts, type PluginServices, type PluginWorkspaces } from './plugins/plugin-contexts.js';
-export { PluginRegistry, type RegisteredHook, type RegisteredNode } from './plugins/plugin.registry.js';
+export {
+  PluginRegistry,
+  type RegisteredHook,
+  type RegisteredNode,
+  type ShownPlugin,
+} from './plugins/plugin.registry.js';
 export type { LoadedPlugin } from './plugins/load-plugin.js';
 export { PluginsModule } from './plugins/plugins.module.js';
 export { resolvePluginImports } from './plugins/resolve-plugin-imports.js';

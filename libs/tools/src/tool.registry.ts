@@ -19,6 +19,11 @@ export class ToolRegistry {
     this.tools.set(tool.name, tool);
   }
 
+  /** Takes a tool out of every offer at once; a call that was created before ends as `error` with code `tool_unavailable`. */
+  unregister(name: string): void {
+    this.tools.delete(name);
+  }
+
   /** The tool of that name, also a disabled one. */
   find(name: string): Tool | undefined {
     return this.tools.get(name);

@@ -17,6 +17,16 @@ const ready: z.ZodType<ReadinessReport> = z.object({
   draining: z.boolean(),
   database: z.boolean(),
   bus: z.boolean(),
+  plugins: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      hash: z.string(),
+      tools: z.array(z.string()),
+      hooks: z.array(z.string()),
+      nodes: z.array(z.string()),
+    }),
+  ),
 });
 
 /** What the health routes answer. */
@@ -45,7 +55,7 @@ export class HealthController {
     return { status: 'ok' };
   }
 
-  /** 200 when the process accepts requests, else 503; the body names the missing part and nothing more. */
+  /** 200 when the process accepts requests, else 503; the body names the missing part, and the plugins. */
   @Get('readyz')
   @ApiOperation({ operationId: 'getReadiness', summary: 'Check that the process accepts requests' })
   @ApiReply(200, healthReplies.ready, 'It does.')

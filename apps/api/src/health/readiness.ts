@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, systemClock } from '#platform';
+import { PluginRegistry, type ShownPlugin } from '#tools';
 
 import { BusProbe } from './bus-probe.js';
 import { HealthRepository } from './health.repository.js';
@@ -12,6 +13,7 @@ export interface ReadinessReport {
   /** Reachable, with the tables of this build. */
   readonly database: boolean;
   readonly bus: boolean;
+  readonly plugins: readonly ShownPlugin[];
 }
 
 /** Answers are remembered this long, so that asking often costs the database nothing. */
@@ -26,6 +28,7 @@ export class Readiness {
   constructor(
     private readonly database: HealthRepository,
     private readonly bus: BusProbe,
+    private readonly registry: PluginRegistry,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -35,9 +38,10 @@ export class Readiness {
   }
 
   async report(): Promise<ReadinessReport> {
-    if (this.draining) return { status: 'not_ready', draining: true, database: true, bus: true };
+    const plugins = this.registry.shown();
+    if (this.draining) return { status: 'not_ready', draining: true, database: true, bus: true, plugins };
     const parts = await this.parts();
-    return { status: parts.database && parts.bus ? 'ready' : 'not_ready', draining: this.draining, ...parts };
+    return { status: parts.database && parts.bus ? 'ready' : 'not_ready', draining: this.draining, ...parts, plugins };
   }
 
   private parts(): Promise<Parts> {

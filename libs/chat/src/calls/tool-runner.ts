@@ -182,5 +182,6 @@ function changed(name: string): ToolOutcome {
 
 function unregistered(name: string): ToolOutcome {
   const message = notRegistered(name);
-  return { status: 'error', failure: { phase: 'execution', message }, modelText: message, durationMs: 0 };
+  const failure = { phase: 'execution', message, code: 'tool_unavailable' } as const;
+  return { status: 'error', failure, modelText: message, durationMs: 0 };
 }

@@ -15,6 +15,7 @@ export class BusListeners {
     'interrupts-changed': new Set(),
     'tool-queue': new Set(),
     'tool-cancel': new Set(),
+    'plugin-loaded': new Set(),
   };
   private readonly gaps = new Set<() => void>();
   private readonly pending = new PendingHints();
@@ -81,6 +82,10 @@ export class BusListeners {
       }
       case 'tool-cancel': {
         this.each(this.listeners['tool-cancel'], hint.message);
+        return;
+      }
+      case 'plugin-loaded': {
+        this.each(this.listeners['plugin-loaded'], hint.message);
         return;
       }
     }

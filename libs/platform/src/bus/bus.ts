@@ -29,6 +29,8 @@ export interface BusMessages {
   'tool-queue': { readonly workspaceId: string; readonly queue: 'requests' | 'results' };
   /** A call in the isolated queue must end, in whichever process it runs. */
   'tool-cancel': { readonly workspaceId: string; readonly jobId: string; readonly toolCallId: string };
+  /** A process runs this plugin; `hash` is that of its code. */
+  'plugin-loaded': { readonly plugin: string; readonly hash: string };
 }
 
 export type BusTopic = keyof BusMessages;

@@ -4,10 +4,10 @@ import type { Hint } from './pending-hints.js';
 /** NOTIFY takes fewer than 8,000 bytes; the rest is room for a change of the format. */
 export const PAYLOAD_BYTES = 7_900;
 
-/** On the wire a message is a short array: a letter for its topic, then its fields. */
+/** On the wire a message is a short array: a letter for its topic, then its fields; `scope` is a workspace, or a plugin. */
 type Wire = readonly [
-  letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't' | 's',
-  workspaceId: string,
+  letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't' | 's' | 'p',
+  scope: string,
   ...fields: (string | number)[],
 ];
 
@@ -31,6 +31,8 @@ function toWire({ topic, message }: Hint): Wire {
       return ['q', message.workspaceId, message.queue];
     case 'tool-cancel':
       return ['t', message.workspaceId, message.jobId, message.toolCallId];
+    case 'plugin-loaded':
+      return ['p', message.plugin, message.hash];
   }
 }
 
@@ -38,6 +40,11 @@ function toWire({ topic, message }: Hint): Wire {
 function fromWire(entry: unknown): Hint | undefined {
   if (!Array.isArray(entry)) return undefined;
   const [letter, workspaceId, ...fields] = entry as unknown[]; // Array.isArray gives any[]
+  if (letter === 'p') {
+    const [hash] = fields;
+    const isKnown = typeof workspaceId === 'string' && typeof hash === 'string';
+    return isKnown ? { topic: 'plugin-loaded', message: { plugin: workspaceId, hash } } : undefined;
+  }
   if (!isIdText(workspaceId)) return undefined;
   if (letter === 'a') return { topic: 'access-changed', message: { workspaceId } };
   if (letter === 'i') return { topic: 'interrupts-changed', message: { workspaceId } };

@@ -95,3 +95,25 @@ export class ToolModel {
   })
   timeoutMs!: number | null;
 }
+
+/** A plugin that the process has loaded. */
+@ObjectType('Plugin', { description: 'Code of the operator that adds tools, hooks and workflow nodes.' })
+export class PluginModel {
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => String, { description: 'Its version, as its author sets it.' })
+  version!: string;
+
+  @Field(() => String, { description: 'SHA-256 of its code: processes with the same hash run the same code.' })
+  hash!: string;
+
+  @Field(() => [String], { description: 'Names of its tools.' })
+  tools!: readonly string[];
+
+  @Field(() => [String], { description: 'Names of its hooks.' })
+  hooks!: readonly string[];
+
+  @Field(() => [String], { description: 'Types of its workflow nodes.' })
+  nodes!: readonly string[];
+}

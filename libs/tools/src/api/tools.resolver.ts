@@ -5,13 +5,17 @@ import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { listCost } from '#platform/api';
 
 import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { PluginRegistry, type ShownPlugin } from '../plugins/plugin.registry.js';
 import type { Tool } from '../tool.js';
-import { ToolModel } from './tool.model.js';
+import { PluginModel, ToolModel } from './tool.model.js';
 
 /** Shows what tools there are. */
 @Resolver(() => ToolModel)
 export class ToolsResolver {
-  constructor(private readonly catalog: ToolCatalog) {}
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly registry: PluginRegistry,
+  ) {}
 
   @RequireAbility('read', 'Tool')
   @Query(() => [ToolModel], {
@@ -23,5 +27,15 @@ export class ToolsResolver {
     return abilityOf(member).can('read', asSubject('Tool', { workspaceId }))
       ? (await this.catalog.of(member.workspaceId)).list()
       : [];
+  }
+
+  @RequireAbility('read', 'Tool')
+  @Query(() => [PluginModel], {
+    description: 'The plugins of the process that responds, in the order in which they were loaded.',
+    complexity: listCost(20),
+  })
+  plugins(@Context() { member }: GraphqlContext): readonly ShownPlugin[] {
+    const { workspaceId } = member;
+    return abilityOf(member).can('read', asSubject('Tool', { workspaceId })) ? this.registry.shown() : [];
   }
 }

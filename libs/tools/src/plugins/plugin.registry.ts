@@ -29,6 +29,13 @@ export interface RegisteredNode {
   readonly node: NodeDefinition;
 }
 
+/** A plugin for people: what it is, and what it has registered. */
+export interface ShownPlugin extends Pick<LoadedPlugin, 'name' | 'version' | 'hash'> {
+  readonly tools: readonly string[];
+  readonly hooks: readonly string[];
+  readonly nodes: readonly string[];
+}
+
 /** The plugins of this process, in the order in which they were loaded. */
 export class PluginRegistry {
   private constructor(
@@ -43,24 +50,18 @@ export class PluginRegistry {
     for (const source of findPlugins(list, workingDirectory)) {
       const plugin = await loadPlugin(source, loadOptions(options));
       registry.add(plugin);
-      const { name, version, hash, tools, hooks, nodes } = plugin;
-      logger.info(
-        { plugin: name, version, hash, ...namesOf({ tools, hooks, nodes }), file: source.entry },
-        'plugin loaded',
-      );
+      const { name, ...shown } = show(plugin);
+      logger.info({ plugin: name, ...shown, file: source.entry }, 'plugin loaded');
     }
-    return registry;
-  }
-
-  /** A registry of plugins that are loaded already. */
-  static of(plugins: readonly LoadedPlugin[], logger: Logger): PluginRegistry {
-    const registry = new PluginRegistry([], logger);
-    for (const plugin of plugins) registry.add(plugin);
     return registry;
   }
 
   list(): readonly LoadedPlugin[] {
     return this.loaded;
+  }
+
+  shown(): readonly ShownPlugin[] {
+    return this.loaded.map(show);
   }
 
   /** All hooks, in the order in which they were loaded. */
@@ -115,9 +116,9 @@ function configOf(name: string, environment: PluginOptions['environment']): Read
   );
 }
 
-/** What a plugin has registered, by name. */
-export function namesOf({ tools, hooks, nodes }: Pick<LoadedPlugin, 'tools' | 'hooks' | 'nodes'>) {
+function show({ name, version, hash, tools, hooks, nodes }: LoadedPlugin): ShownPlugin {
   return {
+    ...{ name, version, hash },
     tools: tools.map(({ name }) => name),
     hooks: hooks.map(({ name }) => name),
     nodes: nodes.map(({ type }) => type),

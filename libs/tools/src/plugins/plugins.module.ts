@@ -7,6 +7,7 @@ import { ToolRegistry } from '../tool.registry.js';
 import { ToolRegistryModule } from '../tool-registry.module.js';
 import { PluginRegistry } from './plugin.registry.js';
 import { PluginContexts } from './plugin-contexts.js';
+import { PluginDifferences } from './plugin-differences.js';
 import { registerTools } from './plugin-tools.js';
 
 /** The plugins of this process: all are loaded before any provider that asks for `PluginRegistry`. Requires a global `PlatformModule`. */
@@ -14,6 +15,7 @@ import { registerTools } from './plugin-tools.js';
   imports: [ToolRegistryModule],
   providers: [
     PluginContexts,
+    PluginDifferences,
     PrincipalsRepository,
     {
       provide: PluginRegistry,

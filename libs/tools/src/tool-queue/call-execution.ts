@@ -64,7 +64,7 @@ export class CallExecution {
     if (answer.type === 'refuse') return refused(notRegistered(name), 'approval');
     // Its job asks for it: it knows what there is to show.
     if (answer.type === 'ask') return { ...refused(notRegistered(name), 'approval'), needs_approval: true };
-    if (tool?.enabled !== true) return refused(notRegistered(name), 'execution');
+    if (tool?.enabled !== true) return unavailable(name);
     return toolVersion === null || tool.version === toolVersion ? tool : refused(toolChanged(name), 'approval');
   }
 
@@ -162,6 +162,11 @@ function toAnswer(outcome: ToolOutcome, watched: WatchedTool): CallAnswer {
 
 function refused(message: string, phase: ToolFailure['phase']): CallAnswer {
   return { status: 'error', result: null, error: { phase, message }, started: false };
+}
+
+function unavailable(name: string): CallAnswer {
+  const error = { phase: 'execution', message: notRegistered(name), code: 'tool_unavailable' } as const;
+  return { status: 'error', result: null, error, started: false };
 }
 
 function tooLate({ name, ttlMs }: ClaimedCall): CallAnswer {

@@ -70,7 +70,11 @@ const toolResponse = z.object({
   status: z.enum(['success', 'error', 'timed_out', 'cancelled']),
   result: z.object({ content: z.string(), success: z.boolean(), bytes: whole.optional() }).nullable(),
   error: z
-    .object({ phase: z.enum(['validation', 'approval', 'execution', 'timeout']), message: z.string() })
+    .object({
+      phase: z.enum(['validation', 'approval', 'execution', 'timeout']),
+      message: z.string(),
+      code: z.literal('tool_unavailable').optional(),
+    })
     .nullable(),
   timestamp: z.number(),
   exec_epoch: whole,

@@ -1,0 +1,52 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+
+import { BUS, type Bus, LOGGER, type Logger, Metrics } from '#platform';
+
+import { PluginRegistry } from './plugin.registry.js';
+
+export function pluginDifferences(metrics: Metrics) {
+  const help = 'Times another process was seen with other code of a plugin';
+  return metrics.counter('nightshift_plugin_differences_total', help, ['plugin']);
+}
+
+/** Compares the code of plugins with that of other processes: during a rolling deployment it differs, afterwards it should not. */
+@Injectable()
+export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly found;
+  private readonly known = new Set<string>();
+  private leave: (() => void) | undefined;
+
+  constructor(
+    private readonly plugins: PluginRegistry,
+    @Inject(BUS) private readonly bus: Bus,
+    @Inject(LOGGER) private readonly logger: Logger,
+    metrics: Metrics,
+  ) {
+    this.found = pluginDifferences(metrics);
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.plugins.list().length === 0) return;
+    this.leave = this.bus.subscribe('plugin-loaded', ({ plugin, hash }) => {
+      this.compare(plugin, hash);
+    });
+    for (const { name: plugin, hash } of this.plugins.list()) this.bus.publish('plugin-loaded', { plugin, hash });
+  }
+
+  onModuleDestroy(): void {
+    this.leave?.();
+  }
+
+  /** The other process learns of the difference by our own message; each hash is reported once. */
+  private compare(name: string, hash: string): void {
+    const own = this.plugins.list().find((plugin) => plugin.name === name);
+    if (own === undefined || own.hash === hash || this.known.has(hash)) return;
+    this.known.add(hash);
+    this.found.inc({ plugin: name });
+    this.logger.warn(
+      { plugin: name, hash: own.hash, otherHash: hash },
+      'another process runs other code of this plugin',
+    );
+    this.bus.publish('plugin-loaded', { plugin: name, hash: own.hash });
+  }
+}

@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestServer, type RecordedEvent, type TestServer } from '@nightshift/plugin/testing';
+
+import { documentExample } from '../harness/document-example.js';
+import { runToEnd } from '../harness/processes.js';
+
+const plugin = `import { definePlugin, defineTool } from '@nightshift/plugin';
+import { z } from 'zod';
+import { loud } from './loud.ts';
+
+const input = z.object({ text: z.string().default('nothing') });
+
+const shout = defineTool({
+  name: 'shout', description: 'Shouts a text.', effect: 'pure', input,
+  async *execute({ text }, { progress: _, signal, now, fetch, logger, secrets, ...shown }) {
+    logger.info({ length: text.length }, 'shouting');
+    yield { progress: 1, total: 2, message: 'half of it' };
+    return { text: loud(text), shown, isTime: now() > 0, isStopped: signal.aborted };
+  },
+});
+const isolated = defineTool({
+  name: 'shout_isolated', description: 'Shouts in the queue.', effect: 'idempotent', isolation: 'queue', input,
+  server: async ({ text }, { userId, attempt, secrets }) => ({
+    ...{ text: loud(text), userId, attempt }, secret: await secrets.get('ACME_KEY'),
+  }),
+  client: ({ text }) => text,
+});
+const curious = defineTool({
+  name: 'curious', description: 'Reads a secret of others.', input,
+  execute: (_args, { secrets }) => secrets.get('OTHER_KEY'),
+});
+const private_ = defineTool({
+  name: 'private_fetch', description: 'Calls a private address.', input,
+  execute: async (_args, { fetch }) => (await fetch('http://127.0.0.1:1/')).status,
+});
+export default definePlugin({
+  name: 'acme', version: '1.2.3', secrets: ['ACME_KEY'], tools: [shout, isolated, curious, private_],
+});
+`;
+
+let folder: string;
+let server: TestServer;
+
+const write = (path: string, text: string): string => {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+};
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nightshift-plugins-'));
+  write('plugins/acme/package.json', '{ "name": "acme-plugin", "type": "module" }');
+  write('plugins/acme/index.ts', plugin);
+  write('plugins/acme/loud.ts', 'export const loud = (text: string): string => text.toUpperCase();\n');
+  write('plugins/shipping.ts', documentExample('docs/plugins.md', 'tool'));
+  server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+  const set = `mutation ($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }`;
+  await server.graphql(set, { input: { name: 'ACME_KEY', value: 'acme-secret-1234567890' } });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly status: string;
+  readonly result?: string;
+  readonly error?: string;
+}
+
+/** How a call of a tool ended, as its job shows it. */
+async function callOf(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<Ended> {
+  server.model.reply([{ name, arguments: args }], 'done');
+  const { status, events } = await server.run({ message: 'Use the tool', tools: [name] });
+  expect(status).toBe('completed');
+  const updates = events.filter(({ type }: RecordedEvent) => type.startsWith('tool-call'));
+  return (updates.at(-1)?.body as { call: Ended }).call; // PROTOCOL.md
+}
+
+describe('server with a plugin in ./plugins', () => {
+  it('runs its tools in the worker with parsed arguments and a full context', async () => {
+    const { status, result } = await callOf('shout', { text: 'hello' });
+    expect(status).toBe('complete');
+    const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    expect(JSON.parse(result ?? '')).toEqual({
+      text: 'HELLO',
+      isTime: true,
+      isStopped: false,
+      shown: {
+        ...{ workspaceId: id, jobId: id, threadId: id, userId: id },
+        principal: expect.stringMatching(/^(?:key|user):/),
+        callId: expect.any(String),
+        idempotencyKey: expect.any(String),
+        epoch: 1,
+        attempt: 1,
+      },
+    });
+    expect(server.logs()).toContainEqual(
+      expect.objectContaining({ plugin: 'acme', msg: 'shouting', details: { length: 5 } }),
+    );
+  });
+
+  it('runs its isolated tools, which read secrets of the manifest; values are redacted', async () => {
+    const { status, result } = await callOf('shout_isolated', {});
+    expect(status).toBe('complete');
+    expect(JSON.parse(result ?? '')).toEqual({
+      text: 'NOTHING',
+      userId: expect.any(String),
+      attempt: 1,
+      secret: '[redacted]',
+    });
+  });
+
+  it('refuses secrets that the manifest does not name, and private addresses', async () => {
+    expect((await callOf('curious')).error).toContain('does not name the secret "OTHER_KEY" in its manifest');
+    expect((await callOf('private_fetch')).status).toBe('error');
+  });
+
+  it('lists plugins with version and hash in the query plugins, in /readyz and in the log', async () => {
+    const shown = {
+      ...{ name: 'acme', version: '1.2.3', hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      ...{ tools: ['shout', 'shout_isolated', 'curious', 'private_fetch'], hooks: [], nodes: [] },
+    };
+    const shipping = { name: 'shipping', version: '1.0.0', tools: ['shipping_quote'] };
+    const plugins = [shown, expect.objectContaining(shipping)];
+    expect(await server.graphql(documentExample('docs/plugins.md', 'list'))).toEqual({ plugins });
+    const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { plugins: unknown };
+    expect(ready.plugins).toEqual(plugins);
+    const { name, ...logged } = shown;
+    expect(server.logs()).toContainEqual(expect.objectContaining({ msg: 'plugin loaded', plugin: name, ...logged }));
+  });
+
+  it('runs the tool of docs/plugins.md', async () => {
+    const { result } = await callOf('shipping_quote', { kilograms: 2, country: 'PT' });
+    expect(result).toBe('{"country":"PT","euros":8}');
+  });
+
+  it('completes a call once more after a crash of the server', async () => {
+    server.model.reply([{ name: 'shout_isolated', arguments: { text: 'again' } }], 'done');
+    const jobId = await server.start({ message: 'Use the tool', tools: ['shout_isolated'] });
+    await server.kill();
+    await server.restart();
+    expect((await server.finished(jobId)).status).toBe('completed');
+  });
+});
+
+describe('start with a plugin that cannot be loaded', () => {
+  const tool = (more: string) =>
+    `import { defineTool } from '@nightshift/plugin';
+export const tool = defineTool({ name: 'own', description: 'd', input: { type: 'object' }, execute: () => 1, ${more} });`;
+
+  it.each([
+    ['syntax that cannot be stripped', 'export enum A { B }', 'use syntax that Node.js can strip'],
+    [
+      'the name of a built-in tool',
+      tool(`name: 'calculate'`),
+      'Tool "calculate" cannot be registered: its name is taken',
+    ],
+    [
+      'a schema that is not JSON Schema',
+      tool(`input: { type: 'object', properties: 3 }`),
+      'The JSON Schema cannot be used',
+    ],
+    [
+      'a timeout above the limit',
+      tool('timeoutMs: 90_000_000'),
+      'above the limit of 86400000 ms (MAX_TOOL_TIMEOUT_MS)',
+    ],
+  ])('ends with exit code 2, the file and the reason for %s', async (_problem, text, reason) => {
+    const file = write('bad/tool.ts', text);
+    const ended = await runToEnd(['--port', '0', '--data-dir', join(folder, 'bad-data')], { PLUGINS: file });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain(`The plugin ${file} cannot be loaded: `);
+    expect(ended.stderr).toContain(reason);
+  });
+});
