@@ -101,8 +101,14 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   tool_output: { owner: 'libs/tools' },
   user_sockets: { owner: 'apps/api' },
-  webhook_delivery: { owner: 'libs/triggers' },
-  webhook_endpoint: { owner: 'libs/triggers' },
+  webhook_delivery: {
+    owner: 'libs/triggers',
+    others: { 'libs/jobs': 'adds the deliveries of an event in its statement' },
+  },
+  webhook_endpoint: {
+    owner: 'libs/triggers',
+    others: { 'libs/jobs': 'finds who wants an event in the statement that writes it' },
+  },
   workflow: { owner: 'libs/workflows', others: { 'libs/jobs': 'names the workflow in a notification' } },
   workflow_memory: { owner: 'libs/workflows' },
   workflow_schedule: { owner: 'libs/workflows' },

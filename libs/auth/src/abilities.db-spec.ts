@@ -27,6 +27,7 @@ const READS: Record<ScopedSubject, Read> = {
   ModelProvider: (tx, where) => tx.modelProvider.findMany({ where }),
   WorkspaceTool: (tx, where) => tx.workspaceTool.findMany({ where }),
   WorkspaceSecret: (tx, where) => tx.workspaceSecret.findMany({ where }),
+  WebhookEndpoint: (tx, where) => tx.webhookEndpoint.findMany({ where }),
   McpServer: (tx, where) => tx.mcpServer.findMany({ where }),
   Workflow: (tx, where) => tx.workflow.findMany({ where }),
   Agent: (tx, where) => tx.agent.findMany({ where }),
@@ -102,6 +103,10 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.workspaceTool.create({ data: { workspaceId, id, name: id } });
     const secret = { workspaceId, id, name: id, cipher: new Uint8Array(40), createdBy: `user:${userId}` };
     await tx.workspaceSecret.create({ data: secret });
+    const endpoint = { workspaceId, id: newId(), url: 'https://example.com/', description: '', events: ['job.failed'] };
+    const settings = { enabled: true, signature: 'standard', headers: {}, onlyUnwatched: false, includeContent: false };
+    const sealed = { secretCipher: new Uint8Array([1]), createdBy: 'system' };
+    await tx.webhookEndpoint.create({ data: { ...endpoint, ...settings, ...sealed } });
     const server = { workspaceId, id, name: id, transport: 'http', settings: {}, createdBy: `user:${userId}` };
     await tx.mcpServer.create({ data: server });
     const workflow = { workspaceId, id, name: id, draft: '{}', draftHash: '', createdBy: `user:${userId}` };
@@ -152,6 +157,7 @@ const RUNNING = {
   ModelProvider: 0,
   WorkspaceTool: 0,
   WorkspaceSecret: 0,
+  WebhookEndpoint: 0,
 };
 const NONE = {
   ...RUNNING,
@@ -168,6 +174,7 @@ const ADMINS = {
   ModelProvider: 2,
   WorkspaceTool: 2,
   WorkspaceSecret: 2,
+  WebhookEndpoint: 2,
   AuditEntry: 7,
 };
 const ALL = { ...WORK, ...ADMINS };

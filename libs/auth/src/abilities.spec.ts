@@ -61,7 +61,15 @@ const call = (workspaceId: string, createdBy: string | null) => ({
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (
   type:
-    'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'Agent',
+    | 'Message'
+    | 'ToolCall'
+    | 'ModelProvider'
+    | 'WorkspaceTool'
+    | 'WorkspaceSecret'
+    | 'WebhookEndpoint'
+    | 'McpServer'
+    | 'Workflow'
+    | 'Agent',
   workspaceId: string,
 ) => ({ type, row: { workspaceId } });
 
@@ -103,6 +111,7 @@ describe('what a role may', () => {
     ['manages providers', rolesThatMay('manage', plain('ModelProvider', here)), ['owner', 'admin']],
     ['manages tools', rolesThatMay('manage', plain('WorkspaceTool', here)), ['owner', 'admin']],
     ['reads how tools are made', rolesThatMay('read', plain('WorkspaceTool', here)), ['owner', 'admin']],
+    ['manages webhook endpoints', rolesThatMay('manage', plain('WebhookEndpoint', here)), ['owner', 'admin']],
     ['manages secrets', rolesThatMay('manage', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['manages MCP servers', rolesThatMay('manage', plain('McpServer', here)), ['owner', 'admin']],
@@ -155,6 +164,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('ModelProvider', elsewhere)),
       ...rolesThatMay(verb, plain('WorkspaceTool', elsewhere)),
       ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
+      ...rolesThatMay(verb, plain('WebhookEndpoint', elsewhere)),
       ...rolesThatMay(verb, plain('McpServer', elsewhere)),
       ...rolesThatMay(verb, plain('Workflow', elsewhere)),
       ...rolesThatMay(verb, plain('Agent', elsewhere)),

@@ -14,6 +14,7 @@ export type SubjectRow = {
   ModelProvider: { workspaceId: string };
   WorkspaceTool: { workspaceId: string };
   WorkspaceSecret: { workspaceId: string };
+  WebhookEndpoint: { workspaceId: string };
   McpServer: { workspaceId: string };
   Workflow: { workspaceId: string };
   Agent: { workspaceId: string };
@@ -89,6 +90,7 @@ function administrator(grants: Grants): void {
   admin.can('read', ['ApiKey'], here);
   person.can('delete', ['ApiKey'], here); // but making a key for another user would be acting as them
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
+  admin.can('manage', ['WebhookEndpoint'], here); // with the log of what was sent
 }
 
 function owner(grants: Grants): void {

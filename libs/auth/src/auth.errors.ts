@@ -23,6 +23,7 @@ const NAMES: Record<AbilitySubject, string> = {
   Workflow: 'Workflow',
   Agent: 'Agent',
   WorkspaceSecret: 'Secret',
+  WebhookEndpoint: 'Webhook endpoint',
   Thread: 'Thread',
   Message: 'Message',
   Job: 'Job',

@@ -19,6 +19,7 @@ const plurals: Readonly<Record<AbilitySubject, string>> = {
   Workflow: 'workflows',
   Agent: 'agents',
   WorkspaceSecret: 'secrets',
+  WebhookEndpoint: 'webhook endpoints',
   Thread: 'this thread',
   Message: 'messages',
   Job: 'jobs of other users',

@@ -7,6 +7,7 @@ export type ScopedSubject =
   | 'ModelProvider'
   | 'WorkspaceTool'
   | 'WorkspaceSecret'
+  | 'WebhookEndpoint'
   | 'McpServer'
   | 'Workflow'
   | 'Agent'

@@ -6,7 +6,14 @@ export interface AdminChange {
   /** `<noun>-<what happened>`, as events are named. */
   readonly action: string;
   readonly subjectType:
-    'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'WorkflowSchedule' | 'Agent' | 'Workspace';
+    | 'WorkspaceTool'
+    | 'WorkspaceSecret'
+    | 'McpServer'
+    | 'Workflow'
+    | 'WorkflowSchedule'
+    | 'Agent'
+    | 'WebhookEndpoint'
+    | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */
   readonly details: Prisma.InputJsonObject;

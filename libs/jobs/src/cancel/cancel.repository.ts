@@ -2,6 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
+import {
+  type AddedWebhook,
+  addedWebhooksSql,
+  loggedColumns,
+  webhookMessages,
+  webhooksSql,
+} from '../events/event-webhooks.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind, JobRef } from '../job.js';
@@ -21,6 +28,8 @@ const runArguments = Prisma.sql`coalesce(executed_arguments, approved_arguments,
 const isEdited = Prisma.sql`CASE WHEN ${runArguments} = arguments THEN false
     WHEN pg_input_is_valid(${runArguments}, 'jsonb') AND pg_input_is_valid(arguments, 'jsonb') THEN ${runArguments}::jsonb <> arguments::jsonb
     ELSE true END`;
+
+const addedWebhooks = Prisma.raw(addedWebhooksSql('webhooks'));
 
 /** Closes the open calls, requests and node runs of a locked job and logs how each ended; its sub-jobs are cancelled later. The caller appends `job-finished` after it. */
 const closing = ({ workspaceId, jobId }: JobRef) => Prisma.sql`
@@ -62,9 +71,10 @@ logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
   SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM event) + event.ordinal, up.lease_epoch, up.restarts,
          event.type, event.body, clock_timestamp()
-    FROM up, event)
-SELECT last_seq AS "lastSeq", EXISTS (SELECT FROM job s WHERE s.workspace_id = up.workspace_id AND s.parent_job_id = up.id
-  AND s.status IN ('queued', 'running', 'waiting')) AS "hasSubJobs" FROM up`;
+    FROM up, event RETURNING ${Prisma.raw(loggedColumns)}),
+webhooks AS (${Prisma.raw(webhooksSql('logged'))})
+SELECT last_seq AS "lastSeq", ${addedWebhooks} AS webhooks, EXISTS (SELECT FROM job s WHERE s.workspace_id = up.workspace_id
+  AND s.parent_job_id = up.id AND s.status IN ('queued', 'running', 'waiting')) AS "hasSubJobs" FROM up`;
 
 /** What a cancel did. */
 export interface CancelResult {
@@ -98,6 +108,12 @@ interface LockedJob extends JobRef {
   readonly durationMs: number;
   readonly cancelRequested: boolean;
   readonly reason: string | null;
+}
+
+interface ClosedJob {
+  readonly lastSeq: number;
+  readonly hasSubJobs: boolean;
+  readonly webhooks: readonly AddedWebhook[] | null;
 }
 
 interface KeptText {
@@ -227,9 +243,10 @@ export class CancelRepository {
 
   /** Returns the number of the job's newest event. */
   private async close(tx: PrismaTransaction, job: LockedJob): Promise<number> {
-    const [closed] = await tx.$queryRaw<{ lastSeq: number; hasSubJobs: boolean }[]>(closing(job));
+    const [closed] = await tx.$queryRaw<ClosedJob[]>(closing(job));
     if (closed === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
-    if (closed.hasSubJobs) await this.queue.sendAll(tx, [subJobsDue(job)]);
+    const messages = webhookMessages(job.workspaceId, closed.webhooks);
+    await this.queue.sendAll(tx, closed.hasSubJobs ? [subJobsDue(job), ...messages] : messages);
     return closed.lastSeq;
   }
 
@@ -239,18 +256,23 @@ export class CancelRepository {
     const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
     const error = end.error === undefined ? null : JSON.stringify(end.error);
     const lastSeq = await this.close(tx, job);
-    await tx.$executeRaw`
+    const [ended] = await tx.$queryRaw<{ webhooks: AddedWebhook[] | null }[]>`
       WITH ended AS (
         UPDATE job SET status = ${end.status}, reason = ${end.reason}, error = ${error}::jsonb, lease_epoch = lease_epoch + 1,
                last_seq = last_seq + 1, content_length = ${contentLength}::int, lease_owner = NULL, lease_until = NULL,
                key_cipher = NULL, finished_at = clock_timestamp(),
                cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN ${end.status} = 'cancelled' THEN clock_timestamp() END)
-         WHERE ${ofJob(job)} AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
-      INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-      SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', ${JSON.stringify(event.body)}::jsonb,
-             clock_timestamp() FROM ended`;
+         WHERE ${ofJob(job)} AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
+      logged AS (
+        INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+        SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', ${JSON.stringify(event.body)}::jsonb,
+               clock_timestamp() FROM ended RETURNING ${Prisma.raw(loggedColumns)}),
+      webhooks AS (${Prisma.raw(webhooksSql('logged'))})
+      SELECT ${addedWebhooks} AS webhooks`;
     const { workspaceId, parentJobId } = job;
-    if (parentJobId !== null) await this.queue.sendAll(tx, [subJobsDue({ workspaceId, jobId: parentJobId })]);
+    const messages = webhookMessages(workspaceId, ended?.webhooks ?? null);
+    if (parentJobId !== null) messages.push(subJobsDue({ workspaceId, jobId: parentJobId }));
+    await this.queue.sendAll(tx, messages);
     return lastSeq + 1;
   }
 

@@ -9,6 +9,7 @@ import {
   partsOf,
   statementName,
 } from './commit-part.js';
+import { addsWebhooks, loggedColumns, webhookMessagesSql, webhooksSql } from './event-webhooks.repository.js';
 import { attemptAt, type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';
 
@@ -107,7 +108,13 @@ logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, events, at)
   SELECT up.workspace_id, up.id, up.base + e.last_event, up.lease_epoch, e.attempt, e.type, e.body, e.events, clock_timestamp()
     FROM unnest($3::int[], $4::int[], $5::int[], $6::text[], $7::jsonb[], $8::int[])
-      AS e(write_index, last_event, attempt, type, body, events) JOIN up USING (write_index))`;
+      AS e(write_index, last_event, attempt, type, body, events) JOIN up USING (write_index)`;
+
+/** Closes `logged`. Most statements write text only and add no webhooks. */
+const withoutWebhooks = ')';
+const withWebhooks = (insertionOf: InsertionOf) => ` RETURNING ${loggedColumns}),
+webhooks AS (${webhooksSql('logged')}),
+webhook_messages AS (${insertionOf('webhook.deliver', webhookMessagesSql('webhooks'))})`;
 
 const firstPartParameter = 9;
 
@@ -121,16 +128,21 @@ const statements = new Map<string, Statement>();
 /** The statement for the parts in `writes`. Few combinations exist; each is prepared once per connection. */
 export function commitStatement(writes: readonly JobWrite[], insertionOf: InsertionOf): Statement {
   const parts = partsOf(writes.flatMap(({ rows }) => rows));
-  const name = statementName('commit', parts);
+  const announces = writes.some(({ events }) => events.some(addsWebhooks));
+  const name = statementName(announces ? 'commit-webhooks' : 'commit', parts);
   const known = statements.get(name);
   if (known !== undefined) return known;
-  const made = { name, text: compose(parts, insertionOf) };
+  const made = { name, text: compose(parts, insertionOf, announces) };
   statements.set(name, made);
   return made;
 }
 
-function compose(parts: readonly CommitPart<readonly unknown[]>[], insertionOf: InsertionOf): string {
-  return `${core}${partClauses(parts, firstPartParameter, insertionOf)}
+function compose(
+  parts: readonly CommitPart<readonly unknown[]>[],
+  insertionOf: InsertionOf,
+  announces: boolean,
+): string {
+  return `${core}${announces ? withWebhooks(insertionOf) : withoutWebhooks}${partClauses(parts, firstPartParameter, insertionOf)}
 SELECT up.write_index AS "writeIndex", up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
 }
 

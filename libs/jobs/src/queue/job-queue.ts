@@ -39,7 +39,7 @@ export class JobQueue {
 
   /** Sends messages of any queue in the transaction `tx`. */
   async sendAll(tx: PrismaTransaction, messages: readonly AddressedMessage[]): Promise<void> {
-    await this.queues.sendAll(tx, messages);
+    if (messages.length > 0) await this.queues.sendAll(tx, messages);
   }
 
   /** The statements that send messages, for a transaction that is sent as a whole. */
@@ -48,7 +48,7 @@ export class JobQueue {
   }
 
   /** The statement that sends the messages that `select` makes, as a part of a commit. */
-  insertionOf(queue: 'tool-execution', select: string): string {
+  insertionOf(queue: 'tool-execution' | 'webhook.deliver', select: string): string {
     return this.queues.insertionOf(queue, select);
   }
 

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-import { PrismaService, type PrismaTransaction, type Storable } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction, type Storable } from '#platform';
 
+import {
+  type AddedWebhook,
+  addedWebhooksSql,
+  loggedColumns,
+  webhooksSql,
+} from '../events/event-webhooks.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
 
@@ -30,6 +36,7 @@ export type InputMembers = Readonly<Record<string, Storable | undefined>>;
 export interface UpdatedJob {
   readonly lastSeq: number;
   readonly status: JobStatus;
+  readonly webhooks: readonly AddedWebhook[] | null;
 }
 
 /** Changes a job without its lease, as the API's database role inside the job's workspace. */
@@ -68,8 +75,10 @@ export class JobUpdateRepository {
         INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
         SELECT up.workspace_id, up.id, up.last_seq - ${count}::int + event.ordinal, up.lease_epoch, up.restarts, event.type,
                event.body, clock_timestamp()
-          FROM up, json_to_recordset(${JSON.stringify(numbered)}::json) AS event(ordinal int, type text, body jsonb))
-      SELECT status, last_seq AS "lastSeq" FROM up`;
+          FROM up, json_to_recordset(${JSON.stringify(numbered)}::json) AS event(ordinal int, type text, body jsonb)
+        RETURNING ${Prisma.raw(loggedColumns)}),
+      webhooks AS (${Prisma.raw(webhooksSql('logged'))})
+      SELECT status, last_seq AS "lastSeq", ${Prisma.raw(addedWebhooksSql('webhooks'))} AS webhooks FROM up`;
     if (updated === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
     return updated;
   }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { AddressedMessage, PrismaTransaction } from '#platform';
 
 import { concernsInterrupts } from '../events/commit-part.js';
+import { webhookMessages } from '../events/event-webhooks.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';
 import { JobQueue } from '../queue/job-queue.js';
@@ -97,13 +98,15 @@ export class JobUpdater {
 
   private async store(job: LockedJob) {
     const { client, workspaceId, jobId, row, events, requeueReason } = job;
-    if (job.messages.length > 0) await this.queue.sendAll(client, job.messages);
+    await this.queue.sendAll(client, job.messages);
     if (job.inputChanges !== undefined) await this.repository.changeInput(client, job, job.inputChanges);
     const requeue = requeueReason !== undefined && row.status === 'waiting';
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });
     if (events.length === 0 && requeueReason === undefined) return null;
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
-    const { lastSeq } = await this.repository.update(client, job, { events, requeue, answers: job.isAnswered });
+    const update = { events, requeue, answers: job.isAnswered };
+    const { lastSeq, webhooks } = await this.repository.update(client, job, update);
+    await this.queue.sendAll(client, webhookMessages(workspaceId, webhooks));
     if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
     const concernsRequests = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, concernsRequests };

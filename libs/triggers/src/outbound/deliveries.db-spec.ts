@@ -1,56 +1,33 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { INestApplicationContext } from '@nestjs/common';
 
-import {
-  Config,
-  createLogger,
-  ManualClock,
-  newId,
-  openPlatform,
-  type Platform,
-  PlatformModule,
-  Redactor,
-} from '#platform';
+import { ManualClock, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { seedWorkspace } from '../../../../test/harness/engine.js';
 import { eventually } from '../../../../test/harness/eventually.js';
-import { openTestingModule } from '../../../../test/harness/testing-module.js';
-import { WebhookReceiver } from '../../../../test/harness/webhook-receiver.js';
-import { TriggersModule } from '../triggers.module.js';
+import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
 import { Deliveries } from './deliveries.service.js';
 import type { NewTriggerDelivery } from './delivery.js';
 import { DeliveryWorker } from './delivery-worker.js';
 
 let database: TestDatabase;
-let receiver: WebhookReceiver;
-let platform: Platform;
-let app: INestApplicationContext;
+let webhooks: TestWebhooks;
+let receiver: TestWebhooks['receiver'];
 let workspaceId: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  receiver = await WebhookReceiver.listen();
-  const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ROLE: 'worker', BUS: 'memory', ...receiver.env });
-  const logger = createLogger({ level: 'silent' });
-  const secret = 'the secret of the test databases';
-  platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
-  app = await openTestingModule({ imports: [PlatformModule.with(platform), TriggersModule] });
-  await platform.queues.start();
+  webhooks = await openTestWebhooks(database);
+  receiver = webhooks.receiver;
 });
 beforeEach(async () => {
   ({ workspaceId } = await seedWorkspace(database));
 });
 afterEach(async () => {
-  await app.get(DeliveryWorker).stop();
-  receiver.answer = (response) => response.writeHead(200).end('ok');
-  receiver.received.length = 0;
-  await database.postgres.engine.query('DELETE FROM pgboss.job');
+  await webhooks.reset();
 });
 afterAll(async () => {
-  await app.close();
-  await platform.close();
-  await receiver.close();
+  await webhooks.close();
   await database.close();
 });
 
@@ -63,8 +40,8 @@ const deliveryOf = (changes: Partial<NewTriggerDelivery> = {}): NewTriggerDelive
   ...changes,
 });
 const add = (...deliveries: readonly NewTriggerDelivery[]) =>
-  platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
-    for (const delivery of deliveries) await app.get(Deliveries).add(tx, delivery);
+  webhooks.platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
+    for (const delivery of deliveries) await webhooks.app.get(Deliveries).add(tx, delivery);
   });
 interface StoredDelivery {
   readonly id: string;
@@ -92,7 +69,7 @@ describe('Deliveries', () => {
     const delivery = deliveryOf();
     await add(delivery);
     await add(delivery);
-    await app.get(DeliveryWorker).start();
+    await webhooks.app.get(DeliveryWorker).start();
     const [row] = await finished(1);
     expect(row).toMatchObject({ status: 'delivered', attempts: 1, reason: null });
     expect(row?.log).toMatchObject([{ status: 200, error: null, excerpt: 'ok' }]);
@@ -104,19 +81,19 @@ describe('Deliveries', () => {
   });
 
   it('does not send a delivery whose transaction is rolled back', async () => {
-    const failing = platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      await app.get(Deliveries).add(tx, deliveryOf());
+    const failing = webhooks.platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await webhooks.app.get(Deliveries).add(tx, deliveryOf());
       throw new Error('rolled back');
     });
     await expect(failing).rejects.toThrow('rolled back');
     await add(deliveryOf());
-    await app.get(DeliveryWorker).start();
+    await webhooks.app.get(DeliveryWorker).start();
     expect(await finished(1)).toHaveLength(1);
   });
 
   it('makes a delivery whose secret does not exist a dead letter, and sends nothing', async () => {
     await add(deliveryOf({ target: { ...deliveryOf().target, secretNames: ['MISSING'] } }));
-    await app.get(DeliveryWorker).start();
+    await webhooks.app.get(DeliveryWorker).start();
     expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'secret_missing', log: [] }]);
     expect(receiver.received).toEqual([]);
   });
@@ -125,7 +102,7 @@ describe('Deliveries', () => {
     'makes a delivery to %s a dead letter',
     async (url) => {
       await add(deliveryOf({ target: { ...deliveryOf().target, url } }));
-      await app.get(DeliveryWorker).start();
+      await webhooks.app.get(DeliveryWorker).start();
       expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'blocked_address', log: [] }]);
     },
   );
@@ -158,7 +135,7 @@ describe('Deliveries', () => {
         }),
       );
     }
-    await app.get(DeliveryWorker).start();
+    await webhooks.app.get(DeliveryWorker).start();
     const stored = await finished(500);
     const byStatus = Map.groupBy(stored, ({ status }) => status);
     expect(byStatus.get('dead')?.every(({ reason, attempts }) => reason === 'http_500' && attempts === 3)).toBe(true);
@@ -176,7 +153,7 @@ describe('Deliveries', () => {
     await add(deliveryOf());
     await database.postgres.engine.query('DELETE FROM pgboss.job');
     const clock = new ManualClock(Date.now() + 120_000);
-    const deliveries = app.get(Deliveries);
+    const deliveries = webhooks.app.get(Deliveries);
     deliveries.clock = clock;
     await deliveries.sweep();
     await deliveries.sweep();

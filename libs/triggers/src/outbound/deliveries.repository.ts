@@ -209,5 +209,6 @@ function toMessage(workspaceId: string, row: SentRow): DeliverMessage {
     endpointId === null
       ? { id: `${workspaceId}/${triggerId ?? ''}`, tier: String(concurrency ?? 1) }
       : { id: endpointId };
-  return { id: idFrom(deliveryId, number), data: { workspaceId, deliveryId, number }, startAfter, group };
+  const id = number === 0 ? deliveryId : idFrom(deliveryId, number); // as the statements that write events do
+  return { id, data: { workspaceId, deliveryId, number }, startAfter, group };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { idFrom, newId, type PrismaTransaction, type QueueMessage } from '#platform';
+import { newId, type PrismaTransaction, type QueueMessage } from '#platform';
 
 interface EndpointRef {
   readonly workspaceId: string;
@@ -71,7 +71,7 @@ export class EndpointHealthRepository {
       data: rows.map((row) => ({ ...row, workspaceId, type, body, nextAt: new Date(now), createdAt: new Date(now) })),
     });
     return rows.map(({ id: deliveryId, endpointId: group }) => ({
-      id: idFrom(deliveryId, 0),
+      id: deliveryId,
       data: { workspaceId, deliveryId, number: 0 },
       group: { id: group },
     }));

@@ -1,0 +1,321 @@
+import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+
+import type { DeliveryStatus } from '../outbound/delivery.js';
+import type { WebhookEndpoint, WebhookEvent } from '../outbound/webhook-endpoint.js';
+import type { SignatureStyle } from '../signature.js';
+
+/** Names of events in GraphQL, which has no dots in enum values. */
+export const WebhookEventEnum = {
+  JOB_COMPLETED: 'job.completed',
+  JOB_FAILED: 'job.failed',
+  JOB_CANCELLED: 'job.cancelled',
+  JOB_WAITING: 'job.waiting',
+  INTERRUPT_OPENED: 'interrupt.opened',
+  INTERRUPT_RESOLVED: 'interrupt.resolved',
+  INTERRUPT_EXPIRED: 'interrupt.expired',
+  TOOL_CALL_FAILED: 'tool_call.failed',
+  NODE_FINISHED: 'node.finished',
+  ENDPOINT_DISABLED: 'endpoint.disabled',
+} as const satisfies Record<string, WebhookEvent>;
+
+registerEnumType(WebhookEventEnum, {
+  name: 'WebhookEvent',
+  description:
+    'An event that webhooks tell of. Bodies have its name in lower case with a dot, such as `job.completed`.',
+  valuesMap: {
+    JOB_COMPLETED: { description: 'A job completed.' },
+    JOB_FAILED: { description: 'A job failed.' },
+    JOB_CANCELLED: { description: 'A job was cancelled.' },
+    JOB_WAITING: { description: 'A job waits for a person, a client or a time.' },
+    INTERRUPT_OPENED: { description: 'A job opened a request to a person or a client.' },
+    INTERRUPT_RESOLVED: { description: 'A request was decided or cancelled.' },
+    INTERRUPT_EXPIRED: { description: 'A request expired.' },
+    TOOL_CALL_FAILED: { description: 'A tool call ended with an error.' },
+    NODE_FINISHED: { description: 'A node of a workflow ended.' },
+    ENDPOINT_DISABLED: { description: 'The server disabled another endpoint of the workspace.' },
+  },
+});
+
+/** How webhooks are signed. */
+export const WebhookSignatureEnum = {
+  STANDARD: 'standard',
+  SYNTRIX: 'syntrix',
+  BOTH: 'both',
+} as const satisfies Record<Uppercase<SignatureStyle>, SignatureStyle>;
+
+registerEnumType(WebhookSignatureEnum, {
+  name: 'WebhookSignature',
+  description: 'The headers that sign a webhook.',
+  valuesMap: {
+    STANDARD: { description: 'Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.' },
+    SYNTRIX: { description: '`X-Syntrix-Signature` and `X-Nightshift-Delivery`.' },
+    BOTH: { description: 'Both.' },
+  },
+});
+
+/** What became of a delivery. */
+export const WebhookDeliveryStatusEnum = {
+  PENDING: 'pending',
+  DELIVERED: 'delivered',
+  DEAD: 'dead',
+} as const satisfies Record<Uppercase<DeliveryStatus>, DeliveryStatus>;
+
+registerEnumType(WebhookDeliveryStatusEnum, {
+  name: 'WebhookDeliveryStatus',
+  description: 'The status of a delivery.',
+  valuesMap: {
+    PENDING: { description: 'It is being sent, or waits for its next attempt.' },
+    DELIVERED: { description: 'The endpoint answered with a 2xx status.' },
+    DEAD: { description: 'A dead letter: it is not sent again by itself.' },
+  },
+});
+
+/** Why the server disabled an endpoint. */
+export const WebhookDisabledEnum = { GONE: 'gone', FAILING: 'failing' } as const;
+
+registerEnumType(WebhookDisabledEnum, {
+  name: 'WebhookDisabledReason',
+  description: 'Why the server disabled an endpoint.',
+  valuesMap: {
+    GONE: { description: 'It answered with status 410.' },
+    FAILING: { description: 'No delivery succeeded for 5 days, and at least 10 became dead letters.' },
+  },
+});
+
+@ObjectType('WebhookEndpoint', { description: 'A URL that events of the workspace are sent to.' })
+export class WebhookEndpointModel implements Omit<WebhookEndpoint, 'headers'> {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => String, { description: 'The URL.' })
+  url!: string;
+
+  @Field(() => String, { description: 'A description for people.' })
+  description!: string;
+
+  @Field(() => [WebhookEventEnum], { description: 'The events that it gets.' })
+  events!: WebhookEvent[];
+
+  @Field(() => Boolean, { description: 'Whether it gets events.' })
+  enabled!: boolean;
+
+  @Field(() => WebhookDisabledEnum, { nullable: true, description: 'Why the server disabled it. Null: it did not.' })
+  disabledBecause!: 'gone' | 'failing' | null;
+
+  @Field(() => WebhookSignatureEnum, { description: 'The headers that sign its webhooks.' })
+  signature!: SignatureStyle;
+
+  @Field(() => Json, { description: 'Headers that its webhooks have as well: an object of texts.' })
+  headers!: unknown;
+
+  @Field(() => Boolean, { description: 'It gets `job.*` events only of jobs without viewers.' })
+  onlyUnwatched!: boolean;
+
+  @Field(() => Boolean, { description: 'Bodies contain arguments, results and texts.' })
+  includeContent!: boolean;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'Until then the secret before the last rotation signs as well. Null: there was none.',
+  })
+  previousSecretUntil!: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'The first failed attempt since the last success.' })
+  failingSince!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was created.' })
+  createdAt!: number;
+
+  @Field(() => DateTime, { description: 'When it was last changed.' })
+  updatedAt!: number;
+}
+
+@ObjectType({ description: 'One attempt to send a webhook.' })
+export class WebhookAttempt {
+  @Field(() => DateTime, { description: 'When it began.' })
+  at!: number;
+
+  @Field(() => Int, { description: 'How long it took, in ms.' })
+  durationMs!: number;
+
+  @Field(() => Int, { nullable: true, description: 'The HTTP status. Null: there was no answer.' })
+  status!: number | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The code of the failure, such as `http_503` or `outbound_timeout`. Null: it succeeded.',
+  })
+  error!: string | null;
+
+  @Field(() => String, { description: 'The first 1,024 bytes of the answer, without secrets.' })
+  excerpt!: string;
+}
+
+@ObjectType('WebhookDelivery', { description: 'A webhook to one endpoint, or to the target of a trigger.' })
+export class WebhookDeliveryModel {
+  @Field(() => ID, { description: 'Its id, which its requests have as `webhook-id`.' })
+  id!: string;
+
+  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: it belongs to a trigger.' })
+  endpointId!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The trigger. Null: it belongs to an endpoint.' })
+  triggerId!: string | null;
+
+  @Field(() => String, { description: 'The event, such as `job.completed`.' })
+  type!: string;
+
+  @Field(() => ID, { nullable: true, description: 'The job that the event is about.' })
+  jobId!: string | null;
+
+  @Field(() => WebhookDeliveryStatusEnum, { description: 'Its status.' })
+  status!: DeliveryStatus;
+
+  @Field(() => Int, { description: 'Attempts since it was written, or since it was last redelivered.' })
+  attempts!: number;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'Why it is a dead letter, such as `http_404`, `blocked_address` or `endpoint_disabled`.',
+  })
+  reason!: string | null;
+
+  @Field(() => String, { description: 'The body, as it is sent.' })
+  body!: string;
+
+  @Field(() => [WebhookAttempt], { name: 'attemptLog', description: 'The last 20 attempts, oldest first.' })
+  log!: WebhookAttempt[];
+
+  @Field(() => DateTime, { nullable: true, description: 'When it is sent next. Null: it is not pending.' })
+  nextAt!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was written.' })
+  createdAt!: number;
+
+  @Field(() => DateTime, { nullable: true, description: 'When it was delivered or became a dead letter.' })
+  finishedAt!: number | null;
+}
+
+export const WebhookDeliveryConnection = connectionOf(WebhookDeliveryModel, 'WebhookDelivery');
+
+@InputType({ description: 'Which deliveries. Absent fields match all.' })
+export class WebhookDeliveryFilter {
+  @Field(() => ID, { nullable: true, description: 'Of this endpoint.' })
+  endpointId?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'Of this trigger.' })
+  triggerId?: string | null;
+
+  @Field(() => ID, { nullable: true, description: 'About this job.' })
+  jobId?: string | null;
+
+  @Field(() => WebhookDeliveryStatusEnum, { nullable: true, description: 'With this status.' })
+  status?: DeliveryStatus | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'Written at this time or later.' })
+  from?: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'Written before this time.' })
+  to?: number | null;
+}
+
+@InputType({ description: 'A webhook endpoint to save.' })
+export class SaveWebhookEndpointInput {
+  @Field(() => ID, { nullable: true, description: 'The endpoint to replace. Absent: a new one.' })
+  id?: string | null;
+
+  @Field(() => String, { description: 'The URL: https, and a public address unless the operator allows more.' })
+  url!: string;
+
+  @Field(() => String, { defaultValue: '', description: 'A description for people, at most 500 characters.' })
+  description!: string;
+
+  @Field(() => [WebhookEventEnum], { description: 'The events that it gets.' })
+  events!: WebhookEvent[];
+
+  @Field(() => Boolean, { defaultValue: true, description: 'Whether it gets events.' })
+  enabled!: boolean;
+
+  @Field(() => WebhookSignatureEnum, { defaultValue: 'standard', description: 'The headers that sign its webhooks.' })
+  signature!: SignatureStyle;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Headers that its webhooks have as well: an object of texts, at most 20.',
+  })
+  headers?: unknown;
+
+  @Field(() => Boolean, { defaultValue: false, description: 'Only `job.*` events of jobs without viewers.' })
+  onlyUnwatched!: boolean;
+
+  @Field(() => Boolean, { defaultValue: false, description: 'Bodies contain arguments, results and texts.' })
+  includeContent!: boolean;
+}
+
+@InputType({ description: 'The webhook endpoint.' })
+export class WebhookEndpointInput {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+}
+
+@InputType({ description: 'A webhook endpoint to enable or disable.' })
+export class SetWebhookEndpointEnabledInput extends WebhookEndpointInput {
+  @Field(() => Boolean, { description: 'Whether it gets events from now on.' })
+  enabled!: boolean;
+}
+
+@InputType({ description: 'The delivery to send again.' })
+export class RedeliverWebhookInput {
+  @Field(() => ID, { description: 'The delivery: a dead letter, or one that was delivered.' })
+  id!: string;
+}
+
+@InputType({ description: 'The dead letters to send again. Absent fields match all.' })
+export class RedeliverDeadWebhooksInput {
+  @Field(() => ID, { nullable: true, description: 'Of this endpoint.' })
+  endpointId?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'Of this trigger.' })
+  triggerId?: string | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'Written at this time or later.' })
+  from?: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'Written before this time.' })
+  to?: number | null;
+}
+
+@ObjectType({ description: 'The endpoint after the change (before it, if removed), or why nothing changed.' })
+export class WebhookEndpointPayload {
+  @Field(() => WebhookEndpointModel, { nullable: true, description: 'The endpoint.' })
+  endpoint?: WebhookEndpointModel | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The new secret. It is shown once. Null: the secret did not change.',
+  })
+  secret?: string | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The test delivery, or why there is none.' })
+export class TestWebhookEndpointPayload {
+  @Field(() => WebhookDeliveryModel, { nullable: true, description: 'The delivery. Read it again for its result.' })
+  delivery?: WebhookDeliveryModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'How many deliveries are sent again, or why none is.' })
+export class RedeliverWebhooksPayload {
+  @Field(() => Int, { nullable: true, description: 'How many. One mutation takes the oldest 500: repeat it until 0.' })
+  count?: number | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}

@@ -1,0 +1,153 @@
+import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  listCost,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
+
+import type { WebhookEndpoint } from '../outbound/webhook-endpoint.js';
+import type { WebhookDelivery } from '../outbound/webhook-endpoints.repository.js';
+import { type SavedEndpoint, WebhookEndpoints } from '../outbound/webhook-endpoints.service.js';
+import {
+  RedeliverDeadWebhooksInput,
+  RedeliverWebhookInput,
+  RedeliverWebhooksPayload,
+  SaveWebhookEndpointInput,
+  SetWebhookEndpointEnabledInput,
+  TestWebhookEndpointPayload,
+  WebhookDeliveryConnection,
+  WebhookDeliveryFilter,
+  WebhookEndpointInput,
+  WebhookEndpointModel,
+  WebhookEndpointPayload,
+} from './webhooks.model.js';
+
+const kind = 'webhookDeliveries';
+
+/** Shows and changes the webhook endpoints of a workspace, with the log of what was sent. */
+@Resolver(() => WebhookEndpointModel)
+export class WebhooksResolver {
+  constructor(private readonly endpoints: WebhookEndpoints) {}
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Query(() => [WebhookEndpointModel], {
+    description: 'The webhook endpoints of the workspace, oldest first, at most 50. Requires the role admin.',
+    complexity: listCost(50),
+  })
+  webhookEndpoints(@Context() { member }: GraphqlContext): Promise<readonly WebhookEndpoint[]> {
+    return this.endpoints.list(member);
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Query(() => WebhookEndpointModel, { nullable: true, description: 'A webhook endpoint. Null: not found.' })
+  webhookEndpoint(
+    @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<WebhookEndpoint | null> {
+    return orNull(this.endpoints.get(member, id));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Query(() => WebhookDeliveryConnection, {
+    name: kind,
+    description: 'Webhooks of the last 30 days, newest first. Requires the role admin.',
+    complexity: pageCost,
+  })
+  async list(
+    @Args('filter', { type: () => WebhookDeliveryFilter, nullable: true, description: 'Which of them.' })
+    filter: WebhookDeliveryFilter | null,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<WebhookDelivery>> {
+    const page = await this.endpoints.deliveries(member, filter ?? {}, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => WebhookEndpointPayload, {
+    description: 'Creates a webhook endpoint and returns its secret, or replaces the one with this `id`.',
+  })
+  saveWebhookEndpoint(
+    @Args('input', { type: () => SaveWebhookEndpointInput, description: 'The endpoint.' })
+    { id = null, ...terms }: SaveWebhookEndpointInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => shown(await this.endpoints.save(member, id, terms)));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => WebhookEndpointPayload, {
+    description: 'Makes a new secret. For 24 hours both secrets sign, so that consumers can change theirs.',
+  })
+  rotateWebhookSecret(
+    @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => shown(await this.endpoints.rotate(member, id)));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => WebhookEndpointPayload, {
+    description: 'Enables or disables an endpoint. Events of the time in which it was disabled are not sent.',
+  })
+  setWebhookEndpointEnabled(
+    @Args('input', { type: () => SetWebhookEndpointEnabledInput, description: 'The endpoint and its state.' })
+    { id, enabled }: SetWebhookEndpointEnabledInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ endpoint: await this.endpoints.setEnabled(member, id, enabled) }));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => WebhookEndpointPayload, { description: 'Removes an endpoint with its deliveries.' })
+  removeWebhookEndpoint(
+    @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ endpoint: await this.endpoints.remove(member, id) }));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => TestWebhookEndpointPayload, { description: 'Sends `endpoint.test` to an endpoint.' })
+  testWebhookEndpoint(
+    @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ delivery: await this.endpoints.test(member, id) }));
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => RedeliverWebhooksPayload, {
+    description: 'Sends one webhook again: the same id and body, a new timestamp and a fresh schedule.',
+  })
+  redeliverWebhook(
+    @Args('input', { type: () => RedeliverWebhookInput, description: 'The delivery.' }) { id }: RedeliverWebhookInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => {
+      await this.endpoints.redeliver(member, id);
+      return { count: 1 };
+    });
+  }
+
+  @RequireAbility('manage', 'WebhookEndpoint')
+  @Mutation(() => RedeliverWebhooksPayload, { description: 'Sends dead letters again, the oldest 500 that match.' })
+  redeliverDeadWebhooks(
+    @Args('input', { type: () => RedeliverDeadWebhooksInput, description: 'Which dead letters.' })
+    input: RedeliverDeadWebhooksInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ count: await this.endpoints.redeliverDead(member, input) }));
+  }
+}
+
+function shown({ endpoint, secret }: SavedEndpoint) {
+  return { endpoint, secret: secret?.reveal() ?? null };
+}

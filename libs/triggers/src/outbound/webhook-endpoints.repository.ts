@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+
+import {
+  isId,
+  Prisma,
+  type PrismaTransaction,
+  type Scope,
+  type WebhookDeliveryRow,
+  type WebhookEndpointRow,
+} from '#platform';
+
+import type { SignatureStyle } from '../signature.js';
+import type { Attempt, DeliveryStatus } from './delivery.js';
+import type { WebhookEndpoint, WebhookEvent } from './webhook-endpoint.js';
+
+/** A delivery, for people. Instants in ms since the epoch. */
+export interface WebhookDelivery {
+  readonly id: string;
+  readonly endpointId: string | null;
+  readonly triggerId: string | null;
+  readonly type: string;
+  readonly jobId: string | null;
+  readonly status: DeliveryStatus;
+  /** In the current schedule. */
+  readonly attempts: number;
+  /** Of a dead letter. */
+  readonly reason: string | null;
+  readonly body: string;
+  /** The last 20, oldest first. */
+  readonly log: readonly Attempt[];
+  /** Null: it is not pending. */
+  readonly nextAt: number | null;
+  readonly createdAt: number;
+  readonly finishedAt: number | null;
+}
+
+/** Which deliveries. Instants of their creation. */
+export interface DeliveryFilter {
+  readonly endpointId?: string | null | undefined;
+  readonly triggerId?: string | null | undefined;
+  readonly jobId?: string | null | undefined;
+  readonly status?: DeliveryStatus | null | undefined;
+  readonly from?: number | null | undefined;
+  readonly to?: number | null | undefined;
+}
+
+/** Columns that a save writes. */
+export type EndpointTerms = Pick<
+  WebhookEndpoint,
+  'url' | 'description' | 'events' | 'enabled' | 'signature' | 'headers' | 'onlyUnwatched' | 'includeContent'
+>;
+
+/** The endpoints of a workspace and their deliveries, for those who manage them. */
+@Injectable()
+export class WebhookEndpointsRepository {
+  /** Oldest first. */
+  async list(tx: PrismaTransaction, scope: Scope): Promise<WebhookEndpoint[]> {
+    return (await tx.webhookEndpoint.findMany({ where: readable(scope), orderBy: { id: 'asc' } })).map(toEndpoint);
+  }
+
+  /** Null: absent, or not readable. */
+  async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<WebhookEndpoint | null> {
+    if (!isId(id)) return null;
+    const row = await tx.webhookEndpoint.findFirst({ where: { AND: [readable(scope), { id }] } });
+    return row === null ? null : toEndpoint(row);
+  }
+
+  async create(
+    tx: PrismaTransaction,
+    { workspaceId, principal }: Scope,
+    { id, secretCipher, ...terms }: EndpointTerms & { readonly id: string; readonly secretCipher: Uint8Array },
+  ): Promise<WebhookEndpoint> {
+    const secret = { secretCipher: Uint8Array.from(secretCipher), createdBy: principal };
+    return toEndpoint(await tx.webhookEndpoint.create({ data: { ...toData(terms), ...secret, id, workspaceId } }));
+  }
+
+  /** An endpoint that is enabled again begins without failures. */
+  async change(
+    tx: PrismaTransaction,
+    { workspaceId }: Scope,
+    { id, ...terms }: EndpointTerms & { readonly id: string },
+  ): Promise<WebhookEndpoint> {
+    const healthy = terms.enabled ? { disabledBecause: null, failingSince: null, deadSinceSuccess: 0 } : {};
+    const data = { ...toData(terms), ...healthy, updatedAt: new Date() };
+    return toEndpoint(await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data }));
+  }
+
+  /** The present secret signs as well until `until`; an older one no longer does. */
+  async rotate(
+    tx: PrismaTransaction,
+    { workspaceId }: Scope,
+    { id, cipher, until }: { readonly id: string; readonly cipher: Uint8Array; readonly until: Date },
+  ): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE webhook_endpoint SET previous_cipher = secret_cipher, previous_until = ${until}, secret_cipher = ${Uint8Array.from(cipher)},
+             updated_at = clock_timestamp()
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
+  }
+
+  async remove(tx: PrismaTransaction, { workspaceId }: Scope, id: string): Promise<void> {
+    await tx.webhookEndpoint.delete({ where: { workspaceId_id: { workspaceId, id } } });
+  }
+
+  /** Newest first. The caller may manage the endpoints of the scope's workspace. */
+  async deliveries(
+    tx: PrismaTransaction,
+    { workspaceId }: Scope,
+    {
+      filter,
+      take,
+      after,
+    }: { readonly filter: DeliveryFilter; readonly take: number; readonly after?: string | undefined },
+  ): Promise<WebhookDelivery[]> {
+    const ids = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM webhook_delivery d WHERE ${matching(workspaceId, filter)}
+         AND (${after ?? null}::uuid IS NULL OR d.ordinal < (SELECT ordinal FROM webhook_delivery a
+           WHERE a.workspace_id = ${workspaceId}::uuid AND a.id = ${after ?? null}::uuid))
+       ORDER BY d.ordinal DESC LIMIT ${take}`;
+    const where = { workspaceId, id: { in: ids.map(({ id }) => id) } };
+    return (await tx.webhookDelivery.findMany({ where, orderBy: { ordinal: 'desc' } })).map(toDelivery);
+  }
+
+  /** Dead letters that match, oldest first. */
+  async dead(
+    tx: PrismaTransaction,
+    { workspaceId }: Scope,
+    { take, ...filter }: DeliveryFilter & { readonly take: number },
+  ): Promise<string[]> {
+    const rows = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM webhook_delivery d
+       WHERE ${matching(workspaceId, { ...filter, status: 'dead' })} ORDER BY d.ordinal LIMIT ${take}`;
+    return rows.map(({ id }) => id);
+  }
+
+  /** Deletes deliveries that ended before `before`, one batch per call; returns how many. */
+  async forget(tx: PrismaTransaction, workspaceId: string, before: Date): Promise<number> {
+    return tx.$executeRaw`DELETE FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+      SELECT id FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND finished_at < ${before} LIMIT 1000)`;
+  }
+}
+
+function readable(scope: Scope): Prisma.WebhookEndpointWhereInput {
+  return { AND: [scope.where('WebhookEndpoint'), { workspaceId: scope.workspaceId }] };
+}
+
+const matching = (
+  workspaceId: string,
+  { endpointId, triggerId, jobId, status, from, to }: DeliveryFilter,
+) => Prisma.sql`
+  d.workspace_id = ${workspaceId}::uuid AND ${Prisma.join(
+    [
+      Prisma.sql`true`,
+      ...(endpointId == null ? [] : [Prisma.sql`d.endpoint_id = ${endpointId}::uuid`]),
+      ...(triggerId == null ? [] : [Prisma.sql`d.trigger_id = ${triggerId}`]),
+      ...(jobId == null ? [] : [Prisma.sql`d.job_id = ${jobId}::uuid`]),
+      ...(status == null ? [] : [Prisma.sql`d.status = ${status}`]),
+      ...(from == null ? [] : [Prisma.sql`d.created_at >= ${new Date(from)}`]),
+      ...(to == null ? [] : [Prisma.sql`d.created_at < ${new Date(to)}`]),
+    ],
+    ' AND ',
+  )}`;
+
+function toData({ events, headers, ...terms }: EndpointTerms) {
+  return { ...terms, events: [...events], headers: { ...headers } };
+}
+
+/** Written from `EndpointTerms` only, and checked by the table, so the casts hold. */
+function toEndpoint(row: WebhookEndpointRow): WebhookEndpoint {
+  const { id, url, description, enabled, onlyUnwatched, includeContent, previousUntil, failingSince } = row;
+  return {
+    ...{ id, url, description, enabled, onlyUnwatched, includeContent },
+    events: row.events as WebhookEvent[],
+    disabledBecause: row.disabledBecause as WebhookEndpoint['disabledBecause'],
+    signature: row.signature as SignatureStyle,
+    headers: row.headers as Record<string, string>,
+    previousSecretUntil: previousUntil?.getTime() ?? null,
+    failingSince: failingSince?.getTime() ?? null,
+    createdAt: row.createdAt.getTime(),
+    updatedAt: row.updatedAt.getTime(),
+  };
+}
+
+/** The status is checked by the table, and the log is written from `Attempt` only. */
+function toDelivery(row: WebhookDeliveryRow): WebhookDelivery {
+  const { id, endpointId, triggerId, type, jobId, attempts, reason, body } = row;
+  const status = row.status as DeliveryStatus;
+  return {
+    ...{ id, endpointId, triggerId, type, jobId, attempts, reason, body, status },
+    log: row.log as unknown as Attempt[],
+    nextAt: status === 'pending' ? row.nextAt.getTime() : null,
+    createdAt: row.createdAt.getTime(),
+    finishedAt: row.finishedAt?.getTime() ?? null,
+  };
+}

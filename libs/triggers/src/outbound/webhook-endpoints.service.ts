@@ -1,0 +1,268 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import type { Forgetter } from '#jobs';
+import {
+  AppError,
+  type Clock,
+  isId,
+  isOwnHeader,
+  newId,
+  type Page,
+  type PageRequest,
+  PrismaService,
+  type PrismaTransaction,
+  Queues,
+  type Secret,
+  SecretBox,
+  systemClock,
+  toStorableText,
+} from '#platform';
+import { lockWorkspace, recordChange } from '#tools';
+
+import { DeliveriesRepository } from './deliveries.repository.js';
+import { EndpointHealthRepository } from './endpoint-health.repository.js';
+import { WebhookClient } from './webhook-client.js';
+import { endpointPlace, newEndpointSecret, type WebhookEndpoint, webhookEvents } from './webhook-endpoint.js';
+import {
+  type DeliveryFilter,
+  type EndpointTerms,
+  type WebhookDelivery,
+  WebhookEndpointsRepository,
+} from './webhook-endpoints.repository.js';
+
+const maxEndpoints = 50;
+const overlapMs = 24 * 3_600_000;
+const retentionMs = 30 * 24 * 3_600_000;
+const redeliveredAtOnce = 500;
+
+/** An endpoint and, once, its new secret. */
+export interface SavedEndpoint {
+  readonly endpoint: WebhookEndpoint;
+  /** Null: it did not change. */
+  readonly secret: Secret | null;
+}
+
+/** An endpoint to save, as a caller gives it. */
+export type GivenEndpoint = Omit<EndpointTerms, 'headers'> & { readonly headers?: unknown };
+
+/** A range of dead letters of one endpoint or trigger. */
+export type DeadLetterRange = Pick<DeliveryFilter, 'endpointId' | 'triggerId' | 'from' | 'to'>;
+
+/** The endpoints of a workspace and their deliveries, for those who may manage `WebhookEndpoint`. Changes are audited. */
+@Injectable()
+export class WebhookEndpoints implements Forgetter {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly repository: WebhookEndpointsRepository,
+    private readonly deliveryRows: DeliveriesRepository,
+    private readonly health: EndpointHealthRepository,
+    private readonly client: WebhookClient,
+    private readonly secretBox: SecretBox,
+    private readonly queues: Queues,
+  ) {}
+
+  /** Oldest first, at most 50. */
+  list(principal: MemberPrincipal): Promise<readonly WebhookEndpoint[]> {
+    assertMay(principal);
+    return this.prisma.withWorkspace(principal, (tx) => this.repository.list(tx, scopeOf(principal)));
+  }
+
+  /** Throws `not_found`. */
+  get(principal: MemberPrincipal, id: string): Promise<WebhookEndpoint> {
+    assertMay(principal);
+    return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, id));
+  }
+
+  /**
+   * Creates an endpoint with a new secret, or replaces the one with this id, whose secret stays. An endpoint that is enabled again gets the
+   * events from now on. Throws `forbidden`, `not_found`, `bad_request`, `conflict` (50 already).
+   */
+  async save(principal: MemberPrincipal, id: string | null, given: GivenEndpoint): Promise<SavedEndpoint> {
+    assertMay(principal);
+    const terms = toTerms(given);
+    await this.client.check(terms.url);
+    return this.commit(principal, id === null ? 'webhook-created' : 'webhook-saved', async (tx) => {
+      const scope = scopeOf(principal);
+      if (id !== null) {
+        await this.find(tx, principal, id);
+        return { endpoint: await this.repository.change(tx, scope, { ...terms, id }), secret: null };
+      }
+      if ((await this.repository.list(tx, scope)).length >= maxEndpoints) throw tooManyEndpoints();
+      const created = { id: newId(), secret: newEndpointSecret() };
+      const secretCipher = this.secretBox.seal(created.secret, endpointPlace(principal.workspaceId, created.id));
+      const endpoint = await this.repository.create(tx, scope, { ...terms, id: created.id, secretCipher });
+      return { endpoint, secret: created.secret };
+    });
+  }
+
+  /** Its deliveries are deleted with it. Throws `forbidden`, `not_found`. */
+  async remove(principal: MemberPrincipal, id: string): Promise<WebhookEndpoint> {
+    assertMay(principal);
+    const { endpoint } = await this.commit(principal, 'webhook-removed', async (tx) => {
+      const endpoint = await this.find(tx, principal, id);
+      await this.repository.remove(tx, scopeOf(principal), id);
+      return { endpoint, secret: null };
+    });
+    return endpoint;
+  }
+
+  /** Enables or disables it; nothing is sent of the time in which it was disabled. Throws `forbidden`, `not_found`. */
+  async setEnabled(principal: MemberPrincipal, id: string, enabled: boolean): Promise<WebhookEndpoint> {
+    assertMay(principal);
+    const action = enabled ? 'webhook-enabled' : 'webhook-disabled';
+    const { endpoint } = await this.commit(principal, action, async (tx) => {
+      const { url, description, events, signature, headers, onlyUnwatched, includeContent } = await this.find(
+        tx,
+        principal,
+        id,
+      );
+      const terms = { url, description, events, signature, headers, onlyUnwatched, includeContent, enabled };
+      return { endpoint: await this.repository.change(tx, scopeOf(principal), { ...terms, id }), secret: null };
+    });
+    return endpoint;
+  }
+
+  /** Makes a new secret. Both sign for 24 hours. Throws `forbidden`, `not_found`. */
+  rotate(principal: MemberPrincipal, id: string): Promise<SavedEndpoint> {
+    assertMay(principal);
+    return this.commit(principal, 'webhook-secret-rotated', async (tx) => {
+      await this.find(tx, principal, id);
+      const secret = newEndpointSecret();
+      const cipher = this.secretBox.seal(secret, endpointPlace(principal.workspaceId, id));
+      const until = new Date(this.clock.now() + overlapMs);
+      await this.repository.rotate(tx, scopeOf(principal), { id, cipher, until });
+      return { endpoint: await this.find(tx, principal, id), secret };
+    });
+  }
+
+  /** Sends `endpoint.test`; the delivery shows the result. A disabled endpoint makes it a dead letter. Throws `forbidden`, `not_found`. */
+  async test(principal: MemberPrincipal, id: string): Promise<WebhookDelivery> {
+    assertMay(principal);
+    const { workspaceId } = principal;
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await this.find(tx, principal, id);
+      const data = { workspaceId, endpointId: id };
+      const event = { workspaceId, type: 'endpoint.test', data, now: this.clock.now(), endpointId: id };
+      const messages = await this.health.insertFor(tx, event);
+      await this.queues.send(tx, 'webhook.deliver', messages);
+      const filter = { endpointId: id };
+      const [delivery] = await this.repository.deliveries(tx, scopeOf(principal), { filter, take: 1 });
+      if (delivery === undefined) throw endpointNotFound();
+      return delivery;
+    });
+  }
+
+  /** Newest first. */
+  async deliveries(
+    principal: MemberPrincipal,
+    filter: DeliveryFilter,
+    { first, after }: PageRequest,
+  ): Promise<Page<WebhookDelivery>> {
+    assertMay(principal);
+    if ([filter.endpointId, filter.jobId].some((id) => id != null && !isId(id))) return { items: [], hasMore: false };
+    const rows = await this.prisma.withWorkspace(principal, (tx) =>
+      this.repository.deliveries(tx, scopeOf(principal), { filter, take: first + 1, after }),
+    );
+    return { items: rows.slice(0, first), hasMore: rows.length > first };
+  }
+
+  /** Sends one delivery again that is not pending. Throws `forbidden`, `not_found`. */
+  async redeliver(principal: MemberPrincipal, id: string): Promise<void> {
+    assertMay(principal);
+    const count = isId(id) ? await this.sendAgain(principal, () => Promise.resolve([id])) : 0;
+    if (count === 0) throw deliveryNotFound();
+  }
+
+  /** Sends dead letters again, the oldest 500 of them. Returns how many; 0: none is left. Throws `forbidden`. */
+  async redeliverDead(principal: MemberPrincipal, range: DeadLetterRange): Promise<number> {
+    assertMay(principal);
+    if (range.endpointId != null && !isId(range.endpointId)) return 0;
+    return this.sendAgain(principal, (tx) =>
+      this.repository.dead(tx, scopeOf(principal), { ...range, take: redeliveredAtOnce }),
+    );
+  }
+
+  /** Called by the retention. */
+  forget(workspaceId: string): Promise<number> {
+    const before = new Date(this.clock.now() - retentionMs);
+    return this.prisma.withWorkspace({ workspaceId }, (tx) => this.repository.forget(tx, workspaceId, before));
+  }
+
+  private sendAgain(
+    principal: MemberPrincipal,
+    find: (tx: PrismaTransaction) => Promise<readonly string[]>,
+  ): Promise<number> {
+    const { workspaceId } = principal;
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      const ids = await find(tx);
+      const { count, messages } = await this.deliveryRows.redeliver(tx, { workspaceId, ids, now: this.clock.now() });
+      await this.queues.send(tx, 'webhook.deliver', messages);
+      return count;
+    });
+  }
+
+  private async find(tx: PrismaTransaction, principal: MemberPrincipal, id: string): Promise<WebhookEndpoint> {
+    const endpoint = await this.repository.find(tx, scopeOf(principal), id);
+    if (endpoint === null) throw endpointNotFound();
+    return endpoint;
+  }
+
+  private commit(
+    principal: MemberPrincipal,
+    action: string,
+    run: (tx: PrismaTransaction) => Promise<SavedEndpoint>,
+  ): Promise<SavedEndpoint> {
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, principal.workspaceId);
+      const saved = await run(tx);
+      const { id: subjectId, url, events, enabled } = saved.endpoint;
+      const details = { url, events: [...events], enabled };
+      await recordChange(tx, principal, { action, subjectType: 'WebhookEndpoint', subjectId, details });
+      return saved;
+    });
+  }
+}
+
+function assertMay(principal: MemberPrincipal): void {
+  const { workspaceId } = principal;
+  assertCan(abilityOf(principal), { action: 'manage', subject: 'WebhookEndpoint', row: { workspaceId } });
+}
+
+const [longestUrl, longestDescription, mostHeaders, longestHeader] = [2_048, 500, 20, 1_024];
+
+function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): EndpointTerms {
+  const problem = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
+  const text = toStorableText(description).trim();
+  if (given.url.length > longestUrl) throw problem('url', `The URL has more than ${longestUrl} characters.`);
+  if (text.length > longestDescription) throw problem('description', 'The description has more than 500 characters.');
+  const events = webhookEvents.filter((event) => given.events.includes(event));
+  if (events.length === 0) throw problem('events', 'Name at least one event.');
+  const headers = Object.entries(Object(wanted ?? {}) as Record<string, unknown>); // each value is checked below
+  const isSendable = ([name, value]: readonly [string, unknown]) =>
+    /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,100}$/.test(name) &&
+    !isOwnHeader(name) &&
+    typeof value === 'string' &&
+    value.length <= longestHeader &&
+    /^[\t\x20-\x7e]*$/.test(value);
+  if (headers.length > mostHeaders || !headers.every(isSendable))
+    throw problem('headers', `headers must be at most ${mostHeaders} names with texts that HTTP allows.`);
+  return { ...given, description: text, events, headers: Object.fromEntries(headers) as Record<string, string> };
+}
+
+/** Absent and forbidden look the same. */
+function endpointNotFound(): AppError {
+  return new AppError({ code: 'not_found', message: 'Webhook endpoint not found' });
+}
+
+function deliveryNotFound(): AppError {
+  return new AppError({ code: 'not_found', message: 'Webhook delivery not found, or it is still pending' });
+}
+
+function tooManyEndpoints(): AppError {
+  const message = `A workspace can have ${maxEndpoints} webhook endpoints: remove one first`;
+  return new AppError({ code: 'conflict', message });
+}

@@ -1,0 +1,236 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { MemberPrincipal, Role } from '#auth';
+import { type JobEventBodies, JobUpdater } from '#jobs';
+import { newId } from '#platform';
+
+import { JobStopper } from '../../libs/jobs/src/cancel/job-stopper.js';
+import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
+import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';
+import { WebhookEndpoints } from '../../libs/triggers/src/outbound/webhook-endpoints.service.js';
+import { claimOne } from '../harness/claim-one.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { openTestIdentities, type TestIdentities } from '../harness/identities.js';
+import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
+import { type NotificationStage, notificationStage } from '../harness/notifications.js';
+import { openTestWebhooks, type TestWebhooks } from '../harness/webhooks.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let jobs: TestJobs;
+let stage: NotificationStage;
+let webhooks: TestWebhooks;
+let here: Record<Role, MemberPrincipal>;
+let watching = new AbortController();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  jobs = await openTestJobs(database);
+  webhooks = await openTestWebhooks(database);
+});
+beforeEach(async () => {
+  here = await identities.workspaceOf(newId());
+  const { workspaceId, userId } = here.owner;
+  const claim = async (jobId: string) => {
+    const job = await claimOne(jobs.app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
+    if (job === undefined) throw new Error('the job cannot be claimed');
+    return job;
+  };
+  const request: TestJobs['request'] = (changes) => jobs.request({ workspaceId, ...changes });
+  stage = notificationStage({ ...jobs, workspaceId, userId, request, claim });
+  watching = new AbortController();
+});
+afterEach(async () => {
+  watching.abort();
+  await webhooks.reset();
+});
+afterAll(async () => {
+  await webhooks.close();
+  await jobs.close();
+  identities.auth.close();
+  await database.close();
+});
+
+const subscribe = async (events: readonly WebhookEvent[], changes: object = {}) => {
+  const { endpoint } = await webhooks.app.get(WebhookEndpoints).save(here.admin, null, {
+    ...{ url: webhooks.receiver.url(), description: '', events, enabled: true, signature: 'standard', headers: {} },
+    ...{ onlyUnwatched: false, includeContent: false, ...changes },
+  });
+  return endpoint.id;
+};
+interface Body {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+const written = async () => {
+  const rows = await webhooks.rows<{ body: string; endpoint_id: string }>(
+    'SELECT body, endpoint_id FROM webhook_delivery WHERE workspace_id = $1 ORDER BY ordinal',
+    [here.owner.workspaceId],
+  );
+  return rows.map(({ body }) => JSON.parse(body) as Body);
+};
+const toolCall = (status: 'complete' | 'error'): JobEventBodies['tool-call-updated'] => ({
+  ...{ round: 1, internalStatus: status },
+  call: {
+    id: 'call_1',
+    name: 'search',
+    status,
+    args: '{"q":"secret plan"}',
+    ...(status === 'error' && { error: 'It broke' }),
+  },
+});
+
+describe('webhooks of events', () => {
+  it('are written with the end of a job, and reach the endpoint', async () => {
+    await subscribe(['job.completed']);
+    const job = await stage.startClaimed();
+    await stage.end(job);
+    const [body] = await written();
+    const { workspaceId, jobId } = job;
+    expect(body).toMatchObject({
+      type: 'job.completed',
+      data: { workspaceId, jobId, kind: 'chat', status: 'completed', viewers: 0 },
+    });
+    const [event] = await jobs.rows<{ seq: number; at: Date }>(
+      `SELECT seq, at FROM job_event WHERE job_id = $1 AND type = 'job-finished'`,
+      [jobId],
+    );
+    expect([body?.data['seq'], body?.timestamp]).toEqual([event?.seq, event?.at.toISOString()]);
+    await webhooks.app.get(DeliveryWorker).start();
+    await eventually('it arrived', () => webhooks.receiver.received[0]);
+    expect(JSON.parse(webhooks.receiver.received[0]?.body.toString() ?? '')).toEqual(body);
+  });
+
+  it('are not written without an enabled endpoint for the event, and not in another workspace', async () => {
+    await subscribe(['job.failed']);
+    await subscribe(['job.completed'], { enabled: false });
+    const elsewhere = await identities.workspaceOf(newId());
+    await webhooks.app.get(WebhookEndpoints).save(elsewhere.admin, null, {
+      ...{ url: webhooks.receiver.url(), description: '', events: webhookEvents, enabled: true, signature: 'standard' },
+      ...{ onlyUnwatched: false, includeContent: false },
+    });
+    await stage.end(await stage.startClaimed());
+    expect(
+      await webhooks.rows('SELECT 1 FROM webhook_delivery WHERE workspace_id IN ($1, $2)', [
+        here.owner.workspaceId,
+        elsewhere.owner.workspaceId,
+      ]),
+    ).toEqual([]);
+  });
+
+  it('are dropped with the write of a worker that lost its lease', async () => {
+    await subscribe(['job.completed']);
+    const job = await stage.startClaimed();
+    await stage.end({ ...job, epoch: job.epoch - 1 });
+    expect(await written()).toEqual([]);
+  });
+
+  it('tell of the cancel of a waiting job', async () => {
+    await subscribe(['job.cancelled', 'job.completed', 'job.failed']);
+    const jobId = await stage.start();
+    await jobs.app.get(JobStopper).stop(stage.scope, jobId, 'not needed');
+    expect(await written()).toMatchObject([
+      { type: 'job.cancelled', data: { jobId, status: 'cancelled', reason: 'not needed' } },
+    ]);
+    const [message] = await webhooks.rows(`SELECT data FROM pgboss.job WHERE name = 'webhook.deliver'`);
+    expect(message).toMatchObject({ data: { workspaceId: here.owner.workspaceId, number: 0 } });
+  });
+
+  it('tell of failed tool calls only, without arguments unless the endpoint includes content', async () => {
+    await subscribe(['tool_call.failed']);
+    await subscribe(['tool_call.failed'], { includeContent: true });
+    const job = await stage.startClaimed();
+    const events = (['complete', 'error'] as const).map(
+      (status) => ({ type: 'tool-call-updated', body: toolCall(status) }) as const,
+    );
+    await jobs.app.get(EventLogRepository).commit([{ ...writeOf(job, 1), events }]);
+    const bodies = await written();
+    expect(bodies).toHaveLength(2);
+    expect(bodies).toMatchObject(
+      Array(2).fill({ type: 'tool_call.failed', data: { tool: 'search', callId: 'call_1', error: 'It broke' } }),
+    );
+    expect(bodies.map((body) => JSON.stringify(body).includes('secret plan')).sort()).toEqual([false, true]);
+  });
+
+  it('tell of each node in a packed row of the log, with its own number', async () => {
+    await subscribe(['node.finished']);
+    const job = await stage.startClaimed();
+    const node = { label: 'n', type: 'http', path: [] };
+    const events = Array.from(
+      { length: 20 },
+      (_, i) =>
+        ({
+          type: 'node-finished',
+          body: { ...node, nodeRunId: `run ${i}`, nodeId: `n${i}`, status: 'completed', output: 'text' },
+        }) as const,
+    );
+    await jobs.app.get(EventLogRepository).commit([{ ...writeOf(job, 1), events }]);
+    const bodies = await written();
+    expect(bodies.map(({ data }) => data['nodeId']).sort()).toEqual(events.map(({ body }) => body.nodeId).sort());
+    const seqOf = new Map(bodies.map(({ data }) => [data['nodeId'], Number(data['seq'])]));
+    expect((seqOf.get('n19') ?? 0) - (seqOf.get('n0') ?? 0)).toBe(19);
+    expect(JSON.stringify(bodies)).not.toContain('output');
+  });
+
+  it('tell of requests that are opened and settled without a lease', async () => {
+    await subscribe(['interrupt.opened', 'interrupt.resolved']);
+    const { workspaceId, jobId } = await stage.startClaimed();
+    const interruptId = newId();
+    const opened = {
+      interruptId,
+      kind: 'human_input',
+      title: 'Plan?',
+      expiresAt: null,
+      request: { text: 'secret plan' },
+    };
+    await jobs.app.get(JobUpdater).update(workspaceId, jobId, async (job) => {
+      job.append({ type: 'interrupt-opened', body: opened });
+      job.append({ type: 'interrupt-resolved', body: { interruptId, outcome: 'answered', decidedAt: 1 } });
+      return Promise.resolve();
+    });
+    const bodies = await written();
+    expect(bodies.map(({ type }) => type).sort()).toEqual(['interrupt.opened', 'interrupt.resolved']);
+    expect(bodies).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ data: expect.objectContaining({ interruptId, interruptKind: 'human_input' }) }),
+      ]),
+    );
+    expect(JSON.stringify(bodies)).not.toContain('secret plan');
+  });
+
+  it('count the viewers, and leave watched jobs to endpoints that want them', async () => {
+    const [all, unwatched] = [
+      await subscribe(['job.completed']),
+      await subscribe(['job.completed'], { onlyUnwatched: true }),
+    ];
+    const watched = await stage.startClaimed();
+    await webhooks.rows(
+      `INSERT INTO job_viewer (workspace_id, job_id, process, seen_at) VALUES ($1, $2, gen_random_uuid(), clock_timestamp())`,
+      [watched.workspaceId, watched.jobId],
+    );
+    await stage.end(watched);
+    expect(await written()).toMatchObject([{ data: { jobId: watched.jobId, viewers: 1 } }]);
+    await stage.end(await stage.startClaimed());
+    const rows = await webhooks.rows<{ endpoint_id: string }>(
+      'SELECT endpoint_id FROM webhook_delivery WHERE workspace_id = $1',
+      [watched.workspaceId],
+    );
+    expect(rows.map((row) => row.endpoint_id).sort()).toEqual([all, all, unwatched].sort());
+  });
+
+  it('keep a body below 20 KiB', async () => {
+    await subscribe(['tool_call.failed'], { includeContent: true });
+    const job = await stage.startClaimed();
+    const body = toolCall('error');
+    const long = { ...body, call: { ...body.call, args: 'a'.repeat(50_000), error: 'e'.repeat(50_000) } };
+    await jobs.app
+      .get(EventLogRepository)
+      .commit([{ ...writeOf(job, 1), events: [{ type: 'tool-call-updated', body: long }] }]);
+    expect(JSON.stringify((await written())[0]).length).toBeLessThan(20_480);
+  });
+});
