@@ -79,6 +79,45 @@ describe('an expression that would build or take too much', () => {
     expect(given.ok ? '' : given.problem).toMatch(problem);
   });
 
+  it.each(['contains', 'indexOf', 'lastIndexOf', 'split'])('ends a search that V8 cannot interrupt: %s', (name) => {
+    // It takes minutes where V8 compares each place with the whole text that is searched for.
+    const half = 'x'.repeat(1_000_000);
+    for (const source of [`text.${name}(input)`, `[input].map(wanted, text.${name}(wanted))`]) {
+      const given = answer(source, { text: 'x'.repeat(4_000_000), input: `${half}y${half}` });
+      if (!given.ok) expect(given.problem).toBe('takes too long');
+    }
+  });
+
+  it.each([
+    ['text.contains(input)', true],
+    ['text.indexOf(input)', 49_000],
+    ['text.indexOf(input, 49001)', 99_001],
+    ['text.lastIndexOf(input)', 99_001],
+    ['text.lastIndexOf(input, 99000)', 49_000],
+    ['text.split(input)', ['x'.repeat(49_000), 'x'.repeat(49_000), 'x'.repeat(9_000)]],
+    ['text.split(input, 2)', ['x'.repeat(49_000), `${'x'.repeat(50_000)}y${'x'.repeat(9_000)}`]],
+  ])('finds in a long text what it finds in a short one: %s', (source, value) => {
+    const part = `${'x'.repeat(50_000)}y`;
+    const text = `${part}${part}${'x'.repeat(9_000)}`;
+    expect(answer(source, { text, input: `${'x'.repeat(1_000)}y` })).toEqual({ ok: true, value });
+  });
+
+  it('refuses a place outside of a long text', () => {
+    const given = answer('text.indexOf(input, 9000000)', { text: long, input: 'y'.repeat(200) });
+    expect(given.ok ? '' : given.problem).toContain('out of range');
+  });
+
+  it.each([
+    ['parts of a text', 'text.split("").size()', /split\(\) makes more than a list of 1000000/],
+    ['parts between texts', 'text.split("x").size()', /makes more than a list of 1000000|takes too long/],
+    ['added texts', `(${Array.from({ length: 20 }, () => 'text').join('+')}).size()`, /\+ makes more than a text of/],
+    ['added lists', `(${Array.from({ length: 60 }, () => 'input').join('+')}).size()`, /\+ makes more|takes too long/],
+    ['searches', `[${Array.from({ length: 90 }, () => 'text.indexOf("xy")').join()}]`, /takes too long/],
+  ])('is stopped before it makes too many: %s', (_fact, source, problem) => {
+    const given = answer(source, { input: many, text: 'x'.repeat(1_000_001) });
+    expect(given.ok ? '' : given.problem).toMatch(problem);
+  });
+
   it('may be as big as a document', () => {
     expect(answer('[text, text, text, text]', { text: long }).ok).toBe(true);
     expect(4 * long.length).toBeLessThan(MAX_EXPRESSION_SIZE);

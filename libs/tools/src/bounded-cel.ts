@@ -1,0 +1,88 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+
+import { TextSearch } from './text-search.js';
+
+/** Texts and lists that an operation of an expression may make: four of the longest results. */
+const MAX_MADE_TEXT = 16_777_216;
+const MAX_MADE_LIST = 1_000_000;
+/** Up to this product of the lengths, the search of V8 takes at most 30 ms. */
+const MAX_NATIVE_SEARCH = 100_000_000;
+
+/** What the evaluator of cel-js calls for a node of a type-checked expression: with the operands first, then with values of its own. */
+type Handle = (...given: readonly unknown[]) => unknown;
+
+/**
+ * Bounds the operations of a checked expression whose time or memory is not linear: searches, and `+` and `split`, which may make much
+ * of little. Each operation then takes some 50 ms for values of 4 MB, and the time limit of the expression applies between them: V8
+ * cannot interrupt a search.
+ */
+export function boundOperations(nodes: readonly ASTNode[]): void {
+  for (const node of nodes) {
+    const operation = node as unknown as { handle?: Handle }; // cel-js sets it when it checks the node; its types do not list it
+    const { handle } = operation;
+    if (handle === undefined) continue;
+    if (node.op === '+') operation.handle = boundedSum(handle);
+    else if (node.op === 'rcall') operation.handle = boundedCall(node.args[0], handle);
+  }
+}
+
+function boundedSum(handle: Handle): Handle {
+  return (...given) => {
+    const [left, right] = given;
+    const isText = typeof left === 'string' && typeof right === 'string';
+    if (isText && left.length + right.length > MAX_MADE_TEXT)
+      throw tooLarge('+', `a text of ${MAX_MADE_TEXT} characters`);
+    if (Array.isArray(left) && Array.isArray(right) && left.length + right.length > MAX_MADE_LIST)
+      throw tooLarge('+', `a list of ${MAX_MADE_LIST}`);
+    return handle(...given);
+  };
+}
+
+function boundedCall(name: string, handle: Handle): Handle {
+  const search = searches.get(name);
+  if (search === undefined) return handle;
+  return (...given) => {
+    const [text, wanted, place] = given[0] as readonly unknown[]; // of the call: the receiver, then the arguments
+    if (typeof text !== 'string' || typeof wanted !== 'string') return handle(...given);
+    const isSplit = name === 'split';
+    if (isSplit && wanted === '' && text.length > MAX_MADE_LIST) throw tooManyParts();
+    const isLong = text.length * wanted.length > MAX_NATIVE_SEARCH || (isSplit && text.length > MAX_MADE_LIST);
+    const at = place === undefined ? undefined : Number(place);
+    const isWithin = at === undefined || isSplit || (at >= 0 && at < text.length);
+    return isLong && isWithin ? search(text, wanted, at) : handle(...given);
+  };
+}
+
+type Search = (text: string, wanted: string, place: number | undefined) => unknown;
+
+const searches: ReadonlyMap<string, Search> = new Map<string, Search>([
+  ['contains', (text, wanted) => new TextSearch(wanted).first(text) !== -1],
+  ['indexOf', (text, wanted, from) => BigInt(new TextSearch(wanted).first(text, from))],
+  ['lastIndexOf', (text, wanted, until) => BigInt(new TextSearch(wanted).last(text, until))],
+  ['split', split],
+]);
+
+/** `most` parts, the last one with the rest of the text; below 0: all. */
+function split(text: string, wanted: string, most = -1): string[] {
+  if (most === 0) return [];
+  const search = new TextSearch(wanted);
+  const parts: string[] = [];
+  let from = 0;
+  while (parts.length !== most - 1) {
+    const at = search.first(text, from);
+    if (at === -1) break;
+    parts.push(text.slice(from, at));
+    if (parts.length >= MAX_MADE_LIST) throw tooManyParts();
+    from = at + wanted.length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+function tooManyParts(): Error {
+  return tooLarge('split()', `a list of ${MAX_MADE_LIST}`);
+}
+
+function tooLarge(operation: string, most: string): Error {
+  return new Error(`${operation} makes more than ${most}`);
+}
