@@ -6,6 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { markAuthenticated } from '#auth/api';
 import { ManualClock } from '#platform';
 
+import { clientAddressKeys } from './client-address.js';
 import { RefusalDelay } from './refusal-delay.js';
 
 const perSecond = 20;
@@ -27,7 +28,11 @@ function open() {
   const clock = new ManualClock(0);
   const outcomes: string[] = [];
   const isValid = (authorization: string) => Promise.resolve(authorization === validKey);
-  const delay = new RefusalDelay({ perSecond, isValid, clock, count: (outcome) => outcomes.push(outcome) });
+  const delay = new RefusalDelay({
+    ...{ perSecond, isValid, clock },
+    addressKeyOf: clientAddressKeys([]),
+    count: (outcome) => outcomes.push(outcome),
+  });
   /** One refused request of its own connection. */
   const refuse = ({ address = '192.0.2.1', status = 401, authorization, isMarked = false }: Refused = {}) => {
     const socket = new TestSocket(address);

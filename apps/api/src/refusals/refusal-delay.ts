@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { isMarkedAuthenticated } from '#auth/api';
 import type { Clock } from '#platform';
 
-import { addressKeyOf } from './address-key.js';
+import type { ClientAddressKey } from './client-address.js';
 import { TokenBucket } from './token-bucket.js';
 
 /** Holds a client with 50 connections to 50 refused requests a second. */
@@ -29,6 +29,7 @@ export interface Refusal {
 export interface RefusalDelayDependencies {
   /** Refused requests of one address that are answered at once. */
   readonly perSecond: number;
+  readonly addressKeyOf: ClientAddressKey;
   /** Whether the credential of a request is valid. Never rejects. */
   readonly isValid: (authorization: string) => Promise<boolean>;
   readonly clock: Clock;
@@ -77,10 +78,10 @@ export class RefusalDelay {
     else request.socket.destroy();
   }
 
-  private isWithinRate({ socket }: IncomingMessage): boolean {
-    const key = addressKeyOf(socket.remoteAddress);
-    const now = this.dependencies.clock.monotonic();
-    const { perSecond } = this.dependencies;
+  private isWithinRate(request: IncomingMessage): boolean {
+    const { perSecond, addressKeyOf, clock } = this.dependencies;
+    const key = addressKeyOf(request);
+    const now = clock.monotonic();
     const bucket = this.addresses.get(key) ?? new TokenBucket(now, { perSecond, burst: perSecond });
     this.addresses.set(key, bucket);
     return bucket.take(now);

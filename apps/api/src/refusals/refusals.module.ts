@@ -3,6 +3,7 @@ import { Module } from '@nestjs/common';
 import { Authenticator } from '#auth';
 import { Config, Metrics, systemClock } from '#platform';
 
+import { clientAddressKeys } from './client-address.js';
 import { RefusalDelay, type RefusalDelayDependencies } from './refusal-delay.js';
 
 /** The delay of refused requests, which every API shares. */
@@ -13,6 +14,7 @@ import { RefusalDelay, type RefusalDelayDependencies } from './refusal-delay.js'
       useFactory: (authenticator: Authenticator, { values }: Config, metrics: Metrics) =>
         new RefusalDelay({
           perSecond: values.REFUSALS_PER_SECOND,
+          addressKeyOf: clientAddressKeys(values.TRUSTED_PROXIES),
           isValid: (authorization) => isValid(authenticator, authorization),
           clock: systemClock,
           count: refusalDelayCount(metrics),

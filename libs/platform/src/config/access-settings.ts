@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { httpUrl, isHostName, isOrigin, list, ms, secret, text, whole } from './setting-kinds.js';
+import { httpUrl, isHostName, isNetwork, isOrigin, list, ms, secret, text, whole } from './setting-kinds.js';
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
@@ -15,6 +15,11 @@ export const accessSettings = {
     'host names',
     isHostName,
     'Host names that the API accepts in the Host header, besides localhost and IP addresses. Empty: any, unless HOST is a loopback address.',
+  ),
+  TRUSTED_PROXIES: list(
+    'IP addresses and networks such as 10.0.0.0/8',
+    isNetwork,
+    'Reverse proxies in front of the API. Requests from them are counted by the client address in X-Forwarded-For; the header of any other peer is ignored.',
   ),
   METRICS_TOKEN: secret('Bearer token that /metrics of the API requires. Without it, the API has no /metrics.'),
   MAX_BODY_TOKENS: whole(

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
@@ -41,6 +43,9 @@ export const list = (allowed: string, one: (entry: string) => boolean, about: st
 export const isOrigin = (entry: string) => URL.canParse(entry) && new URL(entry).origin === entry;
 export const isAddressRange = (entry: string) => ipaddr.isValidCIDR(entry);
 export const isHostName = (entry: string) => /^[a-z0-9._-]{1,253}$/i.test(entry);
+/** An IP address, or a network in CIDR notation. */
+export const isNetwork = (entry: string) =>
+  isIP(entry.split('/', 1)[0] ?? '') !== 0 && (!entry.includes('/') || isAddressRange(entry));
 export const httpUrl = (about: string) =>
   z
     .url({ protocol: /^https?$/ })

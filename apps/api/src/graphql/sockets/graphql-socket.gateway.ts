@@ -10,7 +10,7 @@ import { CallerTurns } from '#platform/api';
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
-import { addressKeyOf } from '../../refusals/address-key.js';
+import { type ClientAddressKey, clientAddressKeys } from '../../refusals/client-address.js';
 import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
@@ -56,6 +56,7 @@ export class GraphqlSocketGateway {
   });
   private readonly pending: PendingSockets;
   private readonly turns = new CallerTurns(systemClock);
+  private readonly addressKeyOf: ClientAddressKey;
   private waiting = 0;
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
@@ -67,6 +68,7 @@ export class GraphqlSocketGateway {
     private readonly slow: SlowViewers,
   ) {
     this.pending = new PendingSockets(config.values.SOCKETS_PENDING, systemClock);
+    this.addressKeyOf = clientAddressKeys(config.values.TRUSTED_PROXIES);
   }
 
   /** Connections without an accepted `connection_init`. */
@@ -151,7 +153,7 @@ export class GraphqlSocketGateway {
   /** Many connections never send `connection_init`: each address gets handshakes for its share of the event loop. */
   private acceptLater(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.waiting += 1;
-    this.turns.next(addressKeyOf(request.socket.remoteAddress), upgradeMs, () => {
+    this.turns.next(this.addressKeyOf(request), upgradeMs, () => {
       this.waiting -= 1;
       this.accept(request, socket, head);
     });

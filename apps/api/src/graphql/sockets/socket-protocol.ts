@@ -112,7 +112,7 @@ export class SocketProtocol {
       if (!(await this.access.waitBeforeRefusal(extra))) extra.socket.terminate();
       if (code === 'rate_limited') extra.socket.close(closeCodes.tooMany, 'Too many connections or attempts');
       else if (code === 'unauthenticated') extra.socket.close(closeCodes.unauthenticated, 'Unauthorized');
-      else if (code === 'unavailable') extra.socket.close(1013, 'Try again later');
+      else if (code === 'unavailable') extra.socket.close(closeCodes.unavailable, 'Try again later');
       else extra.socket.close(closeCodes.forbidden, 'Forbidden');
       return false;
     }

@@ -14,6 +14,7 @@ export const closeCodes = {
   forbidden: 4403,
   tooMany: 4429,
   goingAway: 1001,
+  unavailable: 1013,
 } as const;
 
 /** What is known of one connection. graphql-ws carries it as `extra`. */
