@@ -25,6 +25,14 @@ describe('an approval policy', () => {
     });
   });
 
+  it('names the wrong field, with the field that holds the policy', () => {
+    expect(errorOf({ rules: [{}] }).field).toBe('rules.0.match');
+    expect(() => parseApprovalPolicy({ rules: {} }, 'toolApproval')).toThrow(
+      expect.objectContaining({ field: 'toolApproval.rules' }),
+    );
+    expect(() => parseApprovalPolicy([], 'toolApproval')).toThrow(expect.objectContaining({ field: 'toolApproval' }));
+  });
+
   it('keeps what it is given and leaves to the list what a rule does not say', () => {
     const given = {
       default: 'require_approval',

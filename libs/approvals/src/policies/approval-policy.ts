@@ -79,11 +79,14 @@ const newPolicySchema = policySchema.superRefine(({ rules }, context) => {
 export type ApprovalPolicy = z.infer<typeof policySchema>;
 export type ApprovalRule = z.infer<typeof ruleSchema>;
 
-/** Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field. */
-export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
+/**
+ * Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field, which is within
+ * `parent` if the policy is a field of something else.
+ */
+export function parseApprovalPolicy(value: unknown, parent?: string): ApprovalPolicy {
   const read = readInput(newPolicySchema, value);
   if ('data' in read) return read.data;
-  throw invalidPolicy(read.problem.field, read.problem.text);
+  throw invalidPolicy([parent ?? '', read.problem.field].filter((name) => name !== '').join('.'), read.problem.text);
 }
 
 /** Asks for nothing. */

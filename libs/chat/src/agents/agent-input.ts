@@ -107,5 +107,5 @@ export function readAgentInput(given: AgentChanges): ReadAgent {
 }
 
 function toPolicy(given: unknown): AgentSettings['toolApproval'] {
-  return given === null ? null : parseApprovalPolicy(given);
+  return given === null ? null : parseApprovalPolicy(given, 'toolApproval');
 }

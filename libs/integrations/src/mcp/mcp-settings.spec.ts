@@ -4,6 +4,7 @@ import { isElsewhere, mcpServerName, parseMcpSettings, secretsOf } from './mcp-s
 
 const http = { transport: 'http', url: 'https://mcp.example/mcp' } as const;
 const stdio = { transport: 'stdio', command: 'mcp-files' } as const;
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 'pure']));
 
 describe('parseMcpSettings', () => {
   it('fills in what is left out', () => {
@@ -41,6 +42,9 @@ describe('parseMcpSettings', () => {
     [{ ...stdio, args: ['a\0'] }, 'args.0'],
     [{ ...stdio, env: { API_TOKEN: 'plain-text' } }, 'env'],
     [{ ...stdio, env: { __proto__x: 'x' } }, 'env.__proto__x'],
+    [{ ...http, headers: many(101) }, 'headers'],
+    [{ ...stdio, env: many(101) }, 'env'],
+    [{ ...http, effects: many(201) }, 'effects'],
     [{ transport: 'carrier-pigeon' }, 'transport'],
   ])('refuses %j', (given, field) => {
     expect(() => parseMcpSettings(given)).toThrow(expect.objectContaining({ code: 'bad_request', field }));

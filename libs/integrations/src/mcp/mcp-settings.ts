@@ -12,6 +12,11 @@ const CREDENTIAL = /auth|cookie|token|secret|password|passwd|credential|api[-_]?
 /** Headers that the protocol, the guard or we set. */
 const TAKEN = /^(accept|content-.*|idempotency-key|last-event-id|mcp-.*|x-job-epoch)$/i;
 const SECRETS_ONLY = 'a credential is kept as a secret: write {{secret:NAME}}';
+/** Far above what servers need: each member is kept, shown and sent with each request. */
+const MOST_MEMBERS = 100;
+const TOO_MANY = `at most ${MOST_MEMBERS}`;
+/** As many as a server may offer. */
+const MOST_EFFECTS = 200;
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
 
 const storable = (longest: number) =>
@@ -27,7 +32,10 @@ const common = {
   isolated: z.boolean().default(false),
   trusted: z.boolean().default(false),
   effect: effects.nullable().default(null),
-  effects: z.record(storable(128).regex(/^(?!__proto__$)/), effects).default({}),
+  effects: z
+    .record(storable(128).regex(/^(?!__proto__$)/), effects)
+    .refine((given) => Object.keys(given).length <= MOST_EFFECTS, `at most ${MOST_EFFECTS}`)
+    .default({}),
 };
 
 const url = storable(2_000).refine(
@@ -43,10 +51,12 @@ const headers = z
       .refine((name) => !isOwnHeader(name) && !TAKEN.test(name), 'this header is not yours to set'),
     storable(4_096).regex(/^[\t\x20-\x7e]*$/, 'not a value for a header'),
   )
+  .refine(isShort, TOO_MANY)
   .refine(areCredentialsSecret, SECRETS_ONLY);
 
 const env = z
   .record(z.string().regex(/^(?!__)[A-Za-z_]\w{0,127}$/, 'not a name for a variable'), storable(4_096))
+  .refine(isShort, TOO_MANY)
   .refine(areCredentialsSecret, SECRETS_ONLY);
 
 const settings = z.discriminatedUnion('transport', [
@@ -98,6 +108,10 @@ function isUsableUrl(text: string): boolean {
 function isHarmless(text: string): boolean {
   const written = withoutSecrets(text, '');
   return shapes.redact(written) === written;
+}
+
+function isShort(given: Readonly<Record<string, string>>): boolean {
+  return Object.keys(given).length <= MOST_MEMBERS;
 }
 
 function areCredentialsSecret(given: Readonly<Record<string, string>>): boolean {
