@@ -1,20 +1,24 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { type CliInit, runCli, startCli } from '../harness/cli.js';
+import { type CliInit, runCli, startCli, startInTerminal } from '../harness/cli.js';
 import { type CliServer, startCliServer } from '../harness/cli-server.js';
 import { startHttpTarget } from '../harness/http-target.js';
 
-const question = 'What is 17 * 23?';
-type Line = Readonly<Record<string, unknown>>;
-const linesOf = (text: string) =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line); // every line is an object
-
+// every line is an object
 describe('nightshift run', () => {
+  const question = 'What is 17 * 23?';
+
+  type Line = Readonly<Record<string, unknown>>;
+
+  const linesOf = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+
   let server: CliServer;
   let env: CliServer['env'];
 
@@ -155,5 +159,208 @@ describe('nightshift run', () => {
     const { code, stdout } = await nightshift(['run', question, '--detach']);
     expect(code).toBe(0);
     expect(await nightshift(['logs', stdout.trim(), '--follow'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('nightshift run with a question of a sub-job', () => {
+  const asking = ['run', 'use tool workflow.asks {"input": "Hello"}', '--tools', 'workflow.asks'];
+
+  const enter = '\r';
+
+  type Line = Readonly<Record<string, unknown>>;
+
+  const linesOf = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+
+  // every line is an object
+
+  /** A workflow that asks a person, and nothing else. */
+  const asks = {
+    meta: { version: '2.0.0', name: 'Asks', id: 'asks' },
+    nodes: [
+      { id: 'start', type: 'start', position: { x: 0, y: 0 }, data: { label: 'Start' } },
+      { id: 'sure', type: 'approval', position: { x: 0, y: 0 }, data: { label: 'Sure', prompt: 'Is it so?' } },
+    ],
+    edges: [{ id: 'e', source: 'start', target: 'sure' }],
+  };
+
+  let server: CliServer;
+  let env: CliServer['env'];
+
+  beforeAll(async () => {
+    server = await startCliServer();
+    ({ env } = server);
+    const file = join(server.folder, 'asks.json');
+    writeFileSync(file, JSON.stringify(asks));
+    expect(await runCli(['workflows', 'push', file], { env })).toMatchObject({ code: 0 });
+    expect((await runCli(['workflows', 'list'], { env })).stdout).toMatch(/^WORKFLOW +SLUG .*\nasks +asks +version 1 /);
+    const query = `mutation { offerWorkflowAsTool(input: { id: "asks", offered: true }) { workflow { slug } userErrors { code } } }`;
+    const offer = { workflow: { slug: 'asks' }, userErrors: [] };
+    expect(await graphql(query)).toEqual({ data: { offerWorkflowAsTool: offer } });
+  });
+
+  async function graphql(query: string): Promise<unknown> {
+    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ query });
+    return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })).json();
+  }
+
+  afterAll(() => server.close());
+
+  it('asks at the terminal and names the workflow', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput(/asked by workflow\.asks \(sub-job [\w-]+\)/);
+    await run.waitForOutput('Your answer?');
+    run.type(enter);
+    expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
+  });
+
+  it('exits with 6 without a terminal, names the workflow, and attaches again', async () => {
+    const left = await runCli(asking, { env });
+    expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('asked by workflow.asks (sub-job ') });
+    const [, request = ''] = /nightshift approve (\S+) --action approve/.exec(left.stderr) ?? [];
+    const [, jobId = '', after = ''] = /nightshift attach (\S+) --after (\d+)/.exec(left.stderr) ?? [];
+    for (const place of [['--after', after], []])
+      expect(await runCli(['attach', jobId, ...place], { env })).toMatchObject({
+        ...{ code: 6, stderr: expect.stringContaining(`nightshift approve ${request} `) },
+      });
+    const asked = await runCli(['approve', '--job', jobId, '--json'], { env });
+    expect([asked.code, linesOf(asked.stdout)]).toMatchObject([6, [{ id: request, rootJobId: jobId }]]);
+    const answer = startInTerminal(['approve', '--job', jobId], { env });
+    await answer.waitForOutput('Your answer?');
+    answer.type(enter);
+    expect(await answer.exited).toMatchObject({ code: 0 });
+    expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
+  });
+
+  it('prints the request as a line of JSON and stays with --wait', async () => {
+    const left = await runCli([...asking, '--json'], { env });
+    expect(left).toMatchObject({ code: 6, stderr: '' });
+    const lines = linesOf(left.stdout);
+    const { jobId, requests } = lines.at(-1) as { jobId: string; requests: readonly string[] }; // the result
+    const asked = lines.filter(({ event }) => event === 'sub-job-request');
+    expect(asked).toMatchObject([
+      { id: requests[0], asker: 'workflow.asks', rootJobId: jobId, kind: 'HUMAN_INPUT', status: 'OPEN' },
+    ]);
+    expect(asked[0]?.['jobId']).not.toBe(jobId);
+    expect(requests).toHaveLength(1);
+
+    const stays = startCli(['attach', jobId, '--wait', '--json'], { env });
+    await stays.waitForOutput('"sub-job-request"');
+    expect(await runCli(['approve', requests[0] ?? '', '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await stays.exited).toMatchObject({ code: 0 });
+    expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });
+  });
+
+  it('exits with 6 from a direct tool call, names the approvers, and attaches again', async () => {
+    const make = `mutation { createAgent(input: { name: "Caller", tools: ["workflow.*"] }) { userErrors { code } } }`;
+    expect(await graphql(make)).toEqual({ data: { createAgent: { userErrors: [] } } });
+    const call = ['tools', 'call', 'workflow.asks', '{"input": "Hello"}', '--agent', 'caller'];
+    const { code, stderr } = await runCli(call, { env });
+    expect(code).toBe(6);
+    const [, request = '', job = ''] =
+      /waits for a decision[^]*\n {4}\$ npx nightshift approve (\S+)\n {4}\$ npx nightshift attach (\S+)\n/.exec(
+        stderr,
+      ) ?? [];
+    expect(await runCli(['approve', request, '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await runCli(['attach', job], { env })).toMatchObject({ code: 0 });
+  });
+});
+
+describe('nightshift run on a terminal', () => {
+  const keys = { down: '\u001b[B', up: '\u001b[A', enter: '\r', interrupt: '\u0003' };
+
+  const asking = ['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask'];
+
+  let server: CliServer;
+  let env: CliServer['env'];
+
+  beforeAll(async () => {
+    server = await startCliServer();
+    ({ env } = server);
+  });
+
+  afterAll(() => server.close());
+
+  it('asks for an approval and continues', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput('Run it?');
+    await run.waitForOutput('expression: "17 * 23"');
+    run.type(keys.enter);
+    expect(await run.exited).toMatchObject({ code: 0 });
+    expect(run.stdout()).toContain('391');
+    expect(run.stdout()).toContain('\u001b[32mcompleted\u001b[39m');
+  });
+
+  it('denies with a reason', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput('Run it?');
+    run.type(keys.down + keys.down + keys.enter);
+    await run.waitForOutput('Why?');
+    run.type(`too dear${keys.enter}`);
+    expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected by user: too dear') });
+  });
+
+  it('edits the arguments in an editor or in a line', async () => {
+    const inEditor = startInTerminal(asking, { env: { ...env, EDITOR: "sed -i 's/23/3/'" } });
+    await inEditor.waitForOutput('Run it?');
+    inEditor.type(keys.down + keys.enter);
+    expect(await inEditor.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('51') });
+
+    const inLine = startInTerminal(asking, { env });
+    await inLine.waitForOutput('Run it?');
+    inLine.type(keys.down + keys.enter);
+    await inLine.waitForOutput('{"expression":"17 * 23"}');
+    inLine.type('\u007f'.repeat(4) + `2"}${keys.enter}`);
+    expect(await inLine.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('34') });
+  });
+
+  it('postpones a question, which nightshift inbox asks again', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput('Run it?');
+    run.type(keys.up + keys.enter);
+    expect(await run.exited).toMatchObject({ code: 6, stdout: expect.stringContaining('nightshift attach') });
+
+    const inbox = startInTerminal(['approve'], { env });
+    await inbox.waitForOutput('Run it?');
+    inbox.type(keys.enter);
+    expect(await inbox.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('approved: Run calculate') });
+  });
+
+  it('withdraws a question that another user has answered', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput('Run it?');
+    const [, jobId = ''] = /job ([\w-]+)/.exec(run.stdout()) ?? [];
+    const listed = await runCli(['approve', '--job', jobId, '--json'], { env });
+    const { id } = JSON.parse(listed.stdout) as { id: string };
+    await runCli(['approve', id, '--yes'], { env });
+    expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
+  });
+
+  it('asks the question of ask_person', async () => {
+    const run = startInTerminal(['run', 'use tool ask_person {"question": "Which size?"}', '-t', 'ask_person'], {
+      env,
+    });
+    await run.waitForOutput('Your answer?');
+    run.type(keys.enter);
+    await run.waitForOutput(/Your answer\?[^]*Answer[^]*Answer\r?\n/);
+    run.type(`XXL${keys.enter}`);
+    expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('ask_person says: XXL') });
+  });
+
+  it('exits on Ctrl-C at a question, and the job keeps running', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.waitForOutput('Run it?');
+    run.type(keys.interrupt);
+    expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('The job keeps running') });
+  });
+
+  it('prints no colors with NO_COLOR and no question with --no-input', async () => {
+    const plain = startInTerminal([...asking, '--no-input'], { env: { ...env, NO_COLOR: '1' } });
+    expect(await plain.exited).toMatchObject({ code: 6 });
+    expect(plain.stdout()).not.toMatch(/\u001b\[\d+m/);
   });
 });

@@ -1,50 +1,58 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import type { Role } from '#auth';
 import { newId } from '#platform';
+import { ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { layOutWaitingJob, openInterrupt, placeBelow } from '../harness/interrupts.js';
-
-let database: TestDatabase;
-let test: TestApi;
-let here: Record<Role, TestMember>;
-let stranger: TestMember;
-let worlds = 0;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // No worker runs here, so resumed jobs stay queued.
-  test = await startTestApi(database, { takesJobs: false });
-  stranger = (await test.people.workspaceOf('elsewhere')).owner;
-});
-beforeEach(async () => {
-  worlds += 1;
-  here = await test.people.workspaceOf(`here${worlds}`);
-});
-afterAll(async () => {
-  await test.close();
-  await database.close();
-});
-
-const layOut = (threadRef?: string) => layOutWaitingJob(test.api.app, here.member.principal, threadRef);
-const get = (who: TestMember, path: string) => test.call('GET', `/api/interrupts${path}`, { key: who.key });
-const decide = (who: TestMember, id: string, body: unknown) =>
-  test.call('POST', `/api/interrupts/${id}/decision`, { key: who.key, body });
-
-interface Page {
-  readonly interrupts: readonly { readonly id: string }[];
-  readonly nextCursor: string | null;
-}
-
-async function idsOf(who: TestMember, query: string): Promise<readonly string[]> {
-  const { status, body } = await get(who, query);
-  expect(status).toBe(200);
-  return (body as Page).interrupts.map(({ id }) => id);
-}
+import { chatBody, jobIdOf, restJobs } from '../harness/rest-jobs.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 describe('/api/interrupts', () => {
+  let database: TestDatabase;
+  let test: TestApi;
+  let here: Record<Role, TestMember>;
+  let stranger: TestMember;
+  let worlds = 0;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    // No worker runs here, so resumed jobs stay queued.
+    test = await startTestApi(database, { takesJobs: false });
+    stranger = (await test.people.workspaceOf('elsewhere')).owner;
+  });
+
+  beforeEach(async () => {
+    worlds += 1;
+    here = await test.people.workspaceOf(`here${worlds}`);
+  });
+
+  afterAll(async () => {
+    await test.close();
+    await database.close();
+  });
+
+  const layOut = (threadRef?: string) => layOutWaitingJob(test.api.app, here.member.principal, threadRef);
+
+  const get = (who: TestMember, path: string) => test.call('GET', `/api/interrupts${path}`, { key: who.key });
+
+  const decide = (who: TestMember, id: string, body: unknown) =>
+    test.call('POST', `/api/interrupts/${id}/decision`, { key: who.key, body });
+
+  interface Page {
+    readonly interrupts: readonly { readonly id: string }[];
+    readonly nextCursor: string | null;
+  }
+
+  async function idsOf(who: TestMember, query: string): Promise<readonly string[]> {
+    const { status, body } = await get(who, query);
+    expect(status).toBe(200);
+    return (body as Page).interrupts.map(({ id }) => id);
+  }
+
   it('lists requests, newest first, by status, job, thread and kind', async () => {
     const [job, other] = [await layOut('my thread'), await layOut()];
     const a = await openInterrupt(test.api.app, job);
@@ -211,5 +219,60 @@ describe('/api/interrupts', () => {
     }
     query.mockRestore();
     reads.mockRestore();
+  });
+});
+
+describe('REST job with ask_person', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let test: TestApi;
+  let here: Record<Role, TestMember>;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+    here = await test.people.workspaceOf('here');
+  });
+
+  afterEach(() => {
+    model.assertDone();
+  });
+
+  afterAll(async () => {
+    await test.close();
+    await model.close();
+    await database.close();
+  });
+
+  it('waits, and continues with the answer from the inbox', async () => {
+    const call = { id: 'q', name: 'ask_person', arguments: '{"question":"Which size?"}' };
+    model.enqueue(toolCallReply([call]), textReply(['Ordered.']));
+    const jobs = restJobs(test, here.member.key);
+    const tools = [test.api.app.get(ToolRegistry).definitionOf('ask_person')];
+    const jobId = jobIdOf(await jobs.start(chatBody({ tools })));
+    const stream = await jobs.watch(jobId);
+    const opened = await stream.until(({ event, data }) => {
+      const open = data['interrupts'];
+      return event === 'interrupt-opened' || (event === 'snapshot' && Array.isArray(open) && open.length > 0);
+    });
+    const [shown] = opened.event === 'snapshot' ? (opened.data['interrupts'] as object[]) : [opened.data];
+    expect(shown).toMatchObject({ kind: 'human_input', callId: 'q', title: 'Which size?', request: { mode: 'input' } });
+    // A later viewer receives the same.
+    const late = await jobs.watch(jobId);
+    const snapshot = await late.until(({ event }) => event === 'snapshot');
+    const { interruptId } = shown as { interruptId: string };
+    expect(snapshot.data['interrupts']).toMatchObject([{ interruptId, kind: 'human_input', callId: 'q' }]);
+    late.leave();
+    const inbox = await test.call('GET', `/api/interrupts?status=open&jobId=${jobId}`, { key: here.member.key });
+    expect(inbox.body).toMatchObject({ interrupts: [{ id: interruptId }], nextCursor: null });
+    const answer = { key: here.member.key, body: { action: 'submit', data: 'M' } };
+    expect((await test.call('POST', `/api/interrupts/${interruptId}/decision`, answer)).status).toBe(200);
+    const resolved = await stream.until(({ event }) => event === 'interrupt-resolved');
+    expect(resolved.data).toMatchObject({ interruptId, outcome: 'submit', decidedBy: here.member.principal.id });
+    expect(await jobs.ended(jobId)).toMatchObject({ status: 'complete', content: 'Ordered.' });
+    const messages = model.requests.at(-1)?.json['messages'] as readonly object[]; // chat completions have them
+    expect(messages.at(-1)).toEqual({ role: 'tool', tool_call_id: 'q', content: 'M' });
+    stream.leave();
   });
 });

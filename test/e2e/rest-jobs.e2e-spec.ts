@@ -11,226 +11,361 @@ import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
-let database: TestDatabase;
-let model: ScriptedModel;
-let test: TestApi;
-let key: string;
-let jobs: RestJobs;
+describe('jobs over REST', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let test: TestApi;
+  let key: string;
+  let jobs: RestJobs;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  model = await ScriptedModel.start();
-  test = await startTestApi(database, {
-    env: { MODEL_BASE_URL: model.url, MAX_BODY_BYTES: '65536' },
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    test = await startTestApi(database, {
+      env: { MODEL_BASE_URL: model.url, MAX_BODY_BYTES: '65536' },
+    });
+    key = (await test.people.workspaceOf('jobs')).owner.key;
+    jobs = restJobs(test, key);
   });
-  key = (await test.people.workspaceOf('jobs')).owner.key;
-  jobs = restJobs(test, key);
-});
-afterEach(() => {
-  model.assertDone();
-});
-afterAll(async () => {
-  await test.close();
-  await model.close();
-  await database.close();
+
+  afterEach(() => {
+    model.assertDone();
+  });
+
+  afterAll(async () => {
+    await test.close();
+    await model.close();
+    await database.close();
+  });
+
+  describe('POST /api/jobs', () => {
+    it('accepts a chat, completes it in the background and returns it whole', async () => {
+      model.enqueue(textReply(['Good ', 'evening']));
+      const body = chatBody({
+        _threadId: 'my-thread',
+        _messageId: 'my-message',
+        model: 'scripted-9',
+        temperature: 0.5,
+      });
+      const reply = await jobs.start(body);
+      expect(reply.status).toBe(202);
+      expect(reply.body).toEqual({
+        jobId: expect.any(String),
+        status: 'streaming',
+        threadId: 'my-thread',
+        messageId: 'my-message',
+      });
+      expect(reply.headers.get('cache-control')).toBe('no-store, private');
+      expect(await jobs.ended(jobIdOf(reply))).toMatchObject({
+        ...{ status: 'complete', job_status: 'completed', content: 'Good evening', content_length: 12, error: null },
+        ...{ threadId: 'my-thread', messageId: 'my-message', model: 'scripted-9', attempt: 0 },
+      });
+      const sent = model.requests.at(-1)?.json ?? {};
+      expect(sent).toMatchObject({ model: 'scripted-9', temperature: 0.5 });
+      expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
+    });
+
+    it('serves the route of OR3 clients', async () => {
+      model.enqueue(textReply(['ok']));
+      const refused = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody() });
+      expect([refused.status, refused.body]).toMatchObject([
+        400,
+        { error: 'Only background requests are served here' },
+      ]);
+      const reply = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody({ _background: true }) });
+      expect([reply.status, reply.body]).toMatchObject([200, { status: 'streaming' }]);
+      await jobs.ended(jobIdOf(reply));
+    });
+
+    it('returns the tool calls', async () => {
+      const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
+      model.enqueue(toolCallReply([call]), textReply(['5']));
+      const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];
+      const { tool_calls, content } = await jobs.ended(jobIdOf(await jobs.start(chatBody({ tools }))));
+      expect(content).toBe('5');
+      const [item] = tool_calls as Record<string, unknown>[];
+      expect(item).toMatchObject({ id: 'c1', name: 'add_numbers', status: 'complete', args: '{"a":2,"b":3}' });
+      expect(item?.['output']).toBe(item?.['result']);
+      expect(item?.['result']).toContain('5');
+    });
+
+    it.each([
+      [{ _threadId: undefined }, 'Missing _threadId'],
+      [{ _messageId: undefined }, 'Missing _messageId'],
+      [{ messages: undefined }, 'Missing messages'],
+      [{ messages: [] }, 'Missing messages'],
+      [{ messages: 'hi' }, 'Invalid request body: messages must be a list'],
+    ])('rejects %j and stores nothing of it', async (change, text) => {
+      const reply = await jobs.start(chatBody({ ...change, _admissionId: `refused-${text}-x`.replaceAll(' ', '') }));
+      expect([reply.status, reply.body]).toMatchObject([400, { error: text, code: 'bad_request' }]);
+      expect(reply.headers.get('x-request-id')).toBe((reply.body as { requestId: string }).requestId);
+    });
+
+    it.each(['{"a":', '"text"', 'null', '[1]'])('rejects the body %j without quoting it', async (body) => {
+      const reply = await jobs.start(body);
+      const { error, code } = reply.body as { error: string; code: string };
+      expect([reply.status, code]).toEqual([400, 'bad_request']);
+      expect(error).toMatch(
+        /^Invalid request body: it (is not JSON, or neither an object nor a list|must be a JSON object)$/,
+      );
+    });
+
+    it('rejects a body whose content type is not JSON', async () => {
+      const reply = await jobs.start(JSON.stringify(chatBody()), { headers: { 'content-type': 'text/plain' } });
+      expect(reply.status).toBe(400);
+    });
+
+    it('rejects a body by its content-length before reading it', async () => {
+      const refused = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+        const headers = {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'content-length': 100_000_000,
+        };
+        const request = httpRequest(`${test.url}/api/jobs`, { method: 'POST', headers }, (response) => {
+          let body = '';
+          response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+          response.on('end', () => {
+            resolve({ status: response.statusCode, body });
+          });
+        });
+        request.on('error', reject);
+        request.flushHeaders();
+      });
+      expect(refused.status).toBe(413);
+      expect(JSON.parse(refused.body)).toMatchObject({ error: 'Request body exceeds 65536 bytes', code: 'too_large' });
+    });
+
+    it('rejects a chunked body over the limit', async () => {
+      const stream = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(`{"x":"${'a'.repeat(100_000)}"}`));
+          controller.close();
+        },
+      });
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const reply = await fetch(`${test.url}/api/jobs`, { method: 'POST', headers, body: stream, duplex: 'half' });
+      expect([reply.status, await reply.json()]).toMatchObject([413, { error: 'Request body exceeds 65536 bytes' }]);
+    });
+
+    it('rejects a request with a session cookie from another site', async () => {
+      const reply = await test.call('POST', '/api/jobs', {
+        body: chatBody(),
+        headers: { cookie: 'session=1', origin: 'https://evil.example' },
+      });
+      expect([reply.status, reply.body]).toMatchObject([
+        403,
+        { error: 'Cross-origin request refused', code: 'forbidden' },
+      ]);
+    });
+
+    it('rejects a second start in a busy thread', async () => {
+      const gate = createGate();
+      model.enqueue({ ...textReply(['later']), before: gate });
+      const first = chatBody();
+      const jobId = jobIdOf(await jobs.start(first));
+      const reply = await jobs.start(chatBody({ _threadId: first._threadId }));
+      expect([reply.status, reply.body]).toMatchObject([
+        409,
+        { error: 'Another job is already running in this thread', code: 'thread_busy', jobId },
+      ]);
+      gate.open();
+      await jobs.ended(jobId);
+    });
+
+    it('creates a separate thread of another tenant under the same name', async () => {
+      model.enqueue(textReply(['mine']));
+      const body = chatBody();
+      await jobs.ended(jobIdOf(await jobs.start(body)));
+      const { member } = await test.people.workspaceOf('elsewhere');
+      model.enqueue(textReply(['theirs']));
+      const reply = await jobs.start(chatBody({ _threadId: body._threadId }), { key: member.key });
+      expect(reply.status).toBe(202);
+      await eventually('the other job has ended', async () => {
+        const { body: status } = await test.call('GET', `/api/jobs/${jobIdOf(reply)}/status`, { key: member.key });
+        return (status as { completedAt: unknown }).completedAt ?? undefined;
+      });
+    });
+  });
+
+  describe('POST /api/jobs/:id/abort', () => {
+    it('cancels a running job, closes its model request, and keeps the streamed text', async () => {
+      const gate = createGate();
+      model.enqueue({ body: [textChunk('half an ans'), gate], end: 'hang' });
+      const jobId = jobIdOf(await jobs.start(chatBody()));
+      await eventually('text flows', async () =>
+        (await jobs.status(jobId))['content_length'] === 11 ? true : undefined,
+      );
+      const seen = model.requests.at(-1);
+      const reply = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
+      expect([reply.status, reply.body]).toEqual([200, { aborted: true, state: 'aborted', status: 'aborted' }]);
+      expect(await jobs.status(jobId)).toMatchObject({ status: 'aborted', job_status: 'cancelled', error: null });
+      await eventually('the model request is gone', () => (seen?.aborted === true ? true : undefined));
+      gate.open();
+      const again = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
+      expect(again.body).toEqual({ aborted: true, state: 'aborted', status: 'aborted' });
+    });
+
+    it('returns `aborted` to 20 parallel aborts of a running job', async () => {
+      const gate = createGate();
+      model.enqueue({ body: [textChunk('begun'), gate], end: 'hang' });
+      const jobId = jobIdOf(await jobs.start(chatBody()));
+      await jobs.shows(jobId, 5);
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, () => test.call('POST', `/api/jobs/${jobId}/abort`, { key })),
+      );
+      gate.open();
+      const bodies = new Set(replies.map(({ status, body }) => JSON.stringify([status, body])));
+      expect([...bodies]).toEqual([JSON.stringify([200, { aborted: true, state: 'aborted', status: 'aborted' }])]);
+    });
+  });
+
+  describe('GET /api/jobs/:id/status', () => {
+    it('returns new text to a polling client without changing the job', async () => {
+      const gate = createGate();
+      model.enqueue({
+        ...textReply(['Hello ', '👋 there']),
+        body: [textChunk('Hello '), gate, ...textReply(['👋 there']).body],
+      });
+      const jobId = jobIdOf(await jobs.start(chatBody()));
+      await eventually('text flows', async () =>
+        (await jobs.status(jobId))['content_length'] === 6 ? true : undefined,
+      );
+      expect(await jobs.status(jobId, '?offset=6&attempt=0')).toMatchObject({ content_delta: '', content_length: 6 });
+      const [once, twice] = [await jobs.status(jobId), await jobs.status(jobId)];
+      expect(once).toEqual(twice);
+      gate.open();
+      await jobs.ended(jobId);
+      expect(await jobs.status(jobId, '?offset=6')).toMatchObject({ content_delta: '👋 there', status: 'complete' });
+      expect(await jobs.status(jobId, '?offset=7')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
+      expect(await jobs.status(jobId, '?offset=99')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
+    });
+
+    it('returns the error of a failed job', async () => {
+      model.enqueue({ status: 400, body: ['{"error":{"message":"no such model"}}'] });
+      const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
+      expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });
+    });
+  });
 });
 
-describe('POST /api/jobs', () => {
-  it('accepts a chat, completes it in the background and returns it whole', async () => {
-    model.enqueue(textReply(['Good ', 'evening']));
-    const body = chatBody({ _threadId: 'my-thread', _messageId: 'my-message', model: 'scripted-9', temperature: 0.5 });
-    const reply = await jobs.start(body);
+describe('REST admission by idempotency key', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let test: TestApi;
+  let key: string;
+  let jobs: RestJobs;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+    key = (await test.people.workspaceOf('admissions')).owner.key;
+    jobs = restJobs(test, key);
+  });
+
+  afterEach(() => {
+    model.assertDone();
+  });
+
+  afterAll(async () => {
+    await test.close();
+    await model.close();
+    await database.close();
+  });
+
+  it('starts one job and one model call for many requests', async () => {
+    model.enqueue(textReply(['once']));
+    const body = chatBody({ _admissionId: 'twenty' });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => jobs.start(body)));
+    expect(new Set(replies.map(jobIdOf)).size).toBe(1);
+    expect(replies.filter(({ status }) => status === 202)).toHaveLength(1);
+    const replays = replies.filter(({ status }) => status === 200);
+    expect(replays).toHaveLength(19);
+    expect(replays.every(({ headers }) => headers.get('idempotent-replayed') === 'true')).toBe(true);
+    await jobs.ended(jobIdOf(replies[0] ?? (await jobs.start(body))));
+  });
+
+  it('returns the same job after its end', async () => {
+    model.enqueue(textReply(['done']));
+    const body = chatBody();
+    const headers = { 'idempotency-key': 'ended' };
+    const jobId = jobIdOf(await jobs.start(body, { headers }));
+    await jobs.ended(jobId);
+    const again = await jobs.start({ ...body, _backgroundMode: 'another view' }, { headers });
+    expect([again.status, again.body]).toEqual([
+      200,
+      { jobId, status: 'complete', threadId: body._threadId, messageId: body._messageId },
+    ]);
+    const other = await jobs.start({ ...body, temperature: 1 }, { headers });
+    expect([other.status, other.body]).toMatchObject([
+      422,
+      { error: 'Idempotency key was already used with a different request', code: 'idempotency_key_mismatch' },
+    ]);
+  });
+
+  it('leaves the key free when its start was rejected', async () => {
+    const headers = { 'idempotency-key': 'refused-then-used' };
+    expect((await jobs.start(chatBody({ messages: [] }), { headers })).status).toBe(400);
+    model.enqueue(textReply(['fine']));
+    const reply = await jobs.start(chatBody(), { headers });
     expect(reply.status).toBe(202);
-    expect(reply.body).toEqual({
-      jobId: expect.any(String),
-      status: 'streaming',
-      threadId: 'my-thread',
-      messageId: 'my-message',
-    });
-    expect(reply.headers.get('cache-control')).toBe('no-store, private');
-    expect(await jobs.ended(jobIdOf(reply))).toMatchObject({
-      ...{ status: 'complete', job_status: 'completed', content: 'Good evening', content_length: 12, error: null },
-      ...{ threadId: 'my-thread', messageId: 'my-message', model: 'scripted-9', attempt: 0 },
-    });
-    const sent = model.requests.at(-1)?.json ?? {};
-    expect(sent).toMatchObject({ model: 'scripted-9', temperature: 0.5 });
-    expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
-  });
-
-  it('serves the route of OR3 clients', async () => {
-    model.enqueue(textReply(['ok']));
-    const refused = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody() });
-    expect([refused.status, refused.body]).toMatchObject([400, { error: 'Only background requests are served here' }]);
-    const reply = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody({ _background: true }) });
-    expect([reply.status, reply.body]).toMatchObject([200, { status: 'streaming' }]);
     await jobs.ended(jobIdOf(reply));
   });
 
-  it('returns the tool calls', async () => {
-    const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
-    model.enqueue(toolCallReply([call]), textReply(['5']));
-    const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];
-    const { tool_calls, content } = await jobs.ended(jobIdOf(await jobs.start(chatBody({ tools }))));
-    expect(content).toBe('5');
-    const [item] = tool_calls as Record<string, unknown>[];
-    expect(item).toMatchObject({ id: 'c1', name: 'add_numbers', status: 'complete', args: '{"a":2,"b":3}' });
-    expect(item?.['output']).toBe(item?.['result']);
-    expect(item?.['result']).toContain('5');
+  it('finds the job of the key', async () => {
+    model.enqueue(textReply(['found']));
+    const body = chatBody({ _admissionId: 'find-me' });
+    const jobId = jobIdOf(await jobs.start(body));
+    await jobs.ended(jobId);
+    const { _threadId: threadId, _messageId: messageId } = body;
+    const found = await test.call('GET', '/api/jobs/admission/find-me', { key });
+    expect([found.status, found.body]).toEqual([200, { jobId, status: 'complete', threadId, messageId }]);
   });
 
   it.each([
-    [{ _threadId: undefined }, 'Missing _threadId'],
-    [{ _messageId: undefined }, 'Missing _messageId'],
-    [{ messages: undefined }, 'Missing messages'],
-    [{ messages: [] }, 'Missing messages'],
-    [{ messages: 'hi' }, 'Invalid request body: messages must be a list'],
-  ])('rejects %j and stores nothing of it', async (change, text) => {
-    const reply = await jobs.start(chatBody({ ...change, _admissionId: `refused-${text}-x`.replaceAll(' ', '') }));
-    expect([reply.status, reply.body]).toMatchObject([400, { error: text, code: 'bad_request' }]);
-    expect(reply.headers.get('x-request-id')).toBe((reply.body as { requestId: string }).requestId);
+    ['/api/jobs/admission/unknown', 404, 'No job for this admission'],
+    [`/api/jobs/admission/${'x'.repeat(256)}`, 400, 'Missing admission ID'],
+    ['/api/jobs/admission/', 400, 'Missing admission ID'],
+  ])('responds to a lookup at %.40s with %i', async (path, status, error) => {
+    const reply = await test.call('GET', path, { key });
+    expect([reply.status, reply.body]).toMatchObject([status, { error }]);
   });
 
-  it.each(['{"a":', '"text"', 'null', '[1]'])('rejects the body %j without quoting it', async (body) => {
-    const reply = await jobs.start(body);
-    const { error, code } = reply.body as { error: string; code: string };
-    expect([reply.status, code]).toEqual([400, 'bad_request']);
-    expect(error).toMatch(
-      /^Invalid request body: it (is not JSON, or neither an object nor a list|must be a JSON object)$/,
-    );
-  });
-
-  it('rejects a body whose content type is not JSON', async () => {
-    const reply = await jobs.start(JSON.stringify(chatBody()), { headers: { 'content-type': 'text/plain' } });
-    expect(reply.status).toBe(400);
-  });
-
-  it('rejects a body by its content-length before reading it', async () => {
-    const refused = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        'content-type': 'application/json',
-        'content-length': 100_000_000,
-      };
-      const request = httpRequest(`${test.url}/api/jobs`, { method: 'POST', headers }, (response) => {
-        let body = '';
-        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
-        response.on('end', () => {
-          resolve({ status: response.statusCode, body });
-        });
-      });
-      request.on('error', reject);
-      request.flushHeaders();
-    });
-    expect(refused.status).toBe(413);
-    expect(JSON.parse(refused.body)).toMatchObject({ error: 'Request body exceeds 65536 bytes', code: 'too_large' });
-  });
-
-  it('rejects a chunked body over the limit', async () => {
-    const stream = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(`{"x":"${'a'.repeat(100_000)}"}`));
-        controller.close();
-      },
-    });
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const reply = await fetch(`${test.url}/api/jobs`, { method: 'POST', headers, body: stream, duplex: 'half' });
-    expect([reply.status, await reply.json()]).toMatchObject([413, { error: 'Request body exceeds 65536 bytes' }]);
-  });
-
-  it('rejects a request with a session cookie from another site', async () => {
-    const reply = await test.call('POST', '/api/jobs', {
-      body: chatBody(),
-      headers: { cookie: 'session=1', origin: 'https://evil.example' },
-    });
-    expect([reply.status, reply.body]).toMatchObject([
-      403,
-      { error: 'Cross-origin request refused', code: 'forbidden' },
+  it('starts nothing when the key was aborted first', async () => {
+    const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body: { admissionId: 'too-early' } });
+    expect([abort.status, abort.body]).toEqual([
+      200,
+      { aborted: false, pending: true, jobId: null, state: 'cancel_requested' },
     ]);
-  });
-
-  it('rejects a second start in a busy thread', async () => {
-    const gate = createGate();
-    model.enqueue({ ...textReply(['later']), before: gate });
-    const first = chatBody();
-    const jobId = jobIdOf(await jobs.start(first));
-    const reply = await jobs.start(chatBody({ _threadId: first._threadId }));
+    const reply = await jobs.start(chatBody({ _admissionId: 'too-early' }));
     expect([reply.status, reply.body]).toMatchObject([
       409,
-      { error: 'Another job is already running in this thread', code: 'thread_busy', jobId },
+      { error: 'This admission was cancelled before it started', code: 'admission_cancelled' },
     ]);
-    gate.open();
-    await jobs.ended(jobId);
+    expect((await test.call('GET', '/api/jobs/admission/too-early', { key })).status).toBe(404);
   });
 
-  it('creates a separate thread of another tenant under the same name', async () => {
-    model.enqueue(textReply(['mine']));
-    const body = chatBody();
-    await jobs.ended(jobIdOf(await jobs.start(body)));
-    const { member } = await test.people.workspaceOf('elsewhere');
-    model.enqueue(textReply(['theirs']));
-    const reply = await jobs.start(chatBody({ _threadId: body._threadId }), { key: member.key });
-    expect(reply.status).toBe(202);
-    await eventually('the other job has ended', async () => {
-      const { body: status } = await test.call('GET', `/api/jobs/${jobIdOf(reply)}/status`, { key: member.key });
-      return (status as { completedAt: unknown }).completedAt ?? undefined;
-    });
-  });
-});
-
-describe('POST /api/jobs/:id/abort', () => {
-  it('cancels a running job, closes its model request, and keeps the streamed text', async () => {
+  it('cancels the job on abort, with the same response when repeated', async () => {
     const gate = createGate();
-    model.enqueue({ body: [textChunk('half an ans'), gate], end: 'hang' });
-    const jobId = jobIdOf(await jobs.start(chatBody()));
-    await eventually('text flows', async () =>
-      (await jobs.status(jobId))['content_length'] === 11 ? true : undefined,
-    );
-    const seen = model.requests.at(-1);
-    const reply = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
-    expect([reply.status, reply.body]).toEqual([200, { aborted: true, state: 'aborted', status: 'aborted' }]);
-    expect(await jobs.status(jobId)).toMatchObject({ status: 'aborted', job_status: 'cancelled', error: null });
-    await eventually('the model request is gone', () => (seen?.aborted === true ? true : undefined));
+    model.enqueue({ body: [textChunk('never '), gate], end: 'hang' });
+    const jobId = jobIdOf(await jobs.start(chatBody({ _admissionId: 'stop-me' })));
+    await jobs.shows(jobId, 6);
+    const body = { admissionId: 'stop-me' };
+    const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body });
+    expect(abort.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
+    const again = await test.call('POST', '/api/jobs/admission-abort', { key, body });
+    expect(again.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
     gate.open();
-    const again = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
-    expect(again.body).toEqual({ aborted: true, state: 'aborted', status: 'aborted' });
   });
 
-  it('returns `aborted` to 20 parallel aborts of a running job', async () => {
-    const gate = createGate();
-    model.enqueue({ body: [textChunk('begun'), gate], end: 'hang' });
-    const jobId = jobIdOf(await jobs.start(chatBody()));
-    await jobs.shows(jobId, 5);
-    const replies = await Promise.all(
-      Array.from({ length: 20 }, () => test.call('POST', `/api/jobs/${jobId}/abort`, { key })),
-    );
-    gate.open();
-    const bodies = new Set(replies.map(({ status, body }) => JSON.stringify([status, body])));
-    expect([...bodies]).toEqual([JSON.stringify([200, { aborted: true, state: 'aborted', status: 'aborted' }])]);
-  });
-});
-
-describe('GET /api/jobs/:id/status', () => {
-  it('returns new text to a polling client without changing the job', async () => {
-    const gate = createGate();
-    model.enqueue({
-      ...textReply(['Hello ', '👋 there']),
-      body: [textChunk('Hello '), gate, ...textReply(['👋 there']).body],
-    });
-    const jobId = jobIdOf(await jobs.start(chatBody()));
-    await eventually('text flows', async () => ((await jobs.status(jobId))['content_length'] === 6 ? true : undefined));
-    expect(await jobs.status(jobId, '?offset=6&attempt=0')).toMatchObject({ content_delta: '', content_length: 6 });
-    const [once, twice] = [await jobs.status(jobId), await jobs.status(jobId)];
-    expect(once).toEqual(twice);
-    gate.open();
-    await jobs.ended(jobId);
-    expect(await jobs.status(jobId, '?offset=6')).toMatchObject({ content_delta: '👋 there', status: 'complete' });
-    expect(await jobs.status(jobId, '?offset=7')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
-    expect(await jobs.status(jobId, '?offset=99')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
-  });
-
-  it('returns the error of a failed job', async () => {
-    model.enqueue({ status: 400, body: ['{"error":{"message":"no such model"}}'] });
-    const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
-    expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });
+  it.each([
+    [{}, 'Missing admission ID'],
+    [{ admissionId: '' }, 'Missing admission ID'],
+    [{ admissionId: 5 }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
+    [{ admissionId: 'x'.repeat(256) }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
+  ])('rejects an invalid key of an abort: %#', async (body, error) => {
+    const reply = await test.call('POST', '/api/jobs/admission-abort', { key, body });
+    expect([reply.status, reply.body]).toMatchObject([400, { error }]);
   });
 });

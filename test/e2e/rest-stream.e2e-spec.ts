@@ -2,14 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { EventSource } from 'eventsource';
 
 import { EventFeed } from '#jobs';
+import { newId } from '#platform';
 import { OpenStreams } from '#platform/api';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import type { StreamFrame } from '../harness/event-stream.js';
 import { eventually } from '../harness/eventually.js';
-import { type GatedStart, gatedStart, type RestJobs, restJobs } from '../harness/rest-jobs.js';
+import { chatBody, type GatedStart, gatedStart, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, textChunk, textReply } from '../harness/scripted-reply.js';
 
 let database: TestDatabase;
 let model: ScriptedModel;
@@ -27,6 +29,7 @@ beforeAll(async () => {
   jobs = restJobs(test, owner.key);
   gated = gatedStart(jobs, model);
 });
+
 afterEach(async () => {
   model.assertDone();
   // After each test no viewer is left.
@@ -36,25 +39,27 @@ afterEach(async () => {
     'nightshift_viewers 0',
   );
 });
+
 afterAll(async () => {
   await test.close();
   await model.close();
   await database.close();
 });
 
-/** Streams `texts` and completes. */
-async function startFinished(texts: readonly string[]): Promise<{ jobId: string; lastSeq: number }> {
-  const { jobId, gate } = await gated(texts, []);
-  gate.open();
-  const { seq } = await jobs.ended(jobId);
-  return { jobId, lastSeq: Number(seq) };
-}
-
-const textOf = (frames: readonly StreamFrame[]) =>
-  frames.map(({ event, data }) => (event === 'text-delta' ? String(data['text']) : '')).join('');
-const seqsOf = (frames: readonly StreamFrame[]) => frames.map(({ id }) => Number(id));
-
 describe('REST stream of a job', () => {
+  /** Streams `texts` and completes. */
+  async function startFinished(texts: readonly string[]): Promise<{ jobId: string; lastSeq: number }> {
+    const { jobId, gate } = await gated(texts, []);
+    gate.open();
+    const { seq } = await jobs.ended(jobId);
+    return { jobId, lastSeq: Number(seq) };
+  }
+
+  const textOf = (frames: readonly StreamFrame[]) =>
+    frames.map(({ event, data }) => (event === 'text-delta' ? String(data['text']) : '')).join('');
+
+  const seqsOf = (frames: readonly StreamFrame[]) => frames.map(({ id }) => Number(id));
+
   it('sends a snapshot of the text, then every later event, then the end', async () => {
     const { jobId, gate } = await gated(['Hello '], ['👋 ', 'there']);
     const stream = await jobs.watch(jobId);
@@ -208,5 +213,103 @@ describe('REST stream of a job', () => {
     expect(again.status).toBe(200);
     gate.open();
     await again.over;
+  });
+});
+
+describe('access to a REST stream', () => {
+  it('ends when the key is revoked: no more content, and a reason', async () => {
+    const { key, keyId } = await test.people.keyOf(owner.principal, ['read']);
+    const { jobId, gate } = await gated(['seen '], ['unseen']);
+    const stream = await jobs.watch(jobId, { key: key });
+    const { id } = await stream.until(() => true);
+    await test.auth.apiKeys.revoke(owner.principal, keyId);
+    await stream.over;
+    gate.open();
+    expect(stream.frames.slice(1)).toEqual([
+      { id: undefined, event: 'closed', data: { reason: 'unauthorized', after: Number(id) } },
+    ]);
+    expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key })).status).toBe(401);
+    await (
+      await jobs.watch(jobId)
+    ).over;
+  });
+
+  it('ends when the membership ends', async () => {
+    const { owner: boss, member } = await test.people.workspaceOf('leaving');
+    model.enqueue({ body: [textChunk('x'), createGate()], end: 'hang' });
+    const body = { _threadId: newId(), _messageId: newId(), messages: [{ role: 'user', content: 'go' }] };
+    const { jobId } = (await test.call('POST', '/api/jobs', { key: member.key, body })).body as { jobId: string };
+    const stream = await jobs.watch(jobId, { key: member.key });
+    await stream.until(({ event }) => event === 'text-delta' || event === 'snapshot');
+    await restJobs(test, member.key).shows(jobId, 1);
+    await test.auth.members.remove(boss.person, member.principal.userId);
+    await stream.over;
+    expect(stream.frames.at(-1)).toMatchObject({ event: 'closed', data: { reason: 'unauthorized' } });
+    expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: member.key })).status).toBe(404);
+    await test.call('POST', `/api/jobs/${jobId}/abort`, { key: boss.key });
+  });
+
+  it('ends when the token expires', async () => {
+    const { jobId, gate } = await gated(['x'], []);
+    // A token that expires before the stream begins is followed by one with a longer life.
+    let stream = await jobs.watch(jobId, { key: await test.people.tokenOf('streams-owner', 2) });
+    for (let life = 4; stream.status === 401; life *= 2)
+      stream = await jobs.watch(jobId, { key: await test.people.tokenOf('streams-owner', life) });
+    await stream.over;
+    expect(stream.frames.at(-1)).toMatchObject({ event: 'closed', data: { reason: 'token_expired' } });
+    gate.open();
+    await (
+      await jobs.watch(jobId)
+    ).over;
+  });
+});
+
+describe('OR3 stream', () => {
+  it('sends a snapshot, deltas, statuses, and the whole text at the end', async () => {
+    const { jobId, gate } = await gated(['Hello '], ['there']);
+    const stream = await jobs.watch(jobId, { query: '?format=or3&offset=4' });
+    const first = await stream.until(() => true);
+    expect(first).toMatchObject({
+      event: undefined,
+      data: { event: 'snapshot', status: { content_delta: 'o ', status: 'streaming' } },
+    });
+    gate.open();
+    await stream.over;
+    const frames = stream.frames.map(({ data }) => data as { event: string; status: Record<string, unknown> });
+    const deltas = frames.filter(({ event }) => event === 'delta').map(({ status }) => String(status['content_delta']));
+    expect(deltas.join('')).toBe('there');
+    expect(frames.at(-1)).toMatchObject({ event: 'status', status: { content: 'Hello there', status: 'complete' } });
+    expect(frames.slice(1, -1).every(({ status }) => !('content' in status))).toBe(true);
+    expect(stream.frames.every(({ id }) => id !== undefined)).toBe(true);
+  });
+
+  it('resumes after an event number', async () => {
+    const { jobId, gate } = await gated(['Hello '], ['there']);
+    const before = await jobs.watch(jobId, { query: '?format=or3' });
+    const { id = '' } = await before.until(() => true);
+    before.leave();
+    const stream = await jobs.watch(jobId, { query: '?format=or3&offset=0', headers: { 'last-event-id': id } });
+    gate.open();
+    await stream.over;
+    const [first] = stream.frames;
+    expect(first?.data).toMatchObject({ event: 'delta', status: { content_delta: 'there', content_length: 11 } });
+    expect(stream.frames.at(-1)?.data).toMatchObject({ event: 'status', status: { content: 'Hello there' } });
+  });
+
+  it('sends a status with the remaining text when text is withdrawn', async () => {
+    model.enqueue({ body: [textChunk('broken ')], end: 'destroy' });
+    model.enqueue(textReply(['whole']));
+    const jobId = jobIdOf(await jobs.start(chatBody()));
+    const stream = await jobs.watch(jobId, { query: '?format=or3' });
+    await stream.over;
+    const last = stream.frames.at(-1)?.data as { status: Record<string, unknown> };
+    expect(last.status).toMatchObject({ content: 'whole', attempt: 1, status: 'complete' });
+  });
+
+  it('rejects an unknown format', async () => {
+    const { jobId, gate } = await gated(['x'], []);
+    gate.open();
+    const reply = await test.call('GET', `/api/jobs/${jobId}/stream?format=xml`, { key: owner.key });
+    expect([reply.status, reply.body]).toMatchObject([400, { code: 'bad_request', field: 'format' }]);
   });
 });
