@@ -86,6 +86,9 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     },
   },
   scheduled_slot: { owner: 'libs/workflows' },
+  syntrix_connection: { owner: 'libs/triggers' },
+  syntrix_delivery: { owner: 'libs/triggers' },
+  syntrix_turn: { owner: 'libs/triggers' },
   thread: {
     owner: 'libs/chat',
     others: { 'libs/jobs': 'locks the thread of a start, and names it in notifications' },

@@ -29,6 +29,7 @@ const READS: Record<ScopedSubject, Read> = {
   WorkspaceSecret: (tx, where) => tx.workspaceSecret.findMany({ where }),
   WebhookEndpoint: (tx, where) => tx.webhookEndpoint.findMany({ where }),
   McpServer: (tx, where) => tx.mcpServer.findMany({ where }),
+  SyntrixConnection: (tx, where) => tx.syntrixConnection.findMany({ where }),
   Workflow: (tx, where) => tx.workflow.findMany({ where }),
   Agent: (tx, where) => tx.agent.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
@@ -109,6 +110,8 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.webhookEndpoint.create({ data: { ...endpoint, ...settings, ...sealed } });
     const server = { workspaceId, id, name: id, transport: 'http', settings: {}, createdBy: `user:${userId}` };
     await tx.mcpServer.create({ data: server });
+    const connection = { workspaceId, id, name: id, settings: {}, createdBy: `user:${userId}` };
+    await tx.syntrixConnection.create({ data: connection });
     const workflow = { workspaceId, id, name: id, draft: '{}', draftHash: '', createdBy: `user:${userId}` };
     await tx.workflow.create({ data: workflow });
     await tx.agent.create({
@@ -158,6 +161,7 @@ const RUNNING = {
   WorkspaceTool: 0,
   WorkspaceSecret: 0,
   WebhookEndpoint: 0,
+  SyntrixConnection: 0,
 };
 const NONE = {
   ...RUNNING,
@@ -175,6 +179,7 @@ const ADMINS = {
   WorkspaceTool: 2,
   WorkspaceSecret: 2,
   WebhookEndpoint: 2,
+  SyntrixConnection: 2,
   AuditEntry: 7,
 };
 const ALL = { ...WORK, ...ADMINS };
@@ -219,6 +224,7 @@ describe('row-level security with CASL off', () => {
     'workspace_tool',
     'workspace_secret',
     'mcp_server',
+    'syntrix_connection',
     'audit_entry',
   ];
   const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call', 'workflow', 'agent'];

@@ -68,6 +68,7 @@ const plain = (
     | 'WorkspaceSecret'
     | 'WebhookEndpoint'
     | 'McpServer'
+    | 'SyntrixConnection'
     | 'Workflow'
     | 'Agent',
   workspaceId: string,
@@ -116,6 +117,8 @@ describe('what a role may', () => {
     ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['manages MCP servers', rolesThatMay('manage', plain('McpServer', here)), ['owner', 'admin']],
     ['reads names of MCP servers', rolesThatMay('read', plain('McpServer', here)), [...ROLES]],
+    ['manages Syntrix connections', rolesThatMay('manage', plain('SyntrixConnection', here)), ['owner', 'admin']],
+    ['reads Syntrix connections', rolesThatMay('read', plain('SyntrixConnection', here)), ['owner', 'admin']],
     ['reads workflows', rolesThatMay('read', plain('Workflow', here)), [...ROLES]],
     ['makes workflows', rolesThatMay('create', plain('Workflow', here)), ['owner', 'admin', 'member']],
     ['saves drafts of workflows', rolesThatMay('change', plain('Workflow', here)), ['owner', 'admin', 'member']],
@@ -166,6 +169,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
       ...rolesThatMay(verb, plain('WebhookEndpoint', elsewhere)),
       ...rolesThatMay(verb, plain('McpServer', elsewhere)),
+      ...rolesThatMay(verb, plain('SyntrixConnection', elsewhere)),
       ...rolesThatMay(verb, plain('Workflow', elsewhere)),
       ...rolesThatMay(verb, plain('Agent', elsewhere)),
     ]);

@@ -16,6 +16,7 @@ export type SubjectRow = {
   WorkspaceSecret: { workspaceId: string };
   WebhookEndpoint: { workspaceId: string };
   McpServer: { workspaceId: string };
+  SyntrixConnection: { workspaceId: string };
   Workflow: { workspaceId: string };
   Agent: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
@@ -91,6 +92,7 @@ function administrator(grants: Grants): void {
   person.can('delete', ['ApiKey'], here); // but making a key for another user would be acting as them
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
   admin.can('manage', ['WebhookEndpoint'], here); // with the log of what was sent
+  admin.can('manage', ['SyntrixConnection'], here);
 }
 
 function owner(grants: Grants): void {

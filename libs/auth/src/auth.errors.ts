@@ -20,6 +20,7 @@ const NAMES: Record<AbilitySubject, string> = {
   ModelProvider: 'Provider',
   WorkspaceTool: 'Tool',
   McpServer: 'MCP server',
+  SyntrixConnection: 'Syntrix connection',
   Workflow: 'Workflow',
   Agent: 'Agent',
   WorkspaceSecret: 'Secret',

@@ -16,6 +16,7 @@ const plurals: Readonly<Record<AbilitySubject, string>> = {
   ModelProvider: 'model providers',
   WorkspaceTool: 'tools',
   McpServer: 'MCP servers',
+  SyntrixConnection: 'Syntrix connections',
   Workflow: 'workflows',
   Agent: 'agents',
   WorkspaceSecret: 'secrets',

@@ -4,6 +4,7 @@ import { mayStartSubJobs } from '#tools';
 
 import type { AgentCandidates, ChosenAgent } from './agent.js';
 import type { DirectCall } from './direct-call.js';
+import type { ExternalReference } from './external/external-chats.js';
 import type { StartChat } from './start-chat.js';
 
 /** What a start and the job that it becomes have in common. */
@@ -30,6 +31,8 @@ export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRunt
   readonly routing?: AgentCandidates;
   /** The job only makes this call; it uses no model. */
   readonly call?: DirectCall;
+  /** The conversation is a chat of another system. With `call`, the result of the call is written there. */
+  readonly external?: ExternalReference;
   /** The job that this one retries: it adds no message, and the unfinished response of that job is left out of the prompt. */
   readonly retryOf?: string;
   /** The request contained a provider key of its own. */
@@ -40,8 +43,8 @@ export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRunt
  * The format of an input: 2 if a worker that knows only format 1 would ignore a part of it, such as instructions or a policy. All others
  * stay 1, so that workers of the older build can run them during a rolling deploy.
  */
-export function chatFormat({ agent, routing, call, client, toolPins = {} }: ChatInput): number {
-  const isNew = [agent, routing, call, client?.handedOver].some((member) => member !== undefined);
+export function chatFormat({ agent, routing, call, client, external, toolPins = {} }: ChatInput): number {
+  const isNew = [agent, routing, call, client?.handedOver, external].some((member) => member !== undefined);
   return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
 }
 

@@ -20,6 +20,8 @@ import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
 import { directCall } from './direct-call.js';
+import { ExternalChats, type ExternalQuestion } from './external/external-chats.js';
+import { ExternalRun } from './external/external-run.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, EMPTY_CONVERSATION } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
@@ -114,6 +116,7 @@ export class ChatHandler implements JobHandler {
     private readonly catalog: ToolCatalog,
     private readonly calls: ChatCalls,
     private readonly outages: ProviderOutages,
+    private readonly externalChats: ExternalChats,
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
@@ -124,6 +127,7 @@ export class ChatHandler implements JobHandler {
       if (endsWith(run, error)) {
         await run.commit();
         await this.calls.closer.close(run.job);
+        await this.externalOf(run)?.fail(error);
       }
       throw error;
     }
@@ -135,6 +139,9 @@ export class ChatHandler implements JobHandler {
     const { agent, input } = acting;
     const [loaded, offered] = await Promise.all([this.conversationOf(run, input), this.offered(run, input)]);
     takeOver(run, loaded);
+    const external = this.externalOf(run);
+    const question = await external?.question(loaded);
+    if (question?.type === 'skip') return { status: 'completed', reason: `skipped: ${question.why}` };
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
     const pager = pagerOf(await this.catalog.of(run.job.workspaceId));
     const routed = pager === undefined ? offered : [...offered, pager];
@@ -142,16 +149,25 @@ export class ChatHandler implements JobHandler {
     const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
       if (!calls.continuesElsewhere) await calls.close();
-      return { status: 'failed', ...failure };
+      const failed = { status: 'failed', ...failure } as const;
+      return external?.deliver(failed) ?? failed;
     }
-    const loop = await this.loopInput(run, { agent, input, offered, pager, conversation });
+    const loop = await this.loopInput(run, { agent, input, offered, pager, conversation, question });
     const outcome = await new ChatSession(run, calls, this.outages.of(run, [input.providerDown, agent?.limits])).answer(
       loop,
     );
-    if (outcome.status !== 'waiting' || !calls.hasUndecided) return outcome;
+    if (outcome.status !== 'waiting' || !calls.hasUndecided) return external?.deliver(outcome) ?? outcome;
     // A tool could not report the outcome of its call: decide it from the rows, as after a crash.
     await run.commit();
     return this.answer(run);
+  }
+
+  /** Undefined: the conversation is not in another system. */
+  private externalOf(run: JobRun): ExternalRun | undefined {
+    const { external, call } = toChatInput(run.job.input);
+    if (external === undefined) return undefined;
+    const options = { reference: external, isCall: call !== undefined, conversations: this.conversations };
+    return new ExternalRun(run, this.externalChats.of(external), options);
   }
 
   /** The agent of the job. Choosing one calls a model, whose provider may be down. */
@@ -191,19 +207,23 @@ export class ChatHandler implements JobHandler {
       offered: readonly OfferedTool[];
       pager: OfferedTool | undefined;
       conversation: Conversation;
+      question: ExternalQuestion | undefined;
     },
   ): Promise<LoopInput> {
-    const { agent, input, offered, pager, conversation } = options;
+    const { agent, input, offered, pager, conversation, question } = options;
+    const asked = question?.type === 'ask' ? question : undefined;
     const { model, modelName } = await this.modelOf(run, { agent, input });
-    const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
+    const own = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
+    const messages = asked?.messages ?? own;
     return {
       ...{ model, modelName },
       ...(input.parameters === undefined ? {} : { parameters: input.parameters }),
       ...(input.toolChoice === undefined ? {} : { toolChoice: input.toolChoice }),
       messages: instructed(agent, repairConversation(messages)),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
-      offered,
+      offered: asked?.withTools === false ? [] : offered,
       ...(pager === undefined ? {} : { pager }),
+      ...(input.external !== undefined && input.call === undefined ? { collectsCalls: true, newCallId } : {}),
       ...(input.client?.handedOver === undefined
         ? {}
         : { newCallId, messagesAfterRound: conversation.messagesAfterRound }),

@@ -25,6 +25,7 @@ import { ChatService } from './chat.service.js';
 import { ChatTelemetry } from './chat.telemetry.js';
 import { DirectCalls } from './direct/direct-calls.service.js';
 import { PendingCallsRepository } from './direct/pending-calls.repository.js';
+import { ExternalChats } from './external/external-chats.js';
 import { ConversationRepository } from './history/conversation.repository.js';
 import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
 import { NodeConversations } from './nodes/node-conversations.service.js';
@@ -67,6 +68,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     ChatTelemetry,
     ConversationRepository,
     DirectCalls,
+    ExternalChats,
     NodeConversations,
     NodeConversationsRepository,
     NodeLoops,
@@ -80,7 +82,16 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     ...subJobs,
     ...threads,
   ],
-  exports: [AgentsService, ChatHandler, ChatService, DirectCalls, NodeConversations, ...answers, ...threads],
+  exports: [
+    AgentsService,
+    ChatHandler,
+    ChatService,
+    DirectCalls,
+    ExternalChats,
+    NodeConversations,
+    ...answers,
+    ...threads,
+  ],
 })
 export class ChatModule implements OnModuleInit {
   constructor(

@@ -55,16 +55,13 @@ export class ChatService {
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
+    const isCall = request.external?.call !== undefined;
     const options = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
     return this.starter.start({
       ...this.identityOf(principal, jobId),
-      thread: {
-        ref: request.threadRef ?? newId(),
-        isNew: request.threadRef === null || request.threadIsNew === true,
-        ...(request.threadRef === null || request.createThread ? { createTitle: titleOf(request.messages) } : {}),
-      },
+      thread: isCall ? null : threadOf(request),
       messageClientId: request.messageClientId,
-      model: await this.models.modelNameFor(options),
+      model: isCall ? '' : await this.models.modelNameFor(options),
       ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
@@ -144,7 +141,7 @@ export class ChatService {
     terms: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
     const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.config.values;
-    if (request.messages.length === 0) throw missingMessages();
+    if (request.messages.length === 0 && request.external === undefined) throw missingMessages();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
     if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     return this.pinsOf(workspaceId, request.tools, terms);
@@ -189,12 +186,25 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
     ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
     ...(maxRounds === undefined ? {} : { maxRounds }),
     ...(providerDown === undefined ? {} : { providerDown }),
+    ...(request.external === undefined ? {} : toExternal(request.external)),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),
   };
   const stored: unknown = toStorable(input);
   return stored as ChatInput; // the same shape; only texts are normalized
+}
+
+function toExternal({ reference, call }: NonNullable<StartChat['external']>): Pick<ChatInput, 'external' | 'call'> {
+  return { external: reference, ...(call === undefined ? {} : { call }) };
+}
+
+function threadOf(request: StartChat): NonNullable<StartRequest['thread']> {
+  return {
+    ref: request.threadRef ?? newId(),
+    isNew: request.threadRef === null || request.threadIsNew === true,
+    ...(request.threadRef === null || request.createThread ? { createTitle: titleOf(request.messages) } : {}),
+  };
 }
 
 /** A job that has to choose its agent belongs to none yet. */

@@ -53,6 +53,14 @@ export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
 export type { ProviderDownOptions } from './outages/provider-outages.service.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
+export {
+  type ExternalAnswer,
+  type ExternalCallEnd,
+  type ExternalChat,
+  ExternalChats,
+  type ExternalQuestion,
+  type ExternalReference,
+} from './external/external-chats.js';
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
 export type { DirectCall } from './direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';

@@ -5,6 +5,8 @@ import type { Secret } from '#platform';
 import type { ClientSide, ToolRuntime } from '#tools';
 
 import type { AgentSelection } from './agent.js';
+import type { DirectCall } from './direct-call.js';
+import type { ExternalReference } from './external/external-chats.js';
 import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
 /**
@@ -61,6 +63,8 @@ export interface StartChat {
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   readonly backgroundMode: unknown;
+  /** A chat of another system: the job reads its messages there. With `call`, the job has no thread and only makes this call. */
+  readonly external?: { readonly reference: ExternalReference; readonly call?: DirectCall };
   /** Rows that are written with the job; their failure refuses the start. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

@@ -94,6 +94,7 @@ export {
   Prisma,
   type RoundRow,
   type ScheduledSlotRow,
+  type SyntrixConnectionRow,
   type ThreadRow,
   type ToolCallRow,
   type ToolOutputRow,

@@ -9,6 +9,7 @@ export type ScopedSubject =
   | 'WorkspaceSecret'
   | 'WebhookEndpoint'
   | 'McpServer'
+  | 'SyntrixConnection'
   | 'Workflow'
   | 'Agent'
   | 'Thread'

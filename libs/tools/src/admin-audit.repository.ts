@@ -13,6 +13,7 @@ export interface AdminChange {
     | 'WorkflowSchedule'
     | 'Agent'
     | 'WebhookEndpoint'
+    | 'SyntrixConnection'
     | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */

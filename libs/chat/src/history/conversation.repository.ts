@@ -13,6 +13,7 @@ interface StoredRound {
   readonly reasoning: string;
   readonly finishReason: string;
   readonly partial: boolean;
+  readonly captured: string | null;
 }
 
 type StoredCall = LedgerCall & { readonly jobId: string };
@@ -86,7 +87,7 @@ wrote AS (SELECT id, status FROM job WHERE workspace_id = $1 AND id IN (SELECT "
 SELECT (SELECT json_agg(thread_messages) FROM thread_messages) AS messages,
   (SELECT json_agg(wrote) FROM wrote) AS jobs,
   (SELECT json_agg(json_build_object('jobId', r.job_id, 'number', r.number, 'text', r.text, 'reasoning', r.reasoning,
-      'finishReason', r.finish_reason, 'partial', r.partial)) FROM round r
+      'finishReason', r.finish_reason, 'partial', r.partial, 'captured', r.captured)) FROM round r
     WHERE r.workspace_id = $1 AND r.job_id IN (SELECT id FROM wrote) AND r.node_run IS NULL) AS rounds,
   (SELECT json_agg(${callJson})
      FROM tool_call c WHERE c.workspace_id = $1 AND c.job_id IN (SELECT id FROM wrote)) AS calls,

@@ -105,10 +105,11 @@ function* finishRound(
   const { round, offered } = asked;
   const { text, reasoning } = answer;
   const { finishReason, usage } = answer.finish ?? NO_FINISH;
-  const captured = capturedBy(input, answer.calls);
-  if (captured !== null) {
-    yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls: [], captured };
-    return { round, text, reasoning, finishReason, calls: [], captured };
+  const captured = input.collectsCalls === true ? collected(input, asked, answer) : capturedBy(input, answer.calls);
+  if (captured !== null || input.collectsCalls === true) {
+    const ended = { round, text, reasoning, finishReason, calls: [], ...(captured === null ? {} : { captured }) };
+    yield { type: 'round-finished', usage, ...ended };
+    return ended;
   }
   const held = yield* takeCallIds(input, asked, answer.calls);
   const calls = planCalls(answer.calls, {
@@ -143,6 +144,18 @@ function* takeCallIds(
 function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): string | null {
   const call = calls.find(({ name }) => name === capture?.function.name);
   return call === undefined ? null : toStorableText(call.arguments);
+}
+
+/** The calls as JSON, each with an id that the conversation has not used; null: none, or none was offered. */
+function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }: RoundAnswer): string | null {
+  if (calls.length === 0 || offered.length === 0) return null;
+  // An id becomes part of a path, so that others get one of ours.
+  const named = calls.map((call) => (/^[\w-]{1,128}$/.test(call.callId) ? call : { ...call, callId: '' }));
+  const planned = planCalls(named.slice(0, input.limits.maxToolCallsPerRound), {
+    ...{ round, offered, earlier: [], usedCallIds: usedCallIds(input, [], NO_IDS), maxCalls: calls.length },
+    ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
+  });
+  return JSON.stringify(planned.map(({ callId, name, arguments: text }) => ({ callId, name, arguments: text })));
 }
 
 const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: true };

@@ -129,6 +129,11 @@ export const settings = z.object({
   BRAVE_URL: httpUrlOr('https://api.search.brave.com/res/v1', 'Where Brave Search is.'),
   SEARXNG_URL: httpUrl('Offers web_search, answered by this SearXNG, unless there is a key for one of the others.'),
 
+  TRIGGERS_ALLOW_UNSIGNED: flag(
+    false,
+    'Accepts unsigned deliveries of Syntrix databases whose connection has no secret. For demos on one machine.',
+  ),
+
   LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
   WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs a worker process runs at once.'),
   WORKER_QUEUES: z

@@ -19,6 +19,7 @@ export {
   Prisma,
   type Round as RoundRow,
   type ScheduledSlot as ScheduledSlotRow,
+  type SyntrixConnection as SyntrixConnectionRow,
   type Thread as ThreadRow,
   type ToolCall as ToolCallRow,
   type ToolOutput as ToolOutputRow,

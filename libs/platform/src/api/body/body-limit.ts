@@ -7,6 +7,9 @@ const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
   { path: /^\/api\/jobs\/[^/]+\/client-tool\/result\/?$/i, bytes: resultBytes },
   { path: /^\/api\/workflows\/background\/?$/i, bytes: 262_144 },
   { path: /^\/api\/workflows\/hitl\/?$/i, bytes: resultBytes },
+  { path: /^\/hooks\//i, bytes: 1_048_576 },
+  { path: /^\/webhook\//i, bytes: 1_048_576 },
+  { path: /^\/api\/triggers\/[^/]+\/changes\/?$/i, bytes: 1_048_576 },
 ];
 
 /** How large a body may be that is sent to this url. */

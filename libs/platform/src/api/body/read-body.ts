@@ -10,8 +10,8 @@ import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
 
-/** Reads the body of one request for the caller named. */
-type BodyReader = (caller: string) => Promise<void>;
+/** Reads the bytes of one request for the caller named, if it has a JSON body. `use` gets them while they count as memory. */
+type BodyReader = (caller: string, use: (bytes: Buffer) => void) => Promise<void>;
 
 const readers = new WeakMap<Request, BodyReader>();
 const empty = new WeakSet<Request>();
@@ -31,7 +31,7 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
 export function bodyMiddleware(settings: BodySettings, turns: CallerTurns) {
   const budget = new BodyBudget();
   return (request: Request, response: Response, next: NextFunction): void => {
-    readers.set(request, (caller) => readJson(request, { settings, budget, turns, caller, response }));
+    readers.set(request, (caller, use) => readBytesOf(request, { settings, budget, turns, caller, response }, use));
     next();
   };
 }
@@ -44,7 +44,16 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns) {
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
   readers.delete(request);
-  await read?.(caller);
+  await read?.(caller, (bytes) => (request.body = parse(bytes)));
+}
+
+/** Reads the body with the same limits and leaves it as it is, for a signature over its bytes. Throws as `readBody`; empty without JSON. */
+export async function readRawBody(request: Request, caller: string): Promise<Buffer> {
+  const read = readers.get(request);
+  readers.delete(request);
+  let raw: Buffer = Buffer.alloc(0);
+  await read?.(caller, (bytes) => (raw = bytes));
+  return raw;
 }
 
 /** Whether a JSON body was sent without a byte in it, by `Content-Length: 0` or in no chunks. */
@@ -60,7 +69,7 @@ interface Reading {
   readonly response: Response;
 }
 
-async function readJson(request: Request, reading: Reading): Promise<void> {
+async function readBytesOf(request: Request, reading: Reading, use: (bytes: Buffer) => void): Promise<void> {
   const { settings, budget, turns, caller } = reading;
   if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
   assertPlain(request);
@@ -83,7 +92,7 @@ async function readJson(request: Request, reading: Reading): Promise<void> {
     await readBytes(request, { onBytes, withinMs: settings.BODY_TIMEOUT_MS, turns, caller });
     if (length === 0) empty.add(request);
     if (scan.tokens >= LARGE_TOKENS) await takeTurn(scan.tokens * MS_PER_TOKEN, reading);
-    request.body = parse(Buffer.concat(pieces, length));
+    use(Buffer.concat(pieces, length));
   } finally {
     body.release();
   }

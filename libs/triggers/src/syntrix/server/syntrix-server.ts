@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -204,7 +204,7 @@ export class SyntrixServer {
       const body = JSON.stringify({
         ...{ triggerId: trigger.triggerId, database, tenant: database, event, collection, documentId: document.id },
         ...{ docKey: path, lsn: String(seq), seq, before, after: document, payload: document },
-        ...{ ts: Date.now(), deliveryId: `${trigger.triggerId}-${seq}` },
+        ...{ ts: Date.now(), deliveryId: randomUUID() },
       });
       const running = this.deliver(trigger.url, {
         ...{ triggerId: trigger.triggerId, documentId: document.id, body, attempts: [] },

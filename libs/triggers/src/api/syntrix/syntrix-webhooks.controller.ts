@@ -1,0 +1,76 @@
+import { Controller, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+
+import { Public } from '#auth/api';
+import { AppError } from '#platform';
+import { ApiMediaReply, ApiPublic, ApiRefusals, readRawBody } from '#platform/api';
+
+import type { SyntrixRoute } from '../../syntrix/syntrix-delivery.js';
+import { SyntrixReceiver, type SyntrixReply } from '../../syntrix/syntrix-receiver.service.js';
+
+/** The connection of the routes that name none. */
+const defaultConnection = 'default';
+const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
+
+/** Where the triggers of Syntrix databases deliver their changes. A signature takes the place of a credential. */
+@ApiTags('Syntrix')
+@ApiPublic()
+@Public()
+@Controller('webhook')
+export class SyntrixWebhooksController {
+  constructor(private readonly receiver: SyntrixReceiver) {}
+
+  @Post('llm')
+  @ApiOperation({ operationId: 'deliverSyntrixMessage', summary: 'Answer a chat of the connection "default"' })
+  @ApiMediaReply(200, 'The delivery is accepted.', accepted)
+  @ApiRefusals(400, 401, 413, 429, 500)
+  message(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.reply({ route: 'llm', connection: defaultConnection }, request, response);
+  }
+
+  @Post('tool')
+  @ApiOperation({ operationId: 'deliverSyntrixToolCall', summary: 'Run a tool call of the connection "default"' })
+  @ApiMediaReply(200, 'The delivery is accepted.', accepted)
+  @ApiRefusals(400, 401, 413, 429, 500)
+  toolCall(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.reply({ route: 'tool', connection: defaultConnection }, request, response);
+  }
+
+  @Post(':connection/llm')
+  @ApiOperation({ operationId: 'deliverSyntrixMessageTo', summary: 'Answer a chat of a connection, by its id or name' })
+  @ApiMediaReply(200, 'The delivery is accepted.', accepted)
+  @ApiRefusals(400, 401, 413, 429, 500)
+  messageTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
+    return this.reply({ route: 'llm', connection }, request, response);
+  }
+
+  @Post(':connection/tool')
+  @ApiOperation({
+    operationId: 'deliverSyntrixToolCallTo',
+    summary: 'Run a tool call of a connection, by its id or name',
+  })
+  @ApiMediaReply(200, 'The delivery is accepted.', accepted)
+  @ApiRefusals(400, 401, 413, 429, 500)
+  toolCallTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
+    return this.reply({ route: 'tool', connection }, request, response);
+  }
+
+  private async reply(
+    { route, connection }: { readonly route: SyntrixRoute; readonly connection: string },
+    request: Request,
+    response: Response,
+  ): Promise<void> {
+    const body = await readRawBody(request, `syntrix:${connection.slice(0, 128)}`).catch(toTooLarge);
+    const reply = Buffer.isBuffer(body)
+      ? await this.receiver.receive(route, connection.slice(0, 128), { headers: request.headers, body })
+      : body;
+    if (reply.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(reply.retryAfterSeconds));
+    response.status(reply.status).type('text/plain').send(reply.text);
+  }
+}
+
+function toTooLarge(error: unknown): Omit<SyntrixReply, 'status'> & { readonly status: 413 } {
+  if (error instanceof AppError && error.code === 'too_large') return { status: 413, text: 'Payload Too Large' };
+  throw error;
+}

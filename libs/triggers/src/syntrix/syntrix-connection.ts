@@ -1,0 +1,90 @@
+import { z } from 'zod';
+
+import { AppError, problemInWords, toStorableText } from '#platform';
+
+const text = (max: number) => z.string().trim().min(1).max(max);
+/** The name of a secret of the workspace. */
+const secretName = z.string().regex(/^[A-Za-z]\w{0,63}$/, 'must be the name of a secret of the workspace');
+
+const settings = z.strictObject({
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .default('http://localhost:8080'),
+  apiStyle: z.enum(['v1', 'databases']).default('v1'),
+  database: z
+    .string()
+    .regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" and "-"')
+    .default('default'),
+  auth: z.enum(['none', 'preissued', 'token']).default('none'),
+  secret: secretName.nullable().default(null),
+  token: secretName.nullable().default(null),
+  model: text(200).nullable().default(null),
+  tools: z.array(text(64)).max(100).default([]),
+  systemPrompt: z.string().max(20_000).nullable().default(null),
+  toolCollection: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" and "-"')
+    .default('toolcall'),
+  maxToolCalls: z.int().min(0).max(1_000).default(5),
+  maxToolCallsScope: z.enum(['history', 'turn']).default('history'),
+  rateLimit: z.int().min(1).max(10_000).nullable().default(null),
+});
+
+/** How a connection reaches its database, and how its chats are answered. */
+export type SyntrixSettings = z.output<typeof settings>;
+
+/** A Syntrix database whose chats a workspace answers. */
+export interface SyntrixConnection {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly settings: SyntrixSettings;
+  /** The principal for whom its jobs run: who saved it last. */
+  readonly createdBy: string;
+  /** In ms since the epoch, as is `updatedAt`. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A connection to be saved; settings that are absent have their defaults. */
+export interface SavedSyntrixConnection {
+  readonly name: string;
+  readonly settings: object;
+}
+
+const input = z.strictObject({ name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/), settings });
+
+/** Throws `bad_request` with the field. */
+export function parseConnection({ name, settings: given }: SavedSyntrixConnection): {
+  readonly name: string;
+  readonly settings: SyntrixSettings;
+} {
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const parsed = input.safeParse({ name, settings: present }, { error: problemInWords });
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = String(issue?.path.at(-1) ?? 'settings');
+    throw invalid(field, issue?.message ?? 'has a wrong value');
+  }
+  const { auth, token, systemPrompt } = parsed.data.settings;
+  if ((auth === 'token') !== (token !== null)) throw invalid('token', 'is needed with auth `token`, and only then');
+  if (systemPrompt !== null && toStorableText(systemPrompt) !== systemPrompt)
+    throw invalid('systemPrompt', 'contains characters that cannot be stored');
+  return parsed.data;
+}
+
+function invalid(field: string, problem: string): AppError {
+  return new AppError({ code: 'bad_request', message: `${field} ${problem}`, field });
+}
+
+/** Absent and forbidden look the same. */
+export function connectionNotFound(): AppError {
+  return new AppError({ code: 'not_found', message: 'Syntrix connection not found or unauthorized' });
+}
+
+/** The cap is there so that lists need few pages. */
+export function tooManyConnections(limit: number): AppError {
+  const message = `A workspace can have ${limit} Syntrix connections: delete one first`;
+  return new AppError({ code: 'conflict', message });
+}

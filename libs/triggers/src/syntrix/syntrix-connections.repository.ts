@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+
+import { isId, Prisma, PrismaService, type PrismaTransaction, type Scope, type SyntrixConnectionRow } from '#platform';
+
+import type { SyntrixConnection, SyntrixSettings } from './syntrix-connection.js';
+
+/** Workspaces may use the same name; a delivery is compared with the oldest of them. */
+const maxOfName = 50;
+
+/** The Syntrix connections of workspaces. */
+@Injectable()
+export class SyntrixConnectionsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Those that the scope may read, oldest first, after the one with id `after`. */
+  async list(
+    tx: PrismaTransaction,
+    scope: Scope,
+    { take, after }: { readonly take: number; readonly after?: string | undefined },
+  ): Promise<SyntrixConnection[]> {
+    const where = { AND: [readable(scope), after === undefined ? {} : { id: { gt: after } }] };
+    return (await tx.syntrixConnection.findMany({ where, orderBy: { id: 'asc' }, take })).map(toConnection);
+  }
+
+  /** Null: absent, or not readable. */
+  async find(tx: PrismaTransaction, scope: Scope, name: string): Promise<SyntrixConnection | null> {
+    const row = await tx.syntrixConnection.findFirst({ where: { AND: [readable(scope), { name }] } });
+    return row === null ? null : toConnection(row);
+  }
+
+  count(tx: PrismaTransaction, { workspaceId }: Scope): Promise<number> {
+    return tx.syntrixConnection.count({ where: { workspaceId } });
+  }
+
+  /** Creates it, or replaces the settings of the one with this name. */
+  async save(
+    tx: PrismaTransaction,
+    scope: Scope,
+    { id, name, settings }: Pick<SyntrixConnection, 'id' | 'name' | 'settings'>,
+  ): Promise<SyntrixConnection> {
+    const { workspaceId, principal: createdBy } = scope;
+    const columns = { settings: { ...settings } as Prisma.InputJsonObject, createdBy }; // parsed: nothing but JSON
+    const row = await tx.syntrixConnection.upsert({
+      where: { workspaceId_name: { workspaceId, name } },
+      create: { workspaceId, id, name, ...columns },
+      update: { ...columns, updatedAt: new Date() },
+    });
+    return toConnection(row);
+  }
+
+  async delete(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    await tx.syntrixConnection.deleteMany({ where: { AND: [readable(scope), { id }] } });
+  }
+
+  /** For a job of the connection. Null: it was deleted. */
+  async load(workspaceId: string, id: string): Promise<SyntrixConnection | null> {
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.syntrixConnection.findUnique({ where: { workspaceId_id: { workspaceId, id } } }),
+    );
+    return row === null ? null : toConnection(row);
+  }
+
+  /** In all workspaces: those that a delivery to this id or name may be for; its signature shows which. */
+  async named(ref: string): Promise<SyntrixConnection[]> {
+    const where = isId(ref) ? { id: ref } : { name: ref };
+    const rows = await this.prisma.asEngine((client) =>
+      client.syntrixConnection.findMany({ where, orderBy: { createdAt: 'asc' }, take: maxOfName }),
+    );
+    return rows.map(toConnection);
+  }
+}
+
+function readable(scope: Scope): Prisma.SyntrixConnectionWhereInput {
+  return { AND: [scope.where('SyntrixConnection'), { workspaceId: scope.workspaceId }] };
+}
+
+function toConnection(row: SyntrixConnectionRow): SyntrixConnection {
+  const { workspaceId, id, name, settings, createdBy, createdAt, updatedAt } = row;
+  return {
+    ...{ workspaceId, id, name, createdBy },
+    settings: settings as unknown as SyntrixSettings, // parsed before it was stored
+    createdAt: createdAt.getTime(),
+    updatedAt: updatedAt.getTime(),
+  };
+}

@@ -1,0 +1,107 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { AppError, Config, LOGGER, type Logger, Secret, systemClock } from '#platform';
+
+import { isSignedBy, type SignedRequest } from '../signature.js';
+import type { SyntrixDocument } from './syntrix-client.js';
+import { SyntrixClients } from './syntrix-clients.service.js';
+import type { SyntrixConnection } from './syntrix-connection.js';
+import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
+import { isAcceptedBefore, SyntrixDeliveriesRepository } from './syntrix-deliveries.repository.js';
+import { readDelivery, requestedWork, type SyntrixDelivery, type SyntrixRoute } from './syntrix-delivery.js';
+import { referenceOf, SyntrixStarts } from './syntrix-starts.service.js';
+
+/** How a delivery is answered. */
+export interface SyntrixReply {
+  readonly status: 200 | 400 | 401 | 429 | 500;
+  readonly text: string;
+  readonly retryAfterSeconds?: number;
+}
+
+const ok: SyntrixReply = { status: 200, text: 'OK' };
+const ignored: SyntrixReply = { status: 200, text: 'Ignored' };
+/** One answer for an unknown connection, a bad, missing or old signature, and a missing token. */
+const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
+const failed: SyntrixReply = { status: 500, text: 'Internal Server Error' };
+
+/** The sender may repeat a delivery that met one of these. */
+const busy: ReadonlySet<string> = new Set(['thread_busy', 'job_limit_reached', 'rate_limited', 'start_in_flight']);
+const documentReadMs = 10_000;
+
+/** Accepts deliveries of Syntrix databases: verifies them, and starts a job for those that ask for work. Never waits for a job. */
+@Injectable()
+export class SyntrixReceiver {
+  constructor(
+    private readonly connections: SyntrixConnectionsRepository,
+    private readonly clients: SyntrixClients,
+    private readonly deliveries: SyntrixDeliveriesRepository,
+    private readonly starts: SyntrixStarts,
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** `connection`: its id or name. Never rejects. */
+  async receive(route: SyntrixRoute, connection: string, request: SignedRequest): Promise<SyntrixReply> {
+    try {
+      const found = await this.verified(connection, request);
+      return found === null ? unauthorized : await this.accept(route, found, request);
+    } catch (error) {
+      if (error instanceof AppError && busy.has(error.code))
+        return { status: 429, text: 'Too Many Requests', retryAfterSeconds: error.retryAfterSeconds ?? 1 };
+      this.logger.warn({ err: error, connection }, 'a delivery of a Syntrix database was not accepted');
+      return failed;
+    }
+  }
+
+  /** The connection whose secret signed the request; null: none. */
+  private async verified(ref: string, request: SignedRequest): Promise<SyntrixConnection | null> {
+    const candidates = await this.connections.named(ref);
+    for (const connection of candidates) {
+      const secret = await this.clients.signingSecret(connection).catch(() => null);
+      if (secret !== null && isSignedBy([secret.reveal()], request, { now: systemClock.now() })) return connection;
+    }
+    const unsigned = candidates.filter(({ settings }) => settings.secret === null);
+    const [only] = unsigned;
+    const isAllowed = this.config.values.TRIGGERS_ALLOW_UNSIGNED && unsigned.length === 1;
+    return isAllowed && only !== undefined ? only : null;
+  }
+
+  private async accept(
+    route: SyntrixRoute,
+    connection: SyntrixConnection,
+    { headers, body }: SignedRequest,
+  ): Promise<SyntrixReply> {
+    const { auth, toolCollection, rateLimit } = connection.settings;
+    const webhookId = headers['webhook-id'];
+    const delivery = readDelivery(body, {
+      toolCollection,
+      ...(typeof webhookId === 'string' ? { webhookId } : {}),
+    });
+    if (typeof delivery === 'string') return { status: 400, text: delivery };
+    if (auth === 'preissued' && delivery.preIssuedToken === null) return unauthorized;
+    const ref = { workspaceId: connection.workspaceId, connectionId: connection.id };
+    const { isKnown, recent } = await this.deliveries.state(ref, delivery.key);
+    if (isKnown) return ok;
+    if (delivery.event === 'delete') return ignored;
+    const document = delivery.document ?? (await this.read(connection, delivery));
+    const work = requestedWork(route, delivery, document);
+    if (work === null || document === null) return ignored;
+    if (rateLimit !== null && recent >= rateLimit)
+      return { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
+    const token = delivery.preIssuedToken === null ? null : this.starts.seal(connection, delivery.preIssuedToken);
+    const reference = referenceOf(delivery, token);
+    try {
+      await this.starts.start(connection, { work, document, reference, deliveryKey: delivery.key });
+    } catch (error) {
+      if (!isAcceptedBefore(error)) throw error;
+    }
+    return ok;
+  }
+
+  private async read(connection: SyntrixConnection, delivery: SyntrixDelivery): Promise<SyntrixDocument | null> {
+    const { preIssuedToken, documentPath } = delivery;
+    const preIssued = preIssuedToken === null ? null : new Secret(preIssuedToken);
+    const client = await this.clients.open(connection, { preIssued, signal: AbortSignal.timeout(documentReadMs) });
+    return client.get(documentPath);
+  }
+}

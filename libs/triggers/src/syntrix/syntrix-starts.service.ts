@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+
+import { PrincipalsRepository } from '#auth';
+import { ChatService, type StartChat } from '#chat';
+import type { PartRow, StartedJob } from '#jobs';
+import type { ChatMessage } from '#models';
+import { AppError, Config, Secret, SecretBox, type SecretPlace } from '#platform';
+import { ToolCatalog } from '#tools';
+
+import type { SyntrixDocument } from './syntrix-client.js';
+import type { SyntrixConnection } from './syntrix-connection.js';
+import { deliveryRow } from './syntrix-deliveries.repository.js';
+import { sha256, type SyntrixDelivery } from './syntrix-delivery.js';
+
+export const SYNTRIX = 'syntrix';
+
+/** The document that a job is about, as its input stores it. */
+export interface SyntrixReference {
+  readonly connectionId: string;
+  readonly chatPath: string;
+  /** The user of the chat, as the database knows them. */
+  readonly userId: string;
+  readonly documentPath: string;
+  /** The message to answer; null: the document is a tool call. */
+  readonly messageId: string | null;
+  /** The pre-issued token, sealed; null: none. */
+  readonly token: string | null;
+}
+
+/** A job to start for a document. */
+export interface SyntrixStart {
+  readonly work: 'answer' | 'call';
+  readonly document: SyntrixDocument;
+  readonly reference: Omit<SyntrixReference, 'connectionId'>;
+  /** The delivery that asks for it, to be marked as accepted with the job. */
+  readonly deliveryKey?: string;
+}
+
+/** Starts the jobs of a connection, for the principal who saved it. A document starts one job of each kind, whatever is delivered. */
+@Injectable()
+export class SyntrixStarts {
+  constructor(
+    private readonly chats: ChatService,
+    private readonly principals: PrincipalsRepository,
+    private readonly catalog: ToolCatalog,
+    private readonly secretBox: SecretBox,
+    private readonly config: Config,
+  ) {}
+
+  /** Committed on return. Throws the errors of `ChatService.start`, and `forbidden` if who saved the connection has left. */
+  async start(connection: SyntrixConnection, start: SyntrixStart): Promise<StartedJob> {
+    const { workspaceId, id: connectionId, settings } = connection;
+    const { work, reference, document } = start;
+    const principal = await this.principals.find(workspaceId, connection.createdBy);
+    if (principal === null) throw ownerGone();
+    const isCall = work === 'call';
+    const call = isCall ? { name: textOf(document['toolName']), arguments: argumentsOf(document['args']) } : undefined;
+    const key = `syntrix:${connectionId}:${sha256(`${work} ${reference.documentPath}`)}`;
+    const request: StartChat = {
+      threadRef: `syntrix:${connectionId}:${sha256(reference.chatPath).slice(0, 32)}`,
+      createThread: true,
+      messageClientId: null,
+      model: settings.model,
+      messages: isCall || reference.messageId === null ? [] : [messageOf(document)],
+      history: 'request',
+      tools: await this.toolsOf(
+        workspaceId,
+        settings.tools.filter((name) => call === undefined || name === call.name),
+      ),
+      ...{ toolRuntimes: {}, toolChoice: null, parameters: {}, providerKey: null, backgroundMode: null },
+      whenBusy: 'enqueue',
+      idempotency: { key, requestHash: sha256(key) },
+      external: {
+        reference: { ...reference, source: SYNTRIX, connectionId },
+        ...(call === undefined ? {} : { call }),
+      },
+      ...beside(connectionId, start.deliveryKey),
+    };
+    return this.chats.start(principal, request);
+  }
+
+  seal(connection: SyntrixConnection, token: string): string {
+    return Buffer.from(this.secretBox.seal(new Secret(token), tokenPlace(connection))).toString('base64');
+  }
+
+  open(connection: SyntrixConnection, sealed: string): Secret {
+    return this.secretBox.open(Buffer.from(sealed, 'base64'), tokenPlace(connection));
+  }
+
+  /** Those that exist: a tool that was removed must not keep the chats from being answered. */
+  private async toolsOf(workspaceId: string, names: readonly string[]): Promise<readonly string[]> {
+    if (!this.config.values.FEATURE_BACKGROUND_TOOLS || names.length === 0) return [];
+    const tools = await this.catalog.of(workspaceId);
+    return names.filter((name) => tools.find(name)?.enabled === true);
+  }
+}
+
+/** What a delivery says about its document. */
+export function referenceOf(
+  { chat, documentPath, documentId, isToolCall }: SyntrixDelivery,
+  token: string | null,
+): SyntrixStart['reference'] {
+  const { chatPath, userId } = chat;
+  return { chatPath, userId, documentPath, messageId: isToolCall ? null : documentId, token };
+}
+
+/** The database may refuse a token, but never sees one that was issued for another connection. */
+function tokenPlace({ workspaceId, id }: SyntrixConnection): SecretPlace {
+  return { workspaceId, table: 'syntrix_connection', row: id, field: 'pre_issued_token' };
+}
+
+function beside(connectionId: string, key: string | undefined): Pick<StartChat, 'beside'> {
+  if (key === undefined) return {};
+  return { beside: (job): readonly PartRow[] => [deliveryRow(job, { connectionId, key })] };
+}
+
+function messageOf({ content }: SyntrixDocument): ChatMessage {
+  return { role: 'user', content: textOf(content) };
+}
+
+function argumentsOf(args: unknown): string {
+  return typeof args === 'string' ? args : JSON.stringify(args ?? {});
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The rights of a connection are those of the member who saved it. */
+function ownerGone(): AppError {
+  const message =
+    'The member who saved this Syntrix connection is no longer in the workspace. An admin must save it again.';
+  return new AppError({ code: 'forbidden', message });
+}
