@@ -7,6 +7,7 @@ import type { Role } from '#auth';
 import { signatureOf, type SyntrixServer } from '../../libs/triggers/src/syntrix/server/syntrix-server.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -26,7 +27,13 @@ beforeAll(async () => {
   });
   people = await test.people.workspaceOf('acme');
   server = await startSyntrix();
-  await connect(test, server, { key: people.admin.key, tools: ['get_current_time'] });
+  const query = documentExample('docs/syntrix.md', 'connect-syntrix')
+    .replace('a long random text', signingSecret)
+    .replace('https://syntrix.example', server.url);
+  const connected = await test.call('POST', '/graphql', { key: people.admin.key, body: { query } });
+  expect(connected.body).toMatchObject({
+    data: { setWorkspaceSecret: { userErrors: [] }, saveSyntrixConnection: { userErrors: [] } },
+  });
 });
 
 afterEach(() => {

@@ -35,7 +35,7 @@ CREATE TABLE "syntrix_turn" (
 );
 
 CREATE UNIQUE INDEX "syntrix_connection_workspace_id_name_key" ON "syntrix_connection"("workspace_id", "name");
-CREATE INDEX "syntrix_connection_name_idx" ON "syntrix_connection"("name", "created_at");
+CREATE INDEX "syntrix_connection_name_created_at_idx" ON "syntrix_connection"("name", "created_at");
 CREATE INDEX "syntrix_delivery_workspace_id_connection_id_received_at_idx" ON "syntrix_delivery"("workspace_id", "connection_id", "received_at");
 CREATE UNIQUE INDEX "syntrix_turn_workspace_id_job_id_key" ON "syntrix_turn"("workspace_id", "job_id");
 
