@@ -11,11 +11,13 @@ import { addAttach } from './commands/attach.command.js';
 import { addBackup } from './commands/backup.command.js';
 import { addCancel } from './commands/cancel.command.js';
 import { addDoctor } from './commands/doctor.command.js';
+import { addInit } from './commands/init.command.js';
 import { addJobs } from './commands/jobs.command.js';
 import { addLogs } from './commands/logs.command.js';
 import { addInvitations, addMembers } from './commands/members.command.js';
 import { addNotifications } from './commands/notifications.command.js';
 import type { Perform } from './commands/perform.js';
+import { addPlugins } from './commands/plugins.command.js';
 import { addRun } from './commands/run.command.js';
 import { addServe } from './commands/serve.command.js';
 import { addTools } from './commands/tools.command.js';
@@ -168,6 +170,8 @@ const commands = [
   addWorkflows,
   addTools,
   addAgents,
+  addPlugins,
+  addInit,
   addApply,
   addWorkspaces,
   addMembers,

@@ -13,6 +13,7 @@ export const documents = {
     }
   }`,
   agents: `query CliAgents { agents(first: 100) { nodes { id slug name version model tools description isDefault maxRunningJobs toolEventFormat } } }`,
+  plugins: `query CliPlugins { plugins { name version hash tools hooks nodes } }`,
   workspaceTools: `query CliWorkspaceTools($after: String) {
     workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
   }`,
@@ -69,6 +70,21 @@ interface ListedAgent {
   /** `INLINE`, `OPEN_WEBUI`, `NONE`; null: the default of `/v1`. */
   readonly toolEventFormat: string | null;
 }
+
+/** A plugin of the server. */
+export interface ListedPlugin {
+  readonly name: string;
+  readonly version: string;
+  readonly hash: string;
+  readonly tools: readonly string[];
+  readonly hooks: readonly string[];
+  readonly nodes: readonly string[];
+}
+
+export const pluginsDocument: TypedDocument<
+  { readonly plugins: readonly ListedPlugin[] },
+  Record<string, never>
+> = documents.plugins;
 
 export const agentsDocument: TypedDocument<
   { readonly agents: { readonly nodes: readonly ListedAgent[] } },

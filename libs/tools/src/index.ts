@@ -79,6 +79,7 @@ export {
 } from './plugins/plugin.registry.js';
 export type { LoadedPlugin } from './plugins/load-plugin.js';
 export { PluginsModule } from './plugins/plugins.module.js';
+export { assertTools } from './plugins/plugin-tools.js';
 export { resolvePluginImports } from './plugins/resolve-plugin-imports.js';
 export { ToolsModule } from './tools.module.js';
 export {

@@ -15,6 +15,15 @@ export interface PluginSource {
   readonly version: string | null;
 }
 
+/** Where plugins are looked for. */
+export interface PluginPlaces {
+  /** Of PLUGINS. */
+  readonly list: readonly string[];
+  readonly workingDirectory: string;
+  /** Whether those in the folder `plugins` of the working directory are loaded as well. */
+  readonly withFolder: boolean;
+}
+
 const MODULE = /\.(?:ts|mts|js|mjs)$/;
 const NOT_A_PLUGIN = /\.(?:d|spec|test)\.m?[jt]s$/;
 const ENTRIES = ['index.ts', 'index.mts', 'index.js', 'index.mjs'];
@@ -23,10 +32,10 @@ const ENTRIES = ['index.ts', 'index.mts', 'index.js', 'index.mjs'];
  * The plugins of PLUGINS (`list`: packages, modules and folders, in that order), then those in `./plugins` by name; each once. Throws
  * `plugin_refused` for one that does not exist.
  */
-export function findPlugins(list: readonly string[], workingDirectory: string): readonly PluginSource[] {
+export function findPlugins({ list, workingDirectory, withFolder }: PluginPlaces): readonly PluginSource[] {
   const folder = join(workingDirectory, 'plugins');
   const named = list.flatMap((place) => findPlace(place, workingDirectory));
-  const found = [...named, ...(isFolder(folder) ? findInFolder(folder) : [])];
+  const found = [...named, ...(withFolder && isFolder(folder) ? findInFolder(folder) : [])];
   return [...new Map(found.map((source) => [realpathSync(source.entry), source])).values()];
 }
 

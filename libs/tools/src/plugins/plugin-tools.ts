@@ -3,16 +3,22 @@ import { z } from 'zod';
 
 import { defineTool } from '../define-tool.js';
 import type { Tool, ToolContext } from '../tool.js';
-import type { ToolRegistry } from '../tool.registry.js';
+import { ToolRegistry } from '../tool.registry.js';
+import { BUILTIN_TOOLS } from '../builtin/builtin-tools.js';
 import { toJsonSchema } from './check-plugin.js';
 import type { LoadedPlugin } from './load-plugin.js';
 import type { PluginContexts } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
 
+/** Default of MAX_TOOL_TIMEOUT_MS. */
+const LONGEST_TIMEOUT_MS = 86_400_000;
+
+type Contexts = Pick<PluginContexts, 'servicesFor' | 'userIdOf'>;
+
 /** What the tools of a plugin are registered with. */
 export interface ToolHost {
   readonly registry: ToolRegistry;
-  readonly contexts: PluginContexts;
+  readonly contexts: Contexts;
   /** Ms; no tool may set a longer timeout. */
   readonly longestTimeoutMs: number;
 }
@@ -35,7 +41,18 @@ export function registerTools(plugin: LoadedPlugin, { registry, contexts, longes
   }
 }
 
-function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: PluginContexts): Tool {
+/** Throws `plugin_refused` for a tool that a server with default settings would not register. Runs no tool. */
+export function assertTools(plugins: readonly LoadedPlugin[]): void {
+  const registry = new ToolRegistry();
+  for (const tool of BUILTIN_TOOLS) registry.register(tool);
+  const unused = () => {
+    throw new TypeError('no call runs here');
+  };
+  const contexts = { servicesFor: unused, userIdOf: unused };
+  for (const plugin of plugins) registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
+}
+
+function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: Contexts): Tool {
   const { input } = definition;
   const toContext = (context: ToolContext) => completeContext(plugin, context, contexts);
   const handler = definition.execute?.bind(definition) ?? definition.server?.bind(definition);
@@ -63,7 +80,7 @@ function optionsOf(definition: ToolDefinition) {
 async function completeContext(
   plugin: LoadedPlugin,
   context: ToolContext,
-  contexts: PluginContexts,
+  contexts: Contexts,
 ): Promise<PluginToolContext> {
   const { workspaceId, jobId, threadId, callId, principal } = context;
   const userId = await contexts.userIdOf(workspaceId, principal);

@@ -35,9 +35,9 @@ const module = (body: string) =>
   `import { defineHook, defineNode, definePlugin, defineTool } from '@nightshift/plugin';\n${body}\n`;
 const logger = createLogger({ level: 'silent' });
 const load = (list: readonly string[] = [], environment: Readonly<Record<string, string>> = {}) =>
-  PluginRegistry.load({ list, workingDirectory: folder, environment, clock: systemClock, logger });
+  PluginRegistry.load({ list, workingDirectory: folder, withFolder: true, environment, clock: systemClock, logger });
 const entries = (list: readonly string[]) =>
-  findPlugins(list, folder).map(({ entry }) => entry.slice(folder.length + 1));
+  findPlugins({ list, workingDirectory: folder, withFolder: true }).map(({ entry }) => entry.slice(folder.length + 1));
 
 describe('findPlugins', () => {
   it('lists PLUGINS in its order, then modules and packages of ./plugins by name', () => {

@@ -2,16 +2,13 @@ import type { HookDefinition, NodeDefinition } from '@nightshift/plugin';
 
 import type { Clock, Logger } from '#platform';
 
-import { findPlugins } from './find-plugins.js';
+import { findPlugins, type PluginPlaces } from './find-plugins.js';
 import { type LoadedPlugin, type LoadOptions, loadPlugin } from './load-plugin.js';
 import { pluginLogger } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
 
 /** Where plugins are looked for, and what they are given. */
-export interface PluginOptions {
-  /** Of PLUGINS. */
-  readonly list: readonly string[];
-  readonly workingDirectory: string;
+export interface PluginOptions extends PluginPlaces {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -45,9 +42,9 @@ export class PluginRegistry {
 
   /** Finds and loads all plugins. Throws `plugin_refused`. */
   static async load(options: PluginOptions): Promise<PluginRegistry> {
-    const { list, workingDirectory, logger } = options;
+    const { logger } = options;
     const registry = new PluginRegistry([], logger);
-    for (const source of findPlugins(list, workingDirectory)) {
+    for (const source of findPlugins(options)) {
       const plugin = await loadPlugin(source, loadOptions(options));
       registry.add(plugin);
       const { name, ...shown } = show(plugin);

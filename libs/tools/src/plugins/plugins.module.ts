@@ -24,6 +24,7 @@ import { registerTools } from './plugin-tools.js';
         PluginRegistry.load({
           list: values.PLUGINS,
           workingDirectory: process.cwd(),
+          withFolder: true,
           environment: processEnvironment(),
           ...{ clock: systemClock, logger },
         }),

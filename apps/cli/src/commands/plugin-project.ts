@@ -1,0 +1,148 @@
+/** What a new plugin may begin with. */
+export type Example = 'tool' | 'hook' | 'node';
+
+const VERSION = '0.1.0';
+
+/** The files of a new plugin project, by path. */
+export function projectFiles(name: string, examples: readonly Example[]): Readonly<Record<string, string>> {
+  return {
+    'package.json': `${JSON.stringify(manifestOf(name), undefined, 2)}\n`,
+    'tsconfig.json': `${JSON.stringify(compilerOptions, undefined, 2)}\n`,
+    '.gitignore': 'node_modules/\n.nightshift/\n',
+    'src/index.ts': moduleOf(name, examples),
+    'test/index.test.ts': testOf(name, examples),
+    'README.md': readmeOf(name),
+  };
+}
+
+function manifestOf(name: string) {
+  return {
+    name,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    exports: './src/index.ts',
+    scripts: {
+      test: 'node --test test/*.test.ts',
+      types: 'tsc',
+      start: 'PLUGINS=. nightshift serve',
+    },
+    dependencies: { '@nightshift/plugin': VERSION, zod: '^4.2.0' },
+    devDependencies: { '@types/node': '^24.0.0', nightshift: VERSION, typescript: '^6.0.0' },
+    engines: { node: '>=24.11' },
+  };
+}
+
+const compilerOptions = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    types: ['node'],
+  },
+  include: ['src', 'test'],
+};
+
+function moduleOf(name: string, examples: readonly Example[]): string {
+  const functions = ['definePlugin', ...examples.map((example) => definers[example])].sort();
+  const needsZod = examples.some((example) => example !== 'hook');
+  return `import { ${functions.join(', ')} } from '@nightshift/plugin';
+${needsZod ? "import { z } from 'zod';\n" : ''}
+${examples.map((example) => definitions[example](name)).join('\n')}
+export default definePlugin({
+  name: '${name}',
+  version: '0.1.0',
+${examples.map((example) => `  ${example}s: [${variables[example]}],\n`).join('')}});
+`;
+}
+
+const definers = { tool: 'defineTool', hook: 'defineHook', node: 'defineNode' } as const;
+const variables = { tool: 'shout', hook: 'watchCalls', node: 'countWords' } as const;
+
+const definitions: Readonly<Record<Example, (name: string) => string>> = {
+  tool: () => `/** A tool: the model reads the description, and your code gets the parsed input. */
+export const shout = defineTool({
+  name: 'shout',
+  description: 'Returns a text in capital letters.',
+  effect: 'pure',
+  input: z.object({ text: z.string().min(1) }),
+  execute: ({ text }) => ({ text: text.toUpperCase() }),
+});
+`,
+  hook: (name) => `/** A hook: it runs before each tool call, and changes nothing here. */
+export const watchCalls = defineHook({
+  on: 'beforeToolCall',
+  name: '${name}.watch-calls',
+  run(event, { logger }) {
+    logger.info({ tool: event.tool }, 'a tool is called');
+  },
+});
+`,
+  node: (name) => `/** A type of workflow node. */
+export const countWords = defineNode({
+  type: '${typeOf(name)}.count_words',
+  title: 'Count words',
+  input: z.object({ text: z.string() }),
+  run: (_context, { text }) => ({ words: text.split(/\\s+/).filter((word) => word !== '').length }),
+});
+`,
+};
+
+/** A namespace begins with a letter. */
+function typeOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').replace(/^(?![A-Za-z])/, 'p');
+}
+
+function testOf(name: string, examples: readonly Example[]): string {
+  const listed = examples.map((example) => `${example}s`).join(' ');
+  return `import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { createTestServer, type TestServer } from '@nightshift/plugin/testing';
+
+let server: TestServer;
+before(async () => {
+  server = await createTestServer({ plugins: ['.'] });
+});
+after(async () => {
+  await server.close();
+});
+
+test('the server loads the plugin', async () => {
+  const { plugins } = await server.graphql('{ plugins { name ${listed} } }');
+  assert.equal(JSON.stringify(plugins).includes('"name":"${name}"'), true);
+});
+${examples.includes('tool') ? toolTest : ''}`;
+}
+
+const toolTest = `
+test('a model calls the tool', async () => {
+  server.model.reply([{ name: 'shout', arguments: { text: 'hello' } }], 'It says HELLO.');
+  const { status, text, events } = await server.run({ message: 'Shout hello', tools: ['shout'] });
+  assert.equal(status, 'completed');
+  assert.equal(text, 'It says HELLO.');
+  const calls = events.filter(({ type }) => type.startsWith('tool-call'));
+  assert.match(JSON.stringify(calls), /HELLO/);
+});
+`;
+
+function readmeOf(name: string): string {
+  return `# ${name}
+
+A plugin for Nightshift.
+
+\`\`\`sh
+npm install
+npm test        # starts a real server with an embedded Postgres and a scripted model
+npm run types   # checks the types
+npm start       # starts a server with this plugin
+\`\`\`
+
+On your own server: \`PLUGINS=/path/to/${name} nightshift serve\`.
+`;
+}
