@@ -21,6 +21,7 @@ import { addPlugins } from './commands/plugins.command.js';
 import { addRun } from './commands/run.command.js';
 import { addServe } from './commands/serve.command.js';
 import { addTools } from './commands/tools.command.js';
+import { addWebhooks } from './commands/webhooks.command.js';
 import { addWorkflows } from './commands/workflows.command.js';
 import { addKeys, addWorkspaces } from './commands/workspaces.command.js';
 import { addCompletion } from './completion/completion.command.js';
@@ -167,6 +168,7 @@ const commands = [
   addApprove,
   addCancel,
   addNotifications,
+  addWebhooks,
   addWorkflows,
   addTools,
   addAgents,

@@ -20,6 +20,21 @@ export const documents = {
   workflow: `query CliWorkflow($id: ID!) { workflow(id: $id) { id clientId name publishedVersion } }`,
   asker: `query CliAsker($id: ID!) { job(id: $id) { parent { toolCalls { name subJob { id } } } } }`,
   modelProviders: `query CliModelProviders { workspace { name modelProviders { name baseUrl defaultModel isDefault keyHint } } }`,
+  webhookEndpoints: `query CliWebhookEndpoints { webhookEndpoints { id url events enabled disabledBecause } }`,
+  webhookDeliveries: `query CliWebhookDeliveries($filter: WebhookDeliveryFilter, $first: Int) {
+    webhookDeliveries(filter: $filter, first: $first) {
+      nodes { id type status attempts reason createdAt attemptLog { status durationMs } }
+    }
+  }`,
+  testWebhookEndpoint: `mutation CliTestWebhook($id: ID!) {
+    testWebhookEndpoint(input: { id: $id }) { delivery { id } userErrors { code message } }
+  }`,
+  redeliverWebhook: `mutation CliRedeliverWebhook($id: ID!) {
+    redeliverWebhook(input: { id: $id }) { count userErrors { code message } }
+  }`,
+  redeliverDeadWebhooks: `mutation CliRedeliverDeadWebhooks($input: RedeliverDeadWebhooksInput!) {
+    redeliverDeadWebhooks(input: $input) { count userErrors { code message } }
+  }`,
 } as const;
 
 /** A job in a list. */

@@ -65,7 +65,7 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
   const id = newId();
   const sealed = (column: (typeof sealedColumns.root)[number]) =>
     platform.secretBox.seal(new Secret(`value of ${column.table}`), column.placeOf({ workspaceId, id }));
-  const [provider, job] = sealedColumns.root;
+  const [provider, job, endpoint, previous] = sealedColumns.root;
   const [tool] = sealedColumns.tools;
   const cipher = platform.toolSecretBox.seal(
     new Secret('value of workspace_secret'),
@@ -77,6 +77,10 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
     const work = { kind: 'chat', principal: createdBy, model: 'm', input: {}, createdBy: userId };
     await tx.job.create({ data: { workspaceId, id, ...work, keyCipher: sealed(job) } });
     await tx.workspaceSecret.create({ data: { workspaceId, id, name: 's', cipher, createdBy } });
+    const terms = { url: 'https://e.example', description: '', events: [], enabled: true, signature: 'standard' };
+    const options = { headers: {}, onlyUnwatched: false, includeContent: false, createdBy };
+    const secrets = { secretCipher: sealed(endpoint), previousCipher: sealed(previous) };
+    await tx.webhookEndpoint.create({ data: { workspaceId, id, ...terms, ...options, ...secrets } });
   });
   const { text } = await auth.apiKeys.create(principal, { name: 'k', scopes: KEY_SCOPES });
   return { principal, id, key: text };
@@ -116,6 +120,8 @@ describe('rotateSecret', () => {
     expect(await rotate()).toEqual([
       { table: 'model_provider', resealed: 1, unreadable: 0 },
       { table: 'job', resealed: 1, unreadable: 0 },
+      { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
+      { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
       { table: 'workspace_secret', resealed: 1, unreadable: 0 },
     ]);
     expect(readFileSync(join(dataDir, 'secret'), 'utf8')).not.toBe(old);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ManualClock, newId } from '#platform';
+import { armCrashPoint, Config, ManualClock, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { seedWorkspace } from '../../../../test/harness/engine.js';
@@ -147,6 +147,16 @@ describe('Deliveries', () => {
       byStatus.get('delivered')?.length ?? 0,
     );
     expect(receiver.mostOpen).toBeLessThanOrEqual(32);
+  });
+
+  it('sends a delivery again with the same id if its process dies between the answer and the mark', async () => {
+    const settings = { NODE_ENV: 'test', CRASH_POINT: 'webhook-sent:throw' };
+    armCrashPoint(Config.from(settings));
+    const delivery = deliveryOf();
+    await add(delivery);
+    await webhooks.app.get(DeliveryWorker).start();
+    expect(await finished(1)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
+    expect(receiver.received.map(({ body }) => body.toString())).toEqual([delivery.body, delivery.body]);
   });
 
   it('sends messages of overdue deliveries again', async () => {

@@ -53,9 +53,11 @@ export function endpointPlace(workspaceId: string, id: string): SecretPlace {
   return { workspaceId, table: 'webhook_endpoint', row: id, field: 'secret' };
 }
 
-/** The sealed values of endpoints, for a change of the installation's secret. */
-export const endpointSecrets: readonly SealedColumn[] = ['secret_cipher', 'previous_cipher'].map((column) => ({
+const sealedAs = (column: string): SealedColumn => ({
   table: 'webhook_endpoint',
   column,
   placeOf: ({ workspaceId, id }) => endpointPlace(workspaceId, id),
-}));
+});
+
+/** The sealed values of endpoints, for a change of the installation's secret. */
+export const endpointSecrets = [sealedAs('secret_cipher'), sealedAs('previous_cipher')] as const;
