@@ -46,8 +46,20 @@ function isConstant({ operation: { variableDefinitions = [], selectionSet } }: P
   );
 }
 
-function hasOnlyScalars(variables: Variables | undefined): boolean {
-  return Object.values(variables ?? {}).every((value) => typeof value !== 'object' || value === null);
+/** Whether the variables have at most 200 values and 16 KB of text: coercing them takes well under a millisecond. */
+function areSmall(variables: Variables | undefined): boolean {
+  let values = 200;
+  let characters = 16_384;
+  const fits = (value: unknown): boolean => {
+    values -= 1;
+    if (typeof value === 'string') characters -= value.length;
+    if (values < 0 || characters < 0) return false;
+    if (typeof value !== 'object' || value === null) return true;
+    return Array.isArray(value)
+      ? value.every(fits)
+      : Object.entries(value).every(([name, field]) => fits(name) && fits(field));
+  };
+  return fits(variables);
 }
 
 /**
@@ -76,7 +88,7 @@ export class GraphqlExecutor {
   }
 
   /**
-   * The operation, or why it is refused. A known document with scalar variables needs no time, so it never waits: many viewers may open
+   * The operation, or why it is refused. A known document with small variables needs no time, so it never waits: many viewers may open
    * the same subscription at once. Rejects with `rate_limited` when too many other requests of the user wait for this.
    */
   async prepare(request: GraphqlRequest, userId: string): Promise<PreparedOperation | readonly GraphQLError[]> {
@@ -86,7 +98,8 @@ export class GraphqlExecutor {
       allowed: this.allowed,
     });
     const cache = this.cache;
-    const known = hasOnlyScalars(request.variables) ? cache.known(request.query) : undefined;
+    const isSmall = this.budget.charge(userId, () => areSmall(request.variables));
+    const known = isSmall ? cache.known(request.query) : undefined;
     if (known !== undefined)
       return this.budget.charge(userId, () => prepareOperation({ schema, valid: known, request }));
     return this.within(userId, () => {
