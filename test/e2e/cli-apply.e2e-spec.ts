@@ -8,6 +8,7 @@ import { type CliServer, startCliServer } from '../harness/cli-server.js';
 
 type Json = Record<string, unknown>;
 
+const header = (name: string, value: string) => ({ name, value });
 const example = join(process.cwd(), 'examples', 'workspace');
 
 /** The tests share one workspace, in this order; each begins with a fresh copy of the example folder. */
@@ -129,6 +130,29 @@ describe('nightshift apply', () => {
     const fault = expect.stringContaining(`${file}: ${path}`) as unknown;
     expect(await apply('--yes')).toMatchObject({ stdout: '', stderr: fault });
     expect(await versions()).toEqual(before);
+  });
+
+  it('registers MCP servers, and changes only the fields that a file has', async () => {
+    mkdirSync(fileOf('mcp-servers'));
+    const write = (server: Json) => {
+      writeFileSync(fileOf('mcp-servers', 'local.json'), JSON.stringify({ name: 'local', ...server }));
+    };
+    const http = { url: 'http://127.0.0.1:1/mcp', headers: [header('X-Tenant', 'a'), header('X-A', 'b')] };
+    write({ http, calls: { timeoutMs: 5_000, effects: [{ tool: 'search', effect: 'PURE' }] } });
+    expect((await apply('--yes')).stdout).toMatch(/^\+ create +the MCP server local /m);
+    expect((await apply('--yes')).stdout).toMatch(/^= unchanged the MCP server local /m);
+    write({ http: { ...http, headers: [header('X-A', 'c'), header('X-Tenant', 'a')] }, calls: { isolated: true } });
+    const changed = await apply('--yes');
+    expect(changed.stdout).toMatch(/^~ change +the MCP server local /m);
+    expect(changed.stdout).toContain('http.headers.X-A: "b" → "c"');
+    expect(changed.stdout).toContain('calls.isolated: false → true');
+    expect(changed.stdout).not.toContain('timeoutMs');
+    write({ calls: { timeoutMs: 5_000, effects: [{ tool: 'search', effect: 'PURE' }] } });
+    expect((await apply('--yes')).stdout).toMatch(/^= unchanged the MCP server local /m);
+    write({ http: { url: 'ftp://x' } });
+    expect((await apply('--yes')).stderr).toMatch(/^mcp-servers\/local\.json: url: /m);
+    write({ accept: { all: true } });
+    expect((await apply('--yes')).stderr).toMatch(/^mcp-servers\/local\.json: accept: is not a field/m);
   });
 
   it('refuses files that are unreadable, not JSON, or define the same name', async () => {

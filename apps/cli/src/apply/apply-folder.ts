@@ -21,9 +21,10 @@ const LONGEST_VALUE = 60;
 /** More changed fields of one file are counted, not listed. */
 const MOST_FIELDS = 20;
 
-/** `the tool get_weather`, `the approval policy`. */
+/** `the tool get_weather`, `the MCP server github`, `the approval policy`. */
 function titleOf({ kind, key }: Resource): string {
-  return kind === 'policy' ? 'the approval policy' : `the ${kind} ${oneLine(key)}`;
+  if (kind === 'policy') return 'the approval policy';
+  return `the ${kind === 'mcp-server' ? 'MCP server' : kind} ${oneLine(key)}`;
 }
 
 /** One line for a file, and one for each field that changes. */

@@ -14,10 +14,9 @@ import {
   WorkflowVersionDocument,
 } from '@nightshift/client/operations';
 
-import { CliError } from '../cli.errors.js';
-import { exitCodes } from '../exit-code.js';
+import { compareMcpServer } from './compare-mcp-server.js';
 import type { Comparison } from './comparison.js';
-import { assertAccepted } from './refusal.js';
+import { assertAccepted, mayNotRead } from './refusal.js';
 import { isObject, type JsonObject, type Resource } from './resource.js';
 import { type ServerState, withoutNulls } from './server-state.js';
 
@@ -28,6 +27,8 @@ export function compare(state: ServerState, resource: Resource): Promise<Compari
       return comparePolicy(state, resource);
     case 'tool':
       return compareTool(state, resource);
+    case 'mcp-server':
+      return compareMcpServer(state, resource);
     case 'agent':
       return compareAgent(state, resource);
     case 'workflow':
@@ -41,7 +42,7 @@ async function comparePolicy(state: ServerState, resource: Resource): Promise<Co
   const { client } = state;
   const desired = await filledPolicy(state, resource, { policy: resource.value, path: [] });
   const { approvalPolicy } = await client.query(ApprovalPolicyDocument, {});
-  if (approvalPolicy === null) throw mayNotRead(resource);
+  if (approvalPolicy === null) throw mayNotRead(resource, 'the approval policy');
   const { version: expectedVersion, policy } = approvalPolicy;
   return {
     current: objectOf(policy),
@@ -143,15 +144,6 @@ function trimmed(value: JsonObject, fields: readonly string[]): JsonObject {
 function objectOf(value: unknown): JsonObject {
   if (isObject(value)) return value;
   throw new Error('the server answered no object');
-}
-
-function mayNotRead({ file }: Resource): CliError {
-  return new CliError({
-    exitCode: exitCodes.auth,
-    code: 'forbidden',
-    message: `${file}: this credential may not read the approval policy.`,
-    remedy: 'Use an API key of an owner or admin with the scope admin.',
-  });
 }
 
 /** A workflow is as the file asks when its draft equals the file and that draft is the published version. */

@@ -9,6 +9,7 @@ import { isObject, type JsonObject, type Resource, type ResourceKind } from './r
 const POLICY_FILE = 'policy.json';
 const folders: Readonly<Record<string, ResourceKind>> = {
   tools: 'tool',
+  'mcp-servers': 'mcp-server',
   agents: 'agent',
   workflows: 'workflow',
   schedules: 'schedule',
@@ -20,6 +21,7 @@ const knownFields: Partial<Record<ResourceKind, ReadonlySet<string>>> = {
     ...['name', 'slug', 'description', 'model', 'instructions', 'tools', 'externalTools', 'limits'],
     ...['parameters', 'toolApproval', 'toolEventFormat', 'maxRunningJobs'],
   ]),
+  'mcp-server': new Set(['name', 'http', 'stdio', 'calls', 'enabled']),
   schedule: new Set(['name', 'workflowId', 'cron', 'timeZone', 'missed', 'prompt', 'enabled']),
 };
 
@@ -90,6 +92,7 @@ function keyOf(kind: ResourceKind, value: JsonObject, file: string): string {
       for (const field of ['workflowId', 'cron', 'prompt']) text(value[field], file, field);
       return text(value['name'], file, 'name');
     case 'tool':
+    case 'mcp-server':
       return text(value['name'], file, 'name');
   }
 }

@@ -27,3 +27,13 @@ export function assertAccepted({ file }: Resource, { userErrors: [refusal], issu
     message: [`${file}:${place} ${message}`, ...lines].join('\n'),
   });
 }
+
+/** The credential has no right to what the file is compared with. */
+export function mayNotRead({ file }: Resource, subject: string): CliError {
+  return new CliError({
+    exitCode: exitCodes.auth,
+    code: 'forbidden',
+    message: `${file}: this credential may not read ${subject}.`,
+    remedy: 'Use an API key of an owner or admin with the scope admin.',
+  });
+}

@@ -1,6 +1,7 @@
 import type { Nightshift } from '@nightshift/client';
 import {
   AgentsDocument,
+  McpServersDocument,
   WorkflowSchedulesDocument,
   WorkflowsDocument,
   WorkspaceToolsDocument,
@@ -17,6 +18,9 @@ interface PageOf<Item> {
 export class ServerState {
   readonly tools = once(() =>
     all(async (after) => (await this.client.query(WorkspaceToolsDocument, { after })).workspaceTools),
+  );
+  readonly mcpServers = once(() =>
+    all(async (after) => (await this.client.query(McpServersDocument, { after })).mcpServers),
   );
   readonly agents = once(() => all(async (after) => (await this.client.query(AgentsDocument, { after })).agents));
   readonly schedules = once(() =>

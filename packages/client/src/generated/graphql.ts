@@ -307,6 +307,62 @@ export type KeyScope =
   /** Starting and changing jobs, threads and workflow drafts. */
   | 'WRITE';
 
+/** Tools to accept with their listed definitions. */
+export type McpAcceptanceInput = {
+  /** Accepts every listed tool that can be offered. */
+  readonly all?: boolean | null | undefined;
+  /** Names of the tools, as the server lists them. */
+  readonly names?: ReadonlyArray<string> | null | undefined;
+};
+
+/** How the tools of a server are called. */
+export type McpCallsInput = {
+  /** The declared effect of repeating a call of any tool of the server. It replaces the effect given by the tool hints only if it is stricter, or if `trusted` is true. */
+  readonly effect?: ToolEffect | null | undefined;
+  /** Declared effects of single tools. They take precedence over `effect`. The list replaces the stored list. */
+  readonly effects?: ReadonlyArray<McpToolEffectInput> | null | undefined;
+  /** Whether calls run in the isolated tool queue, so that jobs do not occupy a worker slot meanwhile. */
+  readonly isolated?: boolean | null | undefined;
+  /** The timeout of a call, in ms. Null: the default of the installation. */
+  readonly timeoutMs?: number | null | undefined;
+  /** Whether `effect` and `effects` may be weaker than the tools' own hints. Set it only for servers that you trust. */
+  readonly trusted?: boolean | null | undefined;
+};
+
+/** A server over streamable HTTP. */
+export type McpHttpInput = {
+  /** Headers of each request. */
+  readonly headers?: ReadonlyArray<McpSettingInput> | null | undefined;
+  /** Its http(s) URL, without user name and password. */
+  readonly url: string;
+};
+
+/** A header that Nightshift sends to an MCP server, or an environment variable that it sets for its process. */
+export type McpSettingInput = {
+  /** Its name. */
+  readonly name: string;
+  /** Its value. Credentials only as secrets of the workspace: `{{secret:NAME}}`. */
+  readonly value: string;
+};
+
+/** An MCP server that Nightshift runs as a process. Only if the operator allows it. */
+export type McpStdioInput = {
+  /** Its arguments. */
+  readonly args?: ReadonlyArray<string> | null | undefined;
+  /** The command to run; no shell is involved. */
+  readonly command: string;
+  /** Its variables, besides PATH, HOME and the like. */
+  readonly env?: ReadonlyArray<McpSettingInput> | null | undefined;
+};
+
+/** The declared effect of repeating a call of one tool. */
+export type McpToolEffectInput = {
+  /** The effect. */
+  readonly effect: ToolEffect;
+  /** The server's name for the tool. */
+  readonly tool: string;
+};
+
 /** What a member may do in a workspace. */
 export type MemberRole =
   /** Administers the workspace, but cannot change owners. */
@@ -391,6 +447,24 @@ export type PublishWorkflowInput = {
   readonly expectedVersion?: number | null | undefined;
   /** The workflow. */
   readonly id: string;
+};
+
+/** The MCP server to register. Set exactly one of `http` and `stdio`. */
+export type RegisterMcpServerInput = {
+  /** Tools to accept at once without review. Absent: none; review them, then call `acceptMcpTools`. */
+  readonly accept?: McpAcceptanceInput | null | undefined;
+  /** How its tools are called. */
+  readonly calls?: McpCallsInput | null | undefined;
+  /** Whether its accepted tools are offered; true by default. */
+  readonly enabled?: boolean | null | undefined;
+  /** Its address over HTTP. */
+  readonly http?: McpHttpInput | null | undefined;
+  /** Its name, unique in the workspace: 1 to 32 of a-z, 0-9, `_` and `-`. Its tools' names begin with it. */
+  readonly name: string;
+  /** The process to run. */
+  readonly stdio?: McpStdioInput | null | undefined;
+  /** If the workspace already has a server with this name, updates that server. Absent fields and the transport do not change. */
+  readonly upsert?: boolean;
 };
 
 /** A tool to register. */
@@ -1022,6 +1096,20 @@ export type RegisterToolMutationVariables = Exact<{
 
 
 export type RegisterToolMutation = { readonly registerTool: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type McpServersQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type McpServersQuery = { readonly mcpServers: { readonly nodes: ReadonlyArray<{ readonly name: string, readonly enabled: boolean, readonly settings: { readonly url: string | null, readonly command: string | null, readonly args: ReadonlyArray<string>, readonly timeoutMs: number | null, readonly isolated: boolean, readonly trusted: boolean, readonly effect: ToolEffect | null, readonly headers: ReadonlyArray<{ readonly name: string, readonly value: string }>, readonly env: ReadonlyArray<{ readonly name: string, readonly value: string }>, readonly effects: ReadonlyArray<{ readonly tool: string, readonly effect: ToolEffect }> } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type RegisterMcpServerMutationVariables = Exact<{
+  input: RegisterMcpServerInput;
+}>;
+
+
+export type RegisterMcpServerMutation = { readonly registerMcpServer: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type AgentsQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -2554,6 +2642,55 @@ export const RegisterToolDocument = new TypedDocumentString(`
   message
   issues
 }`) as unknown as TypedDocumentString<RegisterToolMutation, RegisterToolMutationVariables>;
+export const McpServersDocument = new TypedDocumentString(`
+    query McpServers($after: String) {
+  mcpServers(first: 20, after: $after) {
+    nodes {
+      name
+      enabled
+      settings {
+        url
+        headers {
+          name
+          value
+        }
+        command
+        args
+        env {
+          name
+          value
+        }
+        timeoutMs
+        isolated
+        trusted
+        effect
+        effects {
+          tool
+          effect
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<McpServersQuery, McpServersQueryVariables>;
+export const RegisterMcpServerDocument = new TypedDocumentString(`
+    mutation RegisterMcpServer($input: RegisterMcpServerInput!) {
+  registerMcpServer(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<RegisterMcpServerMutation, RegisterMcpServerMutationVariables>;
 export const AgentsDocument = new TypedDocumentString(`
     query Agents($after: String) {
   agents(first: 100, after: $after) {
