@@ -5,7 +5,6 @@ import {
 } from '../../libs/triggers/src/syntrix/server/syntrix-server.js';
 import { type TestApi } from './api.js';
 
-export const chatPath = 'users/demo-user/orch-chats/chat-1';
 export const signingSecret = 'the secret of the deliveries';
 
 /** The three triggers of the worker's specification, for the endpoints of a server. */
