@@ -1,4 +1,4 @@
-import { awakeTimeout, processEnvironment, systemClock } from '#platform';
+import { awakeTimeout, processEnvironment, readEnvironmentFile, systemClock } from '#platform';
 import { resolvePluginImports } from '#tools';
 
 import { launch } from './launch.js';
@@ -12,6 +12,7 @@ const LINGER_MS = 1_000;
 export async function runProcess(roles: RoleStarters): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   resolvePluginImports();
+  readEnvironmentFile(process.cwd());
   const environment = processEnvironment();
   const noColor = (environment['NO_COLOR'] ?? '') !== '';
   process.exitCode = await launch({
