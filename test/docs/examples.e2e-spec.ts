@@ -106,6 +106,21 @@ describe('examples of the pages', () => {
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   });
 
+  it('save a trigger, try it and publish a change', async () => {
+    const saved = await answerTo(documentExample('docs/triggers.md', 'save'));
+    expect(saved).toMatchObject({ data: { saveTrigger: { userErrors: [], trigger: { id: expect.any(String) } } } });
+    const input = { prompt: 'Triage this issue: It breaks', thread: 'issue-7' };
+    expect(await answerTo(documentExample('docs/triggers.md', 'try'))).toEqual({
+      data: { testTrigger: [{ fires: true, problem: null, input }] },
+    });
+    const published = await inShell(documentExample('docs/triggers.md', 'publish'));
+    expect(JSON.parse(published)).toEqual({ accepted: 1, duplicates: 0 });
+    expect(JSON.parse(await inShell(documentExample('docs/triggers.md', 'publish')))).toEqual({
+      accepted: 0,
+      duplicates: 1,
+    });
+  });
+
   it('create, publish and run a workflow repeatedly', async () => {
     const file = join(folder, 'workflow.mts');
     writeFileSync(file, documentExample('docs/workflows.md', 'workflow'));

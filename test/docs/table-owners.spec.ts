@@ -33,6 +33,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     owner: 'libs/auth',
     others: { 'libs/approvals': audited, 'libs/models': audited, 'libs/tools': audited, 'libs/workflows': audited },
   },
+  document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },
   interrupt: {
     owner: 'libs/jobs',
@@ -51,6 +52,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/approvals': 'reads for whom a call is made, and fences the claim of a client',
       'libs/chat': conversation,
       'libs/tools': 'reads the job of a ledger row, and fences the row by its lease',
+      'libs/triggers': 'counts the jobs of a trigger that have not ended',
       'libs/workflows': 'reads a run with its job in one statement',
     },
   },
@@ -63,7 +65,10 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   mcp_tool: { owner: 'libs/integrations' },
   membership: {
     owner: 'libs/auth',
-    others: { 'libs/approvals': 'ends a grant with the membership of its members, and replays calls by role' },
+    others: {
+      'libs/approvals': 'ends a grant with the membership of its members, and replays calls by role',
+      'libs/triggers': 'finds the owner for whom the triggers of files act',
+    },
   },
   message: {
     owner: 'libs/chat',
@@ -103,6 +108,8 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     },
   },
   tool_output: { owner: 'libs/tools' },
+  trigger_definition: { owner: 'libs/triggers' },
+  trigger_run: { owner: 'libs/triggers' },
   user_sockets: { owner: 'apps/api' },
   webhook_delivery: {
     owner: 'libs/triggers',
@@ -124,6 +131,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/jobs': 'reads the caps and the retention of the workspace',
       'libs/models': 'locks the workspace whose providers change',
       'libs/tools': 'locks the workspace whose tools change',
+      'libs/triggers': 'reads the names that a database of triggers may have',
     },
   },
   workspace_secret: { owner: 'libs/integrations' },

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import type { MemberPrincipal } from '#auth';
 import { AgentsService } from '#chat';
 import { jobKinds, JobStarter } from '#jobs';
 import { SchedulesService, WorkflowsService } from '#workflows';
 
+import { Changes } from '../../libs/triggers/src/inbound/changes.service.js';
+import { TriggersService } from '../../libs/triggers/src/inbound/triggers.service.js';
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -52,13 +55,28 @@ describe('pg-boss in a running system', () => {
     await app.get(AgentsService).create(principal, { name: 'Clerk', tools: ['workflow.*'] });
     const body = { agent: 'clerk', tool_name: 'workflow.pause', arguments: { input: 'Hello' } };
     expect((await test.call('POST', '/v1/tools/execute', { key, body })).status).toBe(200);
+    await fireTriggers(principal, workflowRef);
+  };
+
+  /** A change that starts a workflow, and is sent to this server. */
+  const fireTriggers = async (principal: MemberPrincipal, workflow: string) => {
+    const { app } = test.api;
+    const on = { collection: 'messages', events: ['create'] };
+    const definitions = [
+      { ...on, triggerId: 'starts', start: { kind: 'workflow', workflow } },
+      { ...on, triggerId: 'sends', url: '/nowhere' },
+    ];
+    for (const definition of definitions) await app.get(TriggersService).save(principal, { definition, enabled: true });
+    const change = { type: 'create', collection: 'messages', documentId: 'm-1', timestamp: 0 } as const;
+    await app.get(Changes).publish(principal, 'default', [change]);
   };
 
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
       ...['interrupt.due', 'job.chat', 'job.workflow', 'maintenance.interrupts', 'maintenance.retention'],
-      ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.webhooks', 'schedule.due', 'schedule.start'],
-      ...['sub-job.due', 'tool-execution', 'tool-results'],
+      ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.triggers', 'maintenance.webhooks'],
+      ...['schedule.due', 'schedule.start', 'sub-job.due', 'tool-execution', 'tool-results'],
+      ...['trigger.changes', 'trigger.start', 'webhook.deliver'],
     ];
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
     await runWorkflow();

@@ -3,17 +3,17 @@ import { Injectable } from '@nestjs/common';
 import { InterruptTimers, Retention } from '#jobs';
 import { Config } from '#platform';
 import { SubJobs, ToolQueueSweeper, ToolResults } from '#tools';
-import { DeliveryWorker } from '#triggers';
+import { TriggerWorker } from '#triggers';
 import { ScheduleTimers } from '#workflows';
 
-/** What a worker does besides running jobs: timers of interrupts and schedules, webhooks, retention, sub-jobs, and results of isolated calls. */
+/** What a worker does besides running jobs: timers of interrupts and schedules, triggers and webhooks, retention, sub-jobs, and results of isolated calls. */
 @Injectable()
 export class Maintenance {
   constructor(
     private readonly retention: Retention,
     private readonly timers: InterruptTimers,
     private readonly schedules: ScheduleTimers,
-    private readonly webhooks: DeliveryWorker,
+    private readonly triggers: TriggerWorker,
     private readonly results: ToolResults,
     private readonly toolQueue: ToolQueueSweeper,
     private readonly subJobs: SubJobs,
@@ -24,14 +24,14 @@ export class Maintenance {
     await this.retention.start();
     await this.timers.start();
     await this.schedules.start();
-    await this.webhooks.start();
+    await this.triggers.start();
     await this.subJobs.start();
     this.results.start();
     this.toolQueue.start(this.config.values.LEASE_MS / 2);
   }
 
   async stop(): Promise<void> {
-    const { retention, timers, schedules, webhooks, results, toolQueue, subJobs } = this;
-    await Promise.all([retention, timers, schedules, webhooks, results, toolQueue, subJobs].map((each) => each.stop()));
+    const { retention, timers, schedules, triggers, results, toolQueue, subJobs } = this;
+    await Promise.all([retention, timers, schedules, triggers, results, toolQueue, subJobs].map((each) => each.stop()));
   }
 }

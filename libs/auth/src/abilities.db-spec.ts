@@ -32,6 +32,7 @@ const READS: Record<ScopedSubject, Read> = {
   SyntrixConnection: (tx, where) => tx.syntrixConnection.findMany({ where }),
   Workflow: (tx, where) => tx.workflow.findMany({ where }),
   Agent: (tx, where) => tx.agent.findMany({ where }),
+  Trigger: (tx, where) => tx.trigger.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
@@ -166,7 +167,7 @@ const RUNNING = {
 const NONE = {
   ...RUNNING,
   ...{ McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Interrupt: 0, Notification: 0, AuditEntry: 0 },
-  ...{ Workflow: 0, Agent: 0 },
+  ...{ Workflow: 0, Agent: 0, Trigger: 0 },
 };
 const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Interrupt: 2, Workflow: 2, Agent: 2 };
 const WORK = { ...SYSTEM, McpServer: 2 };

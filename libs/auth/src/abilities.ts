@@ -19,6 +19,7 @@ export type SubjectRow = {
   SyntrixConnection: { workspaceId: string };
   Workflow: { workspaceId: string };
   Agent: { workspaceId: string };
+  Trigger: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -37,10 +38,22 @@ export type AbilitySubject = keyof SubjectRow;
 
 /**
  * The verbs. `change` covers `cancel`, `retry` and `rename`; `manage` covers every verb; `chat` is to start a job that
- * reads a thread's messages into a prompt; `survey` is to look through calls across jobs, and to see one of them whole.
+ * reads a thread's messages into a prompt; `survey` is to look through calls across jobs, and to see one of them whole; `publish` is to
+ * send changes of documents, which fire triggers.
  */
 export type Action =
-  'read' | 'create' | 'change' | 'cancel' | 'retry' | 'rename' | 'chat' | 'delete' | 'approve' | 'survey' | 'manage';
+  | 'read'
+  | 'create'
+  | 'change'
+  | 'cancel'
+  | 'retry'
+  | 'rename'
+  | 'chat'
+  | 'delete'
+  | 'approve'
+  | 'survey'
+  | 'publish'
+  | 'manage';
 
 type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
@@ -93,6 +106,8 @@ function administrator(grants: Grants): void {
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
   admin.can('manage', ['WebhookEndpoint'], here); // with the log of what was sent
   admin.can('manage', ['SyntrixConnection'], here);
+  admin.can('manage', ['Trigger'], here);
+  write.can('publish', ['Trigger'], here); // a key of a database needs no more than this scope
 }
 
 function owner(grants: Grants): void {

@@ -23,6 +23,7 @@ const NAMES: Record<AbilitySubject, string> = {
   SyntrixConnection: 'Syntrix connection',
   Workflow: 'Workflow',
   Agent: 'Agent',
+  Trigger: 'Trigger',
   WorkspaceSecret: 'Secret',
   WebhookEndpoint: 'Webhook endpoint',
   Thread: 'Thread',

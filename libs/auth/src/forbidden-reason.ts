@@ -19,6 +19,7 @@ const plurals: Readonly<Record<AbilitySubject, string>> = {
   SyntrixConnection: 'Syntrix connections',
   Workflow: 'workflows',
   Agent: 'agents',
+  Trigger: 'triggers',
   WorkspaceSecret: 'secrets',
   WebhookEndpoint: 'webhook endpoints',
   Thread: 'this thread',
@@ -42,6 +43,7 @@ const verbs: Readonly<Record<Action, string>> = {
   delete: 'delete',
   approve: 'decide about',
   survey: 'list',
+  publish: 'send changes to',
   manage: 'manage',
 };
 

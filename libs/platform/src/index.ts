@@ -98,6 +98,8 @@ export {
   type ThreadRow,
   type ToolCallRow,
   type ToolOutputRow,
+  type TriggerRow,
+  type TriggerRunRow,
   type UserRow,
   type WebhookDeliveryRow,
   type WebhookEndpointRow,

@@ -12,6 +12,7 @@ export type ScopedSubject =
   | 'SyntrixConnection'
   | 'Workflow'
   | 'Agent'
+  | 'Trigger'
   | 'Thread'
   | 'Message'
   | 'Job'

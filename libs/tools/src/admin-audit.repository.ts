@@ -14,6 +14,7 @@ export interface AdminChange {
     | 'Agent'
     | 'WebhookEndpoint'
     | 'SyntrixConnection'
+    | 'Trigger'
     | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */

@@ -1,5 +1,6 @@
-export { parseTriggerFiles } from './inbound/trigger-files.js';
+export { parseTriggerFiles, TriggerFileError } from './inbound/trigger-files.js';
 export { type DocumentChange, TriggerIndex } from './inbound/trigger-index.js';
-export { endpointSecrets } from './outbound/webhook-endpoint.js';
+export { TriggerWorker } from './inbound/trigger-worker.js';
 export { DeliveryWorker } from './outbound/delivery-worker.js';
+export { endpointSecrets } from './outbound/webhook-endpoint.js';
 export { TriggersModule } from './triggers.module.js';

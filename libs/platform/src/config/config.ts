@@ -18,6 +18,7 @@ import {
   textOr,
   whole,
 } from './setting-kinds.js';
+import { triggerSettings } from './trigger-settings.js';
 
 const roles = ['api', 'worker', 'tools', 'all'] as const;
 const workerQueues = ['jobs', 'tool-execution'] as const;
@@ -218,6 +219,7 @@ export const settings = z.object({
       ),
     ),
   ...connectionSettings,
+  ...triggerSettings,
 
   CRASH_POINT: z
     .string()

@@ -96,6 +96,12 @@ export const queues = {
   'webhook.deliver': delivery,
   /** A job has a call whose sub-job may not have started, or a sub-job that ended or is no longer needed. */
   'sub-job.due': timer,
+  /** Changes of documents wait for the evaluation of their triggers. */
+  'trigger.changes': timer,
+  /** A trigger is to start a job. */
+  'trigger.start': timer,
+  /** Finds changes and starts of triggers that have lost their message. */
+  'maintenance.triggers': maintenance,
   /** Settles interrupts that are due and have lost their message. */
   'maintenance.interrupts': maintenance,
   /** Finds slots of workflow schedules that have lost their message. */
@@ -127,6 +133,9 @@ export interface QueueData {
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
   /** `number`: the message of the delivery; its row knows the newest one. */
   readonly 'webhook.deliver': { readonly workspaceId: string; readonly deliveryId: string; readonly number: number };
+  readonly 'trigger.changes': { readonly workspaceId: string };
+  readonly 'trigger.start': { readonly workspaceId: string; readonly runId: string };
+  readonly 'maintenance.triggers': null;
   readonly 'maintenance.interrupts': null;
   readonly 'maintenance.schedules': null;
   readonly 'maintenance.webhooks': null;

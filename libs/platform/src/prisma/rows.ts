@@ -23,6 +23,8 @@ export {
   type Thread as ThreadRow,
   type ToolCall as ToolCallRow,
   type ToolOutput as ToolOutputRow,
+  type Trigger as TriggerRow,
+  type TriggerRun as TriggerRunRow,
   type User as UserRow,
   type WebhookDelivery as WebhookDeliveryRow,
   type WebhookEndpoint as WebhookEndpointRow,

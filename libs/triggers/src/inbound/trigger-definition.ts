@@ -65,7 +65,7 @@ export const triggerLimits = {
   attempts: 20,
   timeoutMs: 30_000,
   backoffMs: 86_400_000,
-  concurrency: 100,
+  concurrency: 64,
   rate: 10_000,
   delayMs: 30 * 86_400_000,
 } as const;

@@ -39,6 +39,6 @@ class DeliveryRetention implements OnModuleInit {
     WebhookEndpoints,
     WebhookEndpointsRepository,
   ],
-  exports: [Deliveries, DeliverySender, DeliveryWorker, WebhookEndpoints],
+  exports: [Deliveries, DeliverySender, DeliveryWorker, WebhookClient, WebhookEndpoints],
 })
 export class OutboundModule {}

@@ -1,0 +1,198 @@
+import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+
+import { triggerEvents, type TriggerEventType } from '../inbound/trigger-definition.js';
+import type { RunStatus } from '../inbound/trigger-runs.repository.js';
+
+const enumOf = <const T extends string>(values: readonly T[]) =>
+  Object.fromEntries(values.map((value) => [value.toUpperCase(), value])) as Record<string, T>; // one entry for each
+
+export const TriggerOriginEnum = enumOf(['api', 'file']);
+export const TriggerRunStatusEnum = enumOf(['due', 'started', 'failed']);
+export const TriggerEventEnum = enumOf(triggerEvents);
+registerEnumType(TriggerOriginEnum, {
+  name: 'TriggerOrigin',
+  description: 'Where a trigger was saved.',
+  valuesMap: { API: { description: 'By `saveTrigger`.' }, FILE: { description: 'In a file of the server.' } },
+});
+registerEnumType(TriggerRunStatusEnum, {
+  name: 'TriggerRunStatus',
+  description: 'The status of a run of a trigger.',
+  valuesMap: {
+    DUE: { description: 'Its job is about to be started, or waits for its time.' },
+    STARTED: { description: 'Its job was started.' },
+    FAILED: { description: 'It started no job.' },
+  },
+});
+registerEnumType(TriggerEventEnum, {
+  name: 'TriggerEvent',
+  description: 'What happened to a document.',
+  valuesMap: {
+    CREATE: { description: 'It was created.' },
+    UPDATE: { description: 'It was changed.' },
+    DELETE: { description: 'It was deleted.' },
+  },
+});
+
+@ObjectType({ description: 'Why a run of a trigger started no job.' })
+export class TriggerRunError {
+  @Field(() => String, { description: 'An error code such as `job_limit_reached`.' })
+  code!: string;
+
+  @Field(() => String, { description: 'A message for people.' })
+  message!: string;
+}
+
+@ObjectType('TriggerRun', { description: 'A job that a trigger starts, once for each delivery or change.' })
+export class TriggerRunModel {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => TriggerRunStatusEnum, { description: 'Its status.' })
+  status!: RunStatus;
+
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The job that it started. The job may have been deleted since then.',
+  })
+  jobId!: string | null;
+
+  @Field(() => TriggerRunError, { nullable: true, description: 'Why it failed, or why it waits.' })
+  error!: TriggerRunError | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'When the start is tried. Null: it has ended.' })
+  tryAt!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was accepted.' })
+  createdAt!: number;
+}
+
+/** A trigger. Its fields are read from the definition by `TriggersResolver`. */
+@ObjectType('Trigger', { description: 'What happens when a document changes, or when a request to its URL arrives.' })
+export class TriggerModel {
+  @Field(() => ID, { description: 'Its id. `POST /hooks/<id>` fires a trigger with the source `webhook`.' })
+  id!: string;
+
+  @Field(() => TriggerOriginEnum, { description: 'Where it was saved.' })
+  origin!: 'api' | 'file';
+
+  @Field(() => Boolean, { description: 'Whether it fires.' })
+  enabled!: boolean;
+
+  @Field(() => Json, { description: 'The trigger as in a trigger file; durations in ms.' })
+  definition!: unknown;
+
+  @Field(() => String, { description: 'Who saved it: its jobs start with the rights of this member or key.' })
+  savedBy!: string;
+
+  @Field(() => Int, { description: 'How often it fired.' })
+  fired!: number;
+
+  @Field(() => Int, { description: 'How often its condition had no value, or its run started no job.' })
+  failed!: number;
+
+  @Field(() => DateTime, { nullable: true, description: 'When it fired last.' })
+  lastFiredAt!: number | null;
+
+  @Field(() => String, { nullable: true, description: 'The last reason of a failure.' })
+  lastError!: string | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'When it failed last.' })
+  lastErrorAt!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was created.' })
+  createdAt!: number;
+
+  @Field(() => DateTime, { description: 'When it was last saved.' })
+  savedAt!: number;
+}
+
+export const TriggerConnection = connectionOf(TriggerModel, 'Trigger');
+
+@ObjectType({
+  description: 'The trigger after the change (before it, if deleted), or the reasons why nothing changed.',
+})
+export class TriggerPayload {
+  @Field(() => TriggerModel, { nullable: true, description: 'The trigger.' })
+  trigger?: TriggerModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The input of the job that a trigger would start.' })
+export class TriggerMatchInput {
+  @Field(() => String, { description: 'The prompt.' })
+  prompt!: string;
+
+  @Field(() => String, { nullable: true, description: 'The id of the thread. Null: a new thread.' })
+  thread!: string | null;
+}
+
+@ObjectType('TriggerMatch', { description: 'What a trigger would do for an event.' })
+export class TriggerMatchModel {
+  @Field(() => TriggerModel, { description: 'The trigger.' })
+  trigger!: TriggerModel;
+
+  @Field(() => Boolean, { description: 'Whether it would fire.' })
+  fires!: boolean;
+
+  @Field(() => String, { nullable: true, description: 'Why its condition or the input of its job has no value.' })
+  problem!: string | null;
+
+  @Field(() => Json, { nullable: true, description: 'The body of the request that it would send. Null: none.' })
+  delivery!: unknown;
+
+  @Field(() => TriggerMatchInput, { nullable: true, description: 'The job that it would start. Null: none.' })
+  input!: TriggerMatchInput | null;
+}
+
+@InputType({ description: 'A trigger to save.' })
+export class SaveTriggerInput {
+  @Field(() => Json, {
+    description: 'The trigger as in a trigger file. One with this `database` and `triggerId` is replaced.',
+  })
+  definition!: unknown;
+
+  @Field(() => Boolean, { defaultValue: true, description: 'Whether it fires.' })
+  enabled!: boolean;
+}
+
+@InputType({ description: 'A trigger to delete.' })
+export class DeleteTriggerInput {
+  @Field(() => ID, { description: 'The trigger.' })
+  id!: string;
+}
+
+@InputType({
+  description: 'An event to try triggers with: a change of a document, or without `type` the body of a request.',
+})
+export class TestTriggerInput {
+  @Field(() => String, { defaultValue: 'default', description: 'The database.' })
+  database!: string;
+
+  @Field(() => String, { nullable: true, description: 'Only the trigger with this `triggerId`.' })
+  triggerId?: string | null;
+
+  @Field(() => TriggerEventEnum, {
+    nullable: true,
+    description: 'What happens to the document. Null: a request arrives.',
+  })
+  type?: TriggerEventType | null;
+
+  @Field(() => String, { nullable: true, description: 'The collection of the document.' })
+  collection?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The id of the document.' })
+  documentId?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The document after the change, or the body of the request: an object.',
+  })
+  document?: unknown;
+
+  @Field(() => Json, { nullable: true, description: 'The document before the change: an object.' })
+  before?: unknown;
+}

@@ -1,0 +1,136 @@
+import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { AppError } from '#platform';
+import {
+  type ConnectionOf,
+  ForwardPageArgs,
+  listCost,
+  orNull,
+  pageCost,
+  toForwardConnection,
+  toForwardPage,
+  toPayload,
+} from '#platform/api';
+
+import { isJsonObject } from '../inbound/trigger-definition.js';
+import type { TriggerRun } from '../inbound/trigger-runs.repository.js';
+import type { StoredTrigger } from '../inbound/triggers.repository.js';
+import { type TestedEvent, type TriggerMatch, TriggersService } from '../inbound/triggers.service.js';
+import {
+  DeleteTriggerInput,
+  SaveTriggerInput,
+  TestTriggerInput,
+  TriggerConnection,
+  TriggerMatchModel,
+  TriggerModel,
+  TriggerPayload,
+  TriggerRunModel,
+} from './trigger.model.js';
+
+const kind = 'triggers';
+const mostRuns = 100;
+
+/** Shows, changes and tries triggers. */
+@Resolver(() => TriggerModel)
+export class TriggersResolver {
+  constructor(private readonly triggers: TriggersService) {}
+
+  @RequireAbility('read', 'Trigger')
+  @Query(() => TriggerConnection, {
+    name: kind,
+    description: 'The triggers of the workspace, newest first. Requires the right to manage triggers.',
+    complexity: pageCost,
+  })
+  async list(
+    @Args('database', { type: () => String, nullable: true, description: 'Those of one database only.' })
+    database: string | null,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<StoredTrigger>> {
+    const page = await this.triggers.list(member, database ?? null, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @RequireAbility('read', 'Trigger')
+  @Query(() => TriggerModel, { nullable: true, description: 'A trigger. Null: not found.' })
+  trigger(
+    @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<StoredTrigger | null> {
+    return orNull(this.triggers.get(member, id));
+  }
+
+  @RequireAbility('manage', 'Trigger')
+  @Query(() => [TriggerMatchModel], {
+    description: 'What the enabled triggers would do for an event. Nothing is sent, started or counted.',
+    complexity: listCost(50),
+  })
+  testTrigger(
+    @Args('input', { type: () => TestTriggerInput, description: 'The event.' }) input: TestTriggerInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<readonly TriggerMatch[]> {
+    return this.triggers.test(member, toEvent(input));
+  }
+
+  @ResolveField(() => [TriggerRunModel], {
+    description: 'Its last runs, newest first; they are kept for 7 days. Empty for a trigger that sends requests.',
+    complexity: listCost(10),
+  })
+  runs(
+    @Parent() { id }: StoredTrigger,
+    @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 100.' }) count: number,
+    @Context() { member }: GraphqlContext,
+  ): Promise<readonly TriggerRun[]> {
+    if (count < 1 || count > mostRuns) throw invalid('count', `count must be 1 to ${mostRuns}`);
+    return this.triggers.runsOf(member, id, count);
+  }
+
+  @RequireAbility('manage', 'Trigger')
+  @Mutation(() => TriggerPayload, {
+    description: 'Creates a trigger, or replaces the one with its `database` and `triggerId`.',
+  })
+  saveTrigger(
+    @Args('input', { type: () => SaveTriggerInput, description: 'The trigger.' })
+    { definition, enabled }: SaveTriggerInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ trigger: await this.triggers.save(member, { definition, enabled }) }));
+  }
+
+  @RequireAbility('manage', 'Trigger')
+  @Mutation(() => TriggerPayload, { description: 'Deletes a trigger and its runs; the jobs that it started continue.' })
+  deleteTrigger(
+    @Args('input', { type: () => DeleteTriggerInput, description: 'The trigger.' }) { id }: DeleteTriggerInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ trigger: await this.triggers.delete(member, id) }));
+  }
+}
+
+function toEvent({
+  database,
+  triggerId,
+  type,
+  collection,
+  documentId,
+  document,
+  before,
+}: TestTriggerInput): TestedEvent {
+  const [after, old] = [toObject('document', document), toObject('before', before)];
+  if (type == null) return { database, triggerId: triggerId ?? null, change: null, body: after ?? {} };
+  if (!collection) throw invalid('collection', 'Missing collection');
+  const given = { document: after, before: old };
+  const change = { type, collection, documentId: documentId ?? 'test', timestamp: Date.now(), ...given };
+  return { database, triggerId: triggerId ?? null, change, body: {} };
+}
+
+function toObject(field: string, given: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (given == null) return undefined;
+  if (!isJsonObject(given)) throw invalid(field, `${field} must be an object`);
+  return given;
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError({ code: 'bad_request', message, field });
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Forgetter } from '#jobs';
+import { newId, type Prisma, PrismaService, type PrismaTransaction } from '#platform';
+
+import type { TriggerEventType } from './trigger-definition.js';
+
+/** A change as a database sends it. */
+export interface PushedChange {
+  readonly type: TriggerEventType;
+  readonly collection: string;
+  readonly documentId: string;
+  readonly document?: Readonly<Record<string, unknown>> | undefined;
+  readonly before?: Readonly<Record<string, unknown>> | undefined;
+  /** Ms since the epoch. */
+  readonly timestamp: number;
+  readonly lsn?: string | undefined;
+  readonly seq?: number | undefined;
+}
+
+/** A change that waits for its evaluation. */
+export interface StoredChange {
+  readonly id: string;
+  readonly database: string;
+  readonly body: PushedChange;
+}
+
+/** A repetition is recognized for so long. */
+const keptMs = 7 * 86_400_000;
+const forgottenAtOnce = 1_000;
+
+/** Changes of documents, until they are evaluated. */
+@Injectable()
+export class ChangesRepository implements Forgetter {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Stores those that are not known, in their order. Returns how many that were. */
+  async insert(
+    tx: PrismaTransaction,
+    { workspaceId, database }: { readonly workspaceId: string; readonly database: string },
+    changes: readonly PushedChange[],
+  ): Promise<number> {
+    const data = changes.map((change) => ({
+      ...{ workspaceId, id: newId(), database, key: keyOf(change) },
+      body: change as unknown as Prisma.InputJsonObject, // plain data
+    }));
+    return (await tx.documentChange.createMany({ data, skipDuplicates: true })).count;
+  }
+
+  /** Lets one transaction at a time evaluate the changes of a workspace, so that they stay in their order. */
+  async lock(tx: PrismaTransaction, workspaceId: string): Promise<void> {
+    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('triggers:' || ${workspaceId}, 0))`;
+  }
+
+  async open(tx: PrismaTransaction, workspaceId: string, limit: number): Promise<StoredChange[]> {
+    return tx.$queryRaw<StoredChange[]>`
+      SELECT id, database, body FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
+       ORDER BY ordinal LIMIT ${limit}`;
+  }
+
+  /** They are evaluated; only their keys stay. */
+  async close(tx: PrismaTransaction, workspaceId: string, ids: readonly string[]): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE document_change SET body = NULL WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[])`;
+  }
+
+  /** Workspaces whose changes wait for longer than `ms`: their message may be lost. */
+  async waiting(ms: number, limit: number): Promise<string[]> {
+    const rows = await this.prisma.asEngine(
+      (client) => client.$queryRaw<{ workspaceId: string }[]>`
+        SELECT DISTINCT workspace_id AS "workspaceId" FROM document_change
+         WHERE body IS NOT NULL AND received_at < clock_timestamp() - ${ms}::float8 * interval '1 ms' LIMIT ${limit}`,
+    );
+    return rows.map(({ workspaceId }) => workspaceId);
+  }
+
+  forget(workspaceId: string): Promise<number> {
+    const before = new Date(Date.now() - keptMs);
+    return this.prisma.withWorkspace(
+      { workspaceId },
+      (tx) => tx.$executeRaw`DELETE FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+        SELECT id FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NULL AND received_at < ${before}
+         LIMIT ${forgottenAtOnce})`,
+    );
+  }
+}
+
+/** Null: the change has nothing by which a repetition is known. */
+function keyOf({ lsn, seq, collection, documentId }: PushedChange): string | null {
+  if (lsn !== undefined) return `lsn:${lsn}`;
+  return seq === undefined ? null : `seq:${JSON.stringify([collection, documentId, seq])}`;
+}

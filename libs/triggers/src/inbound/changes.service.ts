@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
+import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
+
+import { Deliveries } from '../outbound/deliveries.service.js';
+import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
+import { type DocumentChange, TriggerIndex } from './trigger-index.js';
+import { TriggerRunsRepository } from './trigger-runs.repository.js';
+import { ownDatabase } from './triggers.errors.js';
+import { type StoredTrigger, type TriggerCounts, TriggersRepository } from './triggers.repository.js';
+
+/** Changes of one transaction. */
+const atOnce = 100;
+
+interface CachedIndex {
+  readonly version: string;
+  readonly index: TriggerIndex<StoredTrigger>;
+}
+
+/**
+ * Takes changes of documents and evaluates the triggers of their workspace. What fires is written in the transaction that marks the change as
+ * evaluated: a delivery, or a run that starts a job. A crash repeats the evaluation, and nothing of it is written twice.
+ */
+@Injectable()
+export class Changes {
+  private readonly indexes = new Map<string, CachedIndex>();
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: ChangesRepository,
+    private readonly triggers: TriggersRepository,
+    private readonly runs: TriggerRunsRepository,
+    private readonly deliveries: Deliveries,
+    private readonly queues: Queues,
+  ) {}
+
+  /** Stores changes of a database; those that are known already are duplicates. Throws `forbidden`, `not_found`, `conflict`, `not_storable`. */
+  async publish(
+    principal: MemberPrincipal,
+    database: string,
+    changes: readonly PushedChange[],
+  ): Promise<{ readonly accepted: number; readonly duplicates: number }> {
+    const { workspaceId } = principal;
+    assertCan(abilityOf(principal), { action: 'publish', subject: 'Trigger', row: { workspaceId } });
+    const stored = toStorable(changes) as unknown as readonly PushedChange[]; // the same shape; only texts are normalized
+    const accepted = await this.prisma.withWorkspace(principal, async (tx) => {
+      if ((await ownDatabases(tx, workspaceId)).includes(database)) throw ownDatabase();
+      const inserted = await this.changes.insert(tx, { workspaceId, database }, stored);
+      if (inserted > 0) await this.queues.send(tx, 'trigger.changes', [{ data: { workspaceId } }]);
+      return inserted;
+    });
+    return { accepted, duplicates: changes.length - accepted };
+  }
+
+  /** Evaluates all changes of a workspace that wait. */
+  async evaluate(workspaceId: string): Promise<void> {
+    for (;;) {
+      const evaluated = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+        await this.changes.lock(tx, workspaceId);
+        const open = await this.changes.open(tx, workspaceId, atOnce);
+        if (open.length > 0) await this.evaluateIn(tx, workspaceId, open);
+        return open.length;
+      });
+      if (evaluated < atOnce) return;
+    }
+  }
+
+  /** Sends the messages again of changes that wait for longer than half a minute. */
+  async sweep(): Promise<void> {
+    const messages = (await this.changes.waiting(30_000, 1_000)).map((workspaceId) => ({ data: { workspaceId } }));
+    if (messages.length > 0) await this.queues.send(null, 'trigger.changes', messages);
+  }
+
+  private async evaluateIn(tx: PrismaTransaction, workspaceId: string, open: readonly StoredChange[]): Promise<void> {
+    const index = await this.indexOf(tx, workspaceId);
+    const counts = new Map<string, TriggerCounts>();
+    for (const change of open) {
+      for (const { trigger, fires, problem } of index.evaluate(toDocumentChange(change))) {
+        if (fires) await this.fire(tx, workspaceId, { trigger, change });
+        if (fires || problem !== null) count(counts, trigger.id, problem);
+      }
+    }
+    await this.triggers.add(tx, workspaceId, [...counts.values()]);
+    await this.changes.close(
+      tx,
+      workspaceId,
+      open.map(({ id }) => id),
+    );
+  }
+
+  private async fire(
+    tx: PrismaTransaction,
+    workspaceId: string,
+    { trigger, change }: { readonly trigger: StoredTrigger; readonly change: StoredChange },
+  ): Promise<void> {
+    const { definition, id: triggerId } = trigger;
+    const { url, start, headers, secretsRef, retryPolicy, timeout, concurrency } = definition;
+    if (start !== null) {
+      const event = toDocumentChange(change);
+      await this.runs.insert(tx, { workspaceId, triggerId, key: `change:${change.id}`, event, delayMs: start.delay });
+      return;
+    }
+    const id = idFrom(triggerId, change.id);
+    await this.deliveries.add(tx, {
+      ...{ workspaceId, id, triggerId: definition.triggerId, type: change.body.type },
+      body: JSON.stringify(deliveryBody(trigger, change, id)),
+      orderKey: JSON.stringify([change.database, change.body.collection, change.body.documentId]),
+      target: {
+        ...{ url: url ?? '', headers, signature: 'both', concurrency },
+        secretNames: secretsRef === null ? [] : [secretsRef],
+        policy: {
+          maxAttempts: retryPolicy.maxAttempts,
+          initialBackoffMs: retryPolicy.initialBackoff,
+          maxBackoffMs: retryPolicy.maxBackoff,
+          timeoutMs: timeout,
+        },
+      },
+    });
+  }
+
+  private async indexOf(tx: PrismaTransaction, workspaceId: string): Promise<TriggerIndex<StoredTrigger>> {
+    const version = await this.triggers.version(tx, workspaceId);
+    const known = this.indexes.get(workspaceId);
+    if (known?.version === version) return known.index;
+    const index = new TriggerIndex(await this.triggers.enabled(tx, workspaceId));
+    this.indexes.set(workspaceId, { version, index });
+    return index;
+  }
+}
+
+/** The names of the database whose documents are the rows of the workspace. */
+export async function ownDatabases(tx: PrismaTransaction, workspaceId: string): Promise<readonly string[]> {
+  const workspace = await tx.workspace.findUnique({ where: { id: workspaceId }, select: { name: true } });
+  if (workspace === null) throw new AppError({ code: 'not_found', message: 'Workspace not found' });
+  const slug = toSlug(workspace.name);
+  return slug === '' ? [workspaceId] : [workspaceId, slug];
+}
+
+/** What a trigger sees of a change. `id` and `collection` of the document win over its fields of these names. */
+export function toDocumentChange({ database, body }: Pick<StoredChange, 'database' | 'body'>): DocumentChange {
+  const { type, collection, documentId, document, before, timestamp } = body;
+  const own = { id: documentId, collection };
+  return {
+    ...{ database, collection, type, timestamp, path: `${collection}/${documentId}` },
+    document: document === undefined || type === 'delete' ? null : { ...document, ...own },
+    before: before === undefined ? null : { ...before, ...own },
+  };
+}
+
+/** The body of a delivery, of both generations of the format. */
+export function deliveryBody(
+  { definition }: Pick<StoredTrigger, 'definition'>,
+  { database, body }: Pick<StoredChange, 'database' | 'body'>,
+  deliveryId: string,
+): object {
+  const { triggerId, version, includeBefore } = definition;
+  const { type: event, collection, documentId, lsn, seq, timestamp: ts } = body;
+  const { document, before } = toDocumentChange({ database, body });
+  return {
+    triggerId,
+    ...(version === null ? {} : { version }),
+    ...{ database, tenant: database, event, collection, documentId, docKey: `${collection}/${documentId}`, lsn, seq },
+    ...(includeBefore && before !== null ? { before } : {}),
+    ...(document === null ? {} : { after: document }),
+    ...{ payload: event === 'delete' ? before : document, ts, deliveryId },
+  };
+}
+
+function count(counts: Map<string, TriggerCounts>, id: string, problem: string | null): void {
+  const { fired = 0, failed = 0, lastError = null } = counts.get(id) ?? {};
+  counts.set(
+    id,
+    problem === null
+      ? { id, fired: fired + 1, failed, lastError }
+      : { id, fired, failed: failed + 1, lastError: problem },
+  );
+}

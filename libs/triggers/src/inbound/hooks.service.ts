@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { WorkspaceSecrets } from '#integrations';
+import { type Clock, Config, isId, PrismaService, type PrismaTransaction, systemClock, toStorable } from '#platform';
+
+import { isSignedBy, type SignedRequest } from '../signature.js';
+import type { TriggerEvent } from './trigger-condition.js';
+import { isJsonObject } from './trigger-definition.js';
+import { evaluateConditions } from './trigger-index.js';
+import { TriggerRunsRepository } from './trigger-runs.repository.js';
+import { type StoredTrigger, type TriggerRef, TriggersRepository } from './triggers.repository.js';
+
+/** What became of a request to a trigger; the reply says no more than this. */
+export type HookOutcome = 'ok' | 'ignored' | 'unauthorized' | 'invalid' | 'too-many';
+
+/** Takes requests to `/hooks/<trigger>`. A request is verified on its bytes, then parsed; its job is started by a worker. */
+@Injectable()
+export class Hooks {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly triggers: TriggersRepository,
+    private readonly runs: TriggerRunsRepository,
+    private readonly secrets: WorkspaceSecrets,
+    private readonly config: Config,
+  ) {}
+
+  /** `ok` is committed, or the repetition of a request that was. */
+  async receive(id: string, request: SignedRequest): Promise<HookOutcome> {
+    const ref = isId(id) ? await this.triggers.locate(id) : null;
+    const trigger = ref === null ? null : await this.find(ref);
+    if (ref === null || trigger?.definition.source !== 'webhook') return 'unauthorized';
+    const signed = await this.verify(ref.workspaceId, trigger, request);
+    if (signed === null) return 'unauthorized';
+    const body = parseObject(request.body);
+    if (body === null) return 'invalid';
+    const key = keyOf(body, request, signed);
+    const event: TriggerEvent = {
+      ...{ type: 'webhook', timestamp: this.clock.now(), path: '', before: null },
+      document: toStorable(body) as Readonly<Record<string, unknown>>, // the same shape; only texts are normalized
+    };
+    return this.prisma.withWorkspace(ref, (tx) => this.accept(tx, { ref, key, event }));
+  }
+
+  /** The trigger is locked, so that its rate is exact and a repetition sees the first request. */
+  private async accept(
+    tx: PrismaTransaction,
+    { ref, key, event }: { readonly ref: TriggerRef; readonly key: string; readonly event: TriggerEvent },
+  ): Promise<HookOutcome> {
+    const { workspaceId, id: triggerId } = ref;
+    const trigger = await this.triggers.lockEnabled(tx, ref);
+    const start = trigger?.definition.start ?? null;
+    if (trigger === null || start === null) return 'unauthorized';
+    if (await this.runs.isKnown(tx, ref, key)) return 'ok';
+    const { rateLimit } = trigger.definition;
+    if (rateLimit !== null && (await this.runs.acceptedLately(tx, workspaceId, triggerId)) >= rateLimit)
+      return 'too-many';
+    const { fires, problem } = evaluateConditions(trigger.definition, event);
+    if (fires || problem !== null) {
+      const failed = problem === null ? 0 : 1;
+      await this.triggers.add(tx, workspaceId, [{ id: triggerId, fired: 1 - failed, failed, lastError: problem }]);
+    }
+    if (!fires) return 'ignored';
+    await this.runs.insert(tx, { workspaceId, triggerId, key, event, delayMs: start.delay });
+    return 'ok';
+  }
+
+  private find(ref: TriggerRef): Promise<StoredTrigger | null> {
+    return this.prisma.withWorkspace(ref, (tx) => this.triggers.findEnabled(tx, ref));
+  }
+
+  /** Which headers count: null: none, the request is refused. An id in a header counts only if the signature covers it. */
+  private async verify(
+    workspaceId: string,
+    { definition: { secretsRef } }: StoredTrigger,
+    request: SignedRequest,
+  ): Promise<'standard' | 'syntrix' | 'unsigned' | null> {
+    if (secretsRef === null) return this.config.values.TRIGGERS_ALLOW_UNSIGNED ? 'unsigned' : null;
+    const secret = (await this.secrets.resolve(workspaceId, [secretsRef])).get(secretsRef);
+    if (secret === undefined) return null;
+    const now = this.clock.now();
+    const standard = { ...request, headers: { ...request.headers, 'x-syntrix-signature': undefined } };
+    if (isSignedBy([secret.reveal()], standard, { now })) return 'standard';
+    return isSignedBy([secret.reveal()], request, { now }) ? 'syntrix' : null;
+  }
+}
+
+function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The key of a request: its id if there is one, else its bytes. */
+function keyOf(
+  body: Readonly<Record<string, unknown>>,
+  { headers, body: bytes }: SignedRequest,
+  signed: 'standard' | 'syntrix' | 'unsigned',
+): string {
+  const header = headers['webhook-id'];
+  const { deliveryId } = body;
+  const id = signed !== 'syntrix' && typeof header === 'string' ? header : deliveryId;
+  if (typeof id === 'string' && id !== '' && id.length <= 256) return `id:${id}`;
+  return `body:${createHash('sha256').update(bytes).digest('hex')}`;
+}

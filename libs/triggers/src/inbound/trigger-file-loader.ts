@@ -1,0 +1,111 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+
+import { JobTelemetry } from '#jobs';
+import { Config, newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
+import { canonicalJson, lockWorkspace } from '#tools';
+
+import { ownDatabases } from './changes.service.js';
+import { FileWorkspacesRepository } from './file-workspaces.repository.js';
+import type { TriggerDefinition } from './trigger-definition.js';
+import { parseTriggerFiles, readTriggerFiles, TriggerFileError } from './trigger-files.js';
+import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
+
+/**
+ * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. A bad file refuses the whole load: the process does not start, or keeps
+ * what it has. Every process of an installation may load the same files: the result is the same.
+ */
+@Injectable()
+export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly onHangUp = () => {
+    this.load().catch((err: unknown) => {
+      this.telemetry.logger.error({ err }, 'the trigger files were not reloaded');
+    });
+  };
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly triggers: TriggersRepository,
+    private readonly workspaces: FileWorkspacesRepository,
+    private readonly config: Config,
+    private readonly telemetry: JobTelemetry,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.values.TRIGGERS_PATH === undefined) return;
+    await this.load();
+    process.on('SIGHUP', this.onHangUp);
+  }
+
+  onApplicationShutdown(): void {
+    process.off('SIGHUP', this.onHangUp);
+  }
+
+  /** Throws `TriggerFileError` with the file and the reason. */
+  async load(): Promise<void> {
+    const path = this.config.values.TRIGGERS_PATH;
+    if (path === undefined) return;
+    const definitions = parseTriggerFiles(await readTriggerFiles(path));
+    const byWorkspace = await this.place(path, definitions);
+    for (const [workspaceId, own] of byWorkspace) await this.store(workspaceId, own);
+    this.telemetry.logger.info({ path, triggers: definitions.length }, 'trigger files are loaded');
+  }
+
+  /** The definitions of each workspace; a workspace without any loses those that the files had before. */
+  private async place(
+    path: string,
+    definitions: readonly TriggerDefinition[],
+  ): Promise<ReadonlyMap<string, readonly TriggerDefinition[]>> {
+    const all = await this.workspaces.all();
+    const wanted = this.config.values.TRIGGERS_WORKSPACE;
+    const named = (name: string) =>
+      all.find((one) => one.id === name || one.name === name || toSlug(one.name) === name);
+    const fallback = wanted === undefined ? (all.length === 1 ? all[0] : undefined) : named(wanted);
+    const placed = new Map<string, TriggerDefinition[]>(all.map(({ id }) => [id, []]));
+    for (const definition of definitions) {
+      const workspace = named(definition.database) ?? fallback;
+      if (workspace === undefined)
+        throw new TriggerFileError(
+          `${path}: database ${JSON.stringify(definition.database)} names no workspace: set TRIGGERS_WORKSPACE`,
+        );
+      placed.get(workspace.id)?.push(definition);
+    }
+    return placed;
+  }
+
+  private async store(workspaceId: string, definitions: readonly TriggerDefinition[]): Promise<void> {
+    await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const before = await this.triggers.ofFiles(tx, workspaceId);
+      if (before.length === 0 && definitions.length === 0) return;
+      await lockWorkspace(tx, workspaceId);
+      const own = await ownDatabases(tx, workspaceId);
+      const savedBy = await this.workspaces.owner(tx, workspaceId);
+      const kept = new Set<string>();
+      for (const definition of definitions) {
+        const known = await this.triggers.named(tx, workspaceId, definition);
+        const id = known?.id ?? newId();
+        kept.add(id);
+        if (known !== null && isSame(known, definition)) continue;
+        const ownRows = own.includes(definition.database);
+        await this.triggers.save(tx, workspaceId, { id, origin: 'file', enabled: true, ownRows, definition, savedBy });
+      }
+      await this.remove(
+        tx,
+        workspaceId,
+        before.filter(({ id }) => !kept.has(id)),
+      );
+    });
+  }
+
+  private async remove(tx: PrismaTransaction, workspaceId: string, gone: readonly StoredTrigger[]): Promise<void> {
+    if (gone.length === 0) return;
+    await this.triggers.delete(
+      tx,
+      workspaceId,
+      gone.map(({ id }) => id),
+    );
+  }
+}
+
+function isSame({ origin, enabled, definition }: StoredTrigger, wanted: TriggerDefinition): boolean {
+  return origin === 'file' && enabled && canonicalJson(definition) === canonicalJson(wanted);
+}

@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Forgetter } from '#jobs';
+import {
+  newId,
+  Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  Queues,
+  type Scope,
+  type TriggerRunRow,
+} from '#platform';
+
+import type { TriggerEvent } from './trigger-condition.js';
+import type { TriggerDefinition } from './trigger-definition.js';
+import type { TriggerRef } from './triggers.repository.js';
+
+export interface RunRef {
+  readonly workspaceId: string;
+  readonly runId: string;
+}
+
+/** `due` its job is about to be started, or waits for its time. */
+export type RunStatus = 'due' | 'started' | 'failed';
+
+/** A run of a trigger, for lists. Instants in ms since the epoch. */
+export interface TriggerRun {
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly jobId: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** When a due one is tried. */
+  readonly tryAt: number | null;
+  readonly createdAt: number;
+}
+
+/** A run that is due, with its trigger as it is now. */
+export interface DueRun {
+  readonly triggerId: string;
+  readonly key: string;
+  readonly event: TriggerEvent;
+  readonly definition: TriggerDefinition;
+  readonly enabled: boolean;
+  readonly savedBy: string;
+  readonly ageMs: number;
+  /** Jobs of this trigger that have not ended. */
+  readonly running: number;
+}
+
+/** Keys are recognized for so long. */
+const keptMs = 7 * 86_400_000;
+const forgottenAtOnce = 1_000;
+
+/** Jobs that triggers start: a row for each, written with the message that starts it. */
+@Injectable()
+export class TriggerRunsRepository implements Forgetter {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly queues: Queues,
+  ) {}
+
+  /** False: a run with this key exists. The message is sent in the same transaction. */
+  async insert(
+    tx: PrismaTransaction,
+    run: {
+      readonly workspaceId: string;
+      readonly triggerId: string;
+      readonly key: string;
+      readonly event: TriggerEvent;
+      readonly delayMs: number;
+    },
+  ): Promise<boolean> {
+    const { workspaceId, triggerId, key, event, delayMs } = run;
+    const id = newId();
+    const rows = await tx.$queryRaw<{ at: number }[]>`
+      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, event, try_at)
+      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${JSON.stringify(event)}::jsonb,
+              clock_timestamp() + ${delayMs}::float8 * interval '1 ms')
+      ON CONFLICT (workspace_id, trigger_id, key) DO NOTHING
+      RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
+    const [row] = rows;
+    if (row === undefined) return false;
+    await this.announce(tx, { workspaceId, runId: id }, row.at);
+    return true;
+  }
+
+  async isKnown(tx: PrismaTransaction, { workspaceId, id: triggerId }: TriggerRef, key: string): Promise<boolean> {
+    const where = { workspaceId_triggerId_key: { workspaceId, triggerId, key } };
+    return (await tx.triggerRun.findUnique({ where, select: { id: true } })) !== null;
+  }
+
+  /** Runs that a trigger has accepted within the last second. */
+  async acceptedLately(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<number> {
+    const [row] = await tx.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND trigger_id = ${triggerId}::uuid
+         AND created_at > clock_timestamp() - interval '1 s'`;
+    return row?.count ?? 0;
+  }
+
+  /** Null: it is not due any more. */
+  async read({ workspaceId, runId }: RunRef): Promise<DueRun | null> {
+    const [row] = await this.prisma.queryInWorkspace<DueRun>(
+      { workspaceId },
+      Prisma.sql`SELECT r.trigger_id AS "triggerId", r.key, r.event, t.definition, t.enabled, t.saved_by AS "savedBy",
+          (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs",
+          (SELECT count(*)::int FROM trigger_run s JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
+            WHERE s.workspace_id = r.workspace_id AND s.trigger_id = r.trigger_id AND s.status = 'started'
+              AND j.status IN ('queued', 'running', 'waiting')) AS running
+        FROM trigger_run r JOIN trigger_definition t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
+       WHERE r.workspace_id = ${workspaceId}::uuid AND r.id = ${runId}::uuid AND r.status = 'due'
+         AND r.try_at <= clock_timestamp() + interval '1 s'`,
+    );
+    return row ?? null;
+  }
+
+  /** The end of a run: of several results the first counts. */
+  async settle(
+    { workspaceId, runId: id }: RunRef,
+    end: { readonly jobId: string } | { readonly error: NonNullable<TriggerRun['error']> },
+  ): Promise<void> {
+    const result = 'jobId' in end ? { status: 'started', jobId: end.jobId } : { status: 'failed', error: end.error };
+    await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.triggerRun.updateMany({
+        where: { workspaceId, id, status: 'due' },
+        data: { ...result, tryAt: null, event: Prisma.DbNull },
+      }),
+    );
+  }
+
+  /** It is tried again later. */
+  async putOff(
+    ref: RunRef,
+    { error, delayMs }: { readonly error: TriggerRun['error']; readonly delayMs: number },
+  ): Promise<void> {
+    const json = error === null ? null : JSON.stringify(error);
+    await this.prisma.withWorkspace(ref, async (tx) => {
+      const [row] = await tx.$queryRaw<{ at: number }[]>`
+        UPDATE trigger_run SET error = ${json}::jsonb, try_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms'
+         WHERE workspace_id = ${ref.workspaceId}::uuid AND id = ${ref.runId}::uuid AND status = 'due'
+        RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
+      if (row !== undefined) await this.announce(tx, ref, row.at);
+    });
+  }
+
+  /** Newest first. */
+  async list(
+    tx: PrismaTransaction,
+    scope: Scope,
+    { triggerId, take }: { readonly triggerId: string; readonly take: number },
+  ): Promise<TriggerRun[]> {
+    const where = { workspaceId: scope.workspaceId, triggerId, trigger: { is: scope.where('Trigger') } };
+    return (await tx.triggerRun.findMany({ where, orderBy: { id: 'desc' }, take })).map(toRun);
+  }
+
+  /** Runs that should have begun; their message may be lost. */
+  findOverdue(limit: number): Promise<RunRef[]> {
+    return this.prisma.asEngine(
+      (client) => client.$queryRaw<RunRef[]>`
+        SELECT workspace_id AS "workspaceId", id AS "runId" FROM trigger_run
+         WHERE status = 'due' AND try_at <= clock_timestamp() - interval '30 s' ORDER BY try_at LIMIT ${limit}`,
+    );
+  }
+
+  forget(workspaceId: string): Promise<number> {
+    const before = new Date(Date.now() - keptMs);
+    return this.prisma.withWorkspace(
+      { workspaceId },
+      (tx) => tx.$executeRaw`DELETE FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+        SELECT id FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status <> 'due' AND created_at < ${before}
+         LIMIT ${forgottenAtOnce})`,
+    );
+  }
+
+  private async announce(tx: PrismaTransaction, data: RunRef, startAfter: number): Promise<void> {
+    await this.queues.send(tx, 'trigger.start', [{ data, startAfter }]);
+  }
+}
+
+function toRun({ id, status, jobId, error, tryAt, createdAt }: TriggerRunRow): TriggerRun {
+  return {
+    ...{ id, jobId },
+    status: status as RunStatus, // the table has a check constraint
+    error: error as TriggerRun['error'], // written by us alone
+    tryAt: tryAt?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
+  };
+}

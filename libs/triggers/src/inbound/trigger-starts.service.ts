@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from '#auth';
+import { ChatService } from '#chat';
+import { JobTelemetry, type StartedJob } from '#jobs';
+import { AppError, crashpoint, PrismaService } from '#platform';
+import { StartWorkflowService } from '#workflows';
+
+import { compileExpression, type TriggerEvent, type TriggerValues, valuesOf } from './trigger-condition.js';
+import type { TriggerStart } from './trigger-definition.js';
+import { type DueRun, type RunRef, TriggerRunsRepository } from './trigger-runs.repository.js';
+import { TriggersRepository } from './triggers.repository.js';
+
+/** What is full or unavailable now is tried again, for an hour. */
+const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
+const tryAgainMs = 30_000;
+/** A run over the concurrency of its trigger looks again after this time. */
+const fullMs = 2_000;
+const giveUpMs = 3_600_000;
+const longestPrompt = 200_000;
+
+/** The input of a job, or why it cannot be made: a clause. */
+export type MappedInput =
+  | { readonly ok: true; readonly prompt: string; readonly thread: string | null }
+  | { readonly ok: false; readonly problem: string };
+
+/** Evaluates the input mapping of a trigger. Without an expression, the prompt is the document as JSON. Pure. */
+export function mapInput(start: TriggerStart, event: TriggerEvent): MappedInput {
+  const values = valuesOf(event);
+  const prompt = start.prompt === null ? asPrompt(event) : textOf('prompt', start.prompt, values);
+  if (!prompt.ok) return prompt;
+  const thread = start.thread === null ? ({ ok: true, text: null } as const) : textOf('thread', start.thread, values);
+  if (!thread.ok) return thread;
+  if (thread.text !== null && (thread.text === '' || thread.text.length > 256))
+    return { ok: false, problem: 'start.thread must give 1 to 256 characters' };
+  return { ok: true, prompt: prompt.text, thread: thread.text };
+}
+
+type MappedText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
+
+function asPrompt({ document, before }: TriggerEvent): MappedText {
+  return { ok: true, text: JSON.stringify(document ?? before ?? {}) };
+}
+
+function textOf(name: string, source: string, values: TriggerValues): MappedText {
+  const compiled = compileExpression(source);
+  if (!compiled.ok) return { ok: false, problem: `start.${name}: ${compiled.problem}` };
+  const found = compiled.evaluate(values);
+  if (!found.ok) return { ok: false, problem: `start.${name}: ${found.problem}` };
+  const text = typeof found.value === 'string' ? found.value : toJson(found.value);
+  if (text === undefined) return { ok: false, problem: `start.${name} gives no text` };
+  return text.length > longestPrompt
+    ? { ok: false, problem: `start.${name} gives too long a text` }
+    : { ok: true, text };
+}
+
+function toJson(value: unknown): string | undefined {
+  const json = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
+  return json; // undefined for what is no JSON
+}
+
+/**
+ * Starts the jobs of triggers, with the rights of whoever saved the trigger. The key of the run is the idempotency key of the job, so a run
+ * starts one job, however often its message is delivered.
+ */
+@Injectable()
+export class TriggerStarts {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly runs: TriggerRunsRepository,
+    private readonly triggers: TriggersRepository,
+    private readonly principals: PrincipalsRepository,
+    private readonly chats: ChatService,
+    private readonly workflows: StartWorkflowService,
+    private readonly telemetry: JobTelemetry,
+  ) {}
+
+  /** Does nothing for a run that is not due any more. */
+  async start(ref: RunRef): Promise<void> {
+    const run = await this.runs.read(ref);
+    if (run === null) return;
+    if (run.running >= run.definition.concurrency) {
+      await this.runs.putOff(ref, { error: null, delayMs: fullMs });
+      return;
+    }
+    try {
+      const { jobId } = await this.startJob(ref, run);
+      crashpoint('trigger-started');
+      await this.runs.settle(ref, { jobId });
+    } catch (error) {
+      await this.refused(ref, run, error);
+      if (!(error instanceof AppError)) this.telemetry.logger.warn({ err: error, ...ref }, 'a trigger started no job');
+    }
+  }
+
+  private async startJob({ workspaceId }: RunRef, run: DueRun): Promise<StartedJob> {
+    const { definition, enabled, savedBy, event } = run;
+    if (!enabled || definition.start === null) throw refusal('trigger_disabled', 'The trigger was disabled');
+    const principal = await this.principals.find(workspaceId, savedBy);
+    if (principal === null || !abilityOf(principal).can('manage', asSubject('Trigger', { workspaceId })))
+      throw refusal('right_lost', 'The member who saved the trigger may not manage triggers any more. Save it again.');
+    const input = mapInput(definition.start, event);
+    if (!input.ok) throw refusal('bad_request', input.problem);
+    return this.accept(principal, { start: definition.start, input, key: keyOf(run) });
+  }
+
+  private accept(
+    principal: MemberPrincipal,
+    {
+      start,
+      input,
+      key,
+    }: { readonly start: TriggerStart; readonly input: MappedInput & { ok: true }; readonly key: string },
+  ): Promise<StartedJob> {
+    const idempotency = { key, requestHash: createHash('sha256').update(key).digest('hex') };
+    const { prompt, thread: threadRef } = input;
+    // Jobs of one thread run one after the other.
+    const common = {
+      threadRef,
+      idempotency,
+      whenBusy: threadRef === null ? null : 'enqueue',
+      providerKey: null,
+    } as const;
+    if (start.kind === 'workflow')
+      return this.workflows.start(principal, {
+        ...common,
+        ...{ workflowRef: start.workflow ?? '', version: null, prompt, createThread: threadRef !== null },
+        ...{ messageClientId: null, history: [], attachments: [], known: {}, resumeFrom: null },
+      });
+    return this.chats.start(principal, {
+      ...common,
+      ...(start.agent === null ? {} : { agent: { type: 'agent', ref: start.agent } as const }),
+      ...{
+        createThread: true,
+        messageClientId: null,
+        model: start.model,
+        history: 'thread',
+        tools: [],
+        toolRuntimes: {},
+      },
+      ...{ messages: [{ role: 'user', content: prompt }], toolChoice: null, parameters: {}, backgroundMode: null },
+    });
+  }
+
+  private async refused(ref: RunRef, run: DueRun, error: unknown): Promise<void> {
+    const isKnown = error instanceof AppError || error instanceof Refusal;
+    const shown = isKnown
+      ? { code: error.code, message: error.message }
+      : { code: 'internal', message: 'The job could not be started' };
+    if ((!isKnown || passing.has(error.code)) && run.ageMs <= giveUpMs + (run.definition.start?.delay ?? 0)) {
+      await this.runs.putOff(ref, { error: shown, delayMs: tryAgainMs });
+      return;
+    }
+    await this.runs.settle(ref, { error: shown });
+    const counts = { id: run.triggerId, fired: 0, failed: 1, lastError: shown.message };
+    await this.prisma.withWorkspace(ref, (tx) => this.triggers.add(tx, ref.workspaceId, [counts]));
+  }
+}
+
+/** A start that cannot succeed later. */
+class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+function refusal(code: string, message: string): Refusal {
+  return new Refusal(code, message);
+}
+
+/** Independent of the trigger's settings: the job is the same also if the trigger was changed between two tries. */
+function keyOf({ triggerId, key }: DueRun): string {
+  return `trigger:${triggerId}:${createHash('sha256').update(key).digest('hex')}`;
+}

@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { newId, type Page, type PageRequest, PrismaService, toStorable } from '#platform';
+import { lockWorkspace, recordChange } from '#tools';
+
+import { WebhookClient } from '../outbound/webhook-client.js';
+import type { PushedChange } from './changes.repository.js';
+import { deliveryBody, ownDatabases, toDocumentChange } from './changes.service.js';
+import type { TriggerEvent } from './trigger-condition.js';
+import { parseTrigger, type TriggerDefinition, TriggerProblem } from './trigger-definition.js';
+import { evaluateConditions, TriggerIndex } from './trigger-index.js';
+import { type TriggerRun, TriggerRunsRepository } from './trigger-runs.repository.js';
+import { mapInput, type MappedInput } from './trigger-starts.service.js';
+import { badTrigger, tooManyTriggers, triggerNotFound, triggerOfFile } from './triggers.errors.js';
+import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
+
+export const MAX_TRIGGERS = 1_000;
+
+/** An event to try triggers with. */
+export interface TestedEvent {
+  readonly database: string;
+  /** Null: a request to this trigger. */
+  readonly change: PushedChange | null;
+  readonly triggerId: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What a trigger would do for an event. */
+export interface TriggerMatch {
+  readonly trigger: StoredTrigger;
+  readonly fires: boolean;
+  /** Why its condition, or the input of its job, has no value. */
+  readonly problem: string | null;
+  /** The body that would be sent. Null: it does not fire, or starts a job. */
+  readonly delivery: object | null;
+  /** Null: it does not fire, or sends a request. */
+  readonly input: Extract<MappedInput, { ok: true }> | null;
+}
+
+/** The triggers of a workspace. Those who may manage triggers see and change them; changes are audited. */
+@Injectable()
+export class TriggersService {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly triggers: TriggersRepository,
+    private readonly runs: TriggerRunsRepository,
+    private readonly client: WebhookClient,
+  ) {}
+
+  /** Newest first; of one database, or of all. */
+  async list(
+    principal: MemberPrincipal,
+    database: string | null,
+    { first, after }: PageRequest,
+  ): Promise<Page<StoredTrigger>> {
+    const rows = await this.prisma.withWorkspace(principal, (tx) =>
+      this.triggers.list(tx, scopeOf(principal), { database, take: first + 1, after: after ?? null }),
+    );
+    return { items: rows.slice(0, first), hasMore: rows.length > first };
+  }
+
+  /** Throws `not_found`. */
+  async get(principal: MemberPrincipal, id: string): Promise<StoredTrigger> {
+    const found = await this.prisma.withWorkspace(principal, (tx) => this.triggers.find(tx, scopeOf(principal), id));
+    if (found === null) throw triggerNotFound();
+    return found;
+  }
+
+  /** Its last runs, newest first. */
+  runsOf(principal: MemberPrincipal, triggerId: string, take: number): Promise<readonly TriggerRun[]> {
+    return this.prisma.withWorkspace(principal, (tx) => this.runs.list(tx, scopeOf(principal), { triggerId, take }));
+  }
+
+  /**
+   * Creates a trigger, or replaces the one with its database and id. Throws `forbidden`, `not_found`, `bad_request` with the reason,
+   * `conflict` (too many, or it comes from a file).
+   */
+  async save(
+    principal: MemberPrincipal,
+    { definition: given, enabled }: { readonly definition: unknown; readonly enabled: boolean },
+  ): Promise<StoredTrigger> {
+    assertMay(principal);
+    const definition = read(given);
+    if (definition.url?.startsWith('/') === false) await this.client.check(definition.url);
+    const { workspaceId } = principal;
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, workspaceId);
+      const known = await this.triggers.named(tx, workspaceId, definition);
+      if (known?.origin === 'file') throw triggerOfFile();
+      if (known === null && (await this.triggers.count(tx, workspaceId)) >= MAX_TRIGGERS)
+        throw tooManyTriggers(MAX_TRIGGERS);
+      const ownRows = (await ownDatabases(tx, workspaceId)).includes(definition.database);
+      const id = known?.id ?? newId();
+      const saved = { id, origin: 'api', enabled, ownRows, definition, savedBy: principal.id } as const;
+      await this.triggers.save(tx, workspaceId, saved);
+      const { database, triggerId } = definition;
+      const action = known === null ? 'trigger-created' : 'trigger-saved';
+      const details = { database, triggerId, enabled };
+      await recordChange(tx, principal, { action, subjectType: 'Trigger', subjectId: id, details });
+      const found = await this.triggers.find(tx, scopeOf(principal), id);
+      if (found === null) throw triggerNotFound();
+      return found;
+    });
+  }
+
+  /** Jobs that it started continue. Throws `forbidden`, `not_found`, `conflict` (it comes from a file). */
+  async delete(principal: MemberPrincipal, id: string): Promise<StoredTrigger> {
+    assertMay(principal);
+    const { workspaceId } = principal;
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, workspaceId);
+      const found = await this.triggers.find(tx, scopeOf(principal), id);
+      if (found === null) throw triggerNotFound();
+      if (found.origin === 'file') throw triggerOfFile();
+      await this.triggers.delete(tx, workspaceId, [id]);
+      const { database, triggerId } = found.definition;
+      const details = { database, triggerId };
+      await recordChange(tx, principal, { action: 'trigger-deleted', subjectType: 'Trigger', subjectId: id, details });
+      return found;
+    });
+  }
+
+  /** What the enabled triggers of a workspace would do for an event; nothing is sent, started or counted. */
+  async test(
+    principal: MemberPrincipal,
+    { database, change, triggerId, body }: TestedEvent,
+  ): Promise<readonly TriggerMatch[]> {
+    assertMay(principal);
+    const { workspaceId } = principal;
+    const enabled = await this.prisma.withWorkspace(principal, (tx) => this.triggers.enabled(tx, workspaceId));
+    const named = enabled.filter(({ definition }) => triggerId === null || definition.triggerId === triggerId);
+    if (change === null) {
+      const event: TriggerEvent = { type: 'webhook', timestamp: Date.now(), path: '', document: body, before: null };
+      return named
+        .filter(({ definition }) => definition.source === 'webhook' && definition.database === database)
+        .map((trigger) => toMatch({ trigger, ...evaluateConditions(trigger.definition, event) }, event, null));
+    }
+    const event = toDocumentChange({ database, body: change });
+    return new TriggerIndex(named)
+      .evaluate(event)
+      .map((evaluation) =>
+        toMatch(evaluation, event, deliveryBody(evaluation.trigger, { database, body: change }, newId())),
+      );
+  }
+}
+
+function toMatch(
+  { trigger, fires, problem }: Pick<TriggerMatch, 'trigger' | 'fires' | 'problem'>,
+  event: TriggerEvent,
+  delivery: object | null,
+): TriggerMatch {
+  const { start } = trigger.definition;
+  if (!fires) return { trigger, fires, problem, delivery: null, input: null };
+  if (start === null) return { trigger, fires, problem, delivery, input: null };
+  const input = mapInput(start, event);
+  return input.ok
+    ? { trigger, fires, problem, delivery: null, input }
+    : { trigger, fires, problem: input.problem, delivery: null, input: null };
+}
+
+function read(given: unknown): TriggerDefinition {
+  try {
+    return parseTrigger(toStorable(given), { database: 'default' });
+  } catch (error) {
+    throw error instanceof TriggerProblem ? badTrigger(error.message) : error;
+  }
+}
+
+function assertMay(principal: MemberPrincipal): void {
+  const { workspaceId } = principal;
+  assertCan(abilityOf(principal), { action: 'manage', subject: 'Trigger', row: { workspaceId } });
+}
