@@ -1,4 +1,4 @@
-import { celEnvironment, compileCel, MAX_CEL_LENGTH, remember } from '#tools';
+import { celEnvironment, compileCel, remember } from '#tools';
 
 /** A change of a document, or the delivery of a webhook (`type: 'webhook'`, with the body as its document). */
 export interface TriggerEvent {
@@ -23,7 +23,6 @@ export type TriggerExpression = (values: TriggerValues) => TriggerValue;
 export type CompiledExpression =
   { readonly ok: true; readonly evaluate: TriggerExpression } | { readonly ok: false; readonly problem: string };
 
-export const MAX_EXPRESSION_LENGTH = MAX_CEL_LENGTH;
 const limits = { steps: 10_000, cpuMs: 5 };
 
 const environment = celEnvironment({ anyName: true }).registerVariable('event', 'dyn');
