@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { SyntrixServer } from '../../libs/triggers/src/syntrix/server/syntrix-server.js';
-import type { TestApi } from '../harness/api.js';
 import { eventually } from '../harness/eventually.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { connect, startSyntrix, workerTriggers } from '../harness/syntrix-stage.js';
@@ -20,12 +19,7 @@ describe('a Syntrix chat whose worker is killed', () => {
     const { url } = api;
     if (url === null) throw new Error('the api has no url');
     const key = await stage.createKey(['read', 'write', 'admin']);
-    const call: TestApi['call'] = async (method, path, { body } = {}) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const reply = await fetch(new URL(path, url), { method, headers, body: JSON.stringify(body) });
-      return { status: reply.status, headers: reply.headers, body: await reply.json() };
-    };
-    await connect({ call }, server, { key, tools: ['get_current_time'] });
+    await connect({ url }, server, { key, tools: ['get_current_time'] });
     server.triggers = workerTriggers(url);
     // Asked again after a crash, the model answers as before.
     stage.model.answer((request) =>

@@ -15,11 +15,11 @@ export interface CliServer {
   close(): Promise<void>;
 }
 
-/** Starts it on a free port, demo workspace and demo model included. */
-export async function startCliServer(): Promise<CliServer> {
+/** Starts it on a free port, demo workspace and demo model included. Settings of the working copy (`.env`) do not reach it. */
+export async function startCliServer(env: Readonly<Record<string, string>> = {}): Promise<CliServer> {
   const folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
   const dataDir = join(folder, 'data');
-  const server = await startProcess({ role: 'all', flags: ['--data-dir', dataDir] });
+  const server = await startProcess({ role: 'all', flags: ['--data-dir', dataDir], cwd: folder, env });
   const key = readFileSync(join(dataDir, 'demo-api-key'), 'utf8').trim();
   const url = server.url ?? '';
   return {

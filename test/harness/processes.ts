@@ -30,6 +30,8 @@ export interface ProcessInit {
   readonly flags?: readonly string[];
   /** Another entry point, below dist; `apps/main.js` without. */
   readonly entry?: string;
+  /** The working directory; that of the repository without. */
+  readonly cwd?: string;
 }
 
 export interface Ending {
@@ -80,7 +82,7 @@ export async function startProcess(init: ProcessInit): Promise<NightshiftProcess
   await ensureBuilt();
   const { role, flags = [], withSample = flags.includes('--once') } = init;
   const sample = withSample ? [] : ['--no-sample'];
-  const child = spawnMain(['--role', role, '--port', '0', ...sample, ...flags], environmentOf(init), init.entry);
+  const child = spawnMain(['--role', role, '--port', '0', ...sample, ...flags], environmentOf(init), init);
   const watched = watch(child);
   const ready = await untilReady(watched);
   const stop = async () => {
@@ -113,7 +115,7 @@ export async function runToEnd(
   entry = main,
 ): Promise<FinishedRun> {
   await ensureBuilt();
-  const child = spawnMain(words, { ...surroundings(), ...env }, entry);
+  const child = spawnMain(words, { ...surroundings(), ...env }, { entry });
   const timeout = setTimeout(() => child.kill('SIGKILL'), RUN_WITHIN_MS);
   const watched = watch(child);
   const ending = await watched.exited;
@@ -121,10 +123,14 @@ export async function runToEnd(
   return { ...ending, stdout: watched.stdout(), stderr: watched.stderr() };
 }
 
-function spawnMain(words: readonly string[], env: NodeJS.ProcessEnv, entry = main): ChildProcess {
+function spawnMain(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { entry = main, cwd = root }: Pick<ProcessInit, 'entry' | 'cwd'>,
+): ChildProcess {
   const command = entry === serveEntry ? ['serve'] : [];
   return spawn(node, [join(root, 'dist', entry), ...command, ...words], {
-    cwd: root,
+    cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

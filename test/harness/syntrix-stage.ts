@@ -3,7 +3,8 @@ import {
   SyntrixServer,
   type SyntrixServerOptions,
 } from '../../libs/triggers/src/syntrix/server/syntrix-server.js';
-import { type TestApi } from './api.js';
+import type { TestApi } from './api.js';
+import { ask } from './graphql.js';
 
 export const signingSecret = 'the secret of the deliveries';
 
@@ -34,15 +35,14 @@ export function startSyntrix(options: SyntrixServerOptions = {}): Promise<Syntri
 
 /** Sets the signing secret of the workspace and saves the connection `default` of the server. */
 export async function connect(
-  { call }: Pick<TestApi, 'call'>,
+  api: Pick<TestApi, 'url'>,
   server: SyntrixServer,
   { key, ...settings }: { readonly key: string; readonly [setting: string]: unknown },
 ): Promise<void> {
   const run = async (query: string, input: object) => {
-    const { body } = await call('POST', '/graphql', { key, body: { query, variables: { input } } });
-    const { errors, data } = body as { errors?: unknown; data?: Record<string, { userErrors: unknown[] }> };
-    const problems = Object.values(data ?? {}).flatMap(({ userErrors }) => userErrors);
-    if (errors !== undefined || problems.length > 0) throw new Error(JSON.stringify(body));
+    const { errors, data } = await ask(api, query, { key, variables: { input } });
+    const problems = Object.values(data ?? {}).flatMap(({ userErrors }: { userErrors: unknown[] }) => userErrors);
+    if (errors.length > 0 || problems.length > 0) throw new Error(JSON.stringify({ errors, problems }));
   };
   await run(
     'mutation($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }',
