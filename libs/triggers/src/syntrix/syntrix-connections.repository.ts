@@ -60,9 +60,10 @@ export class SyntrixConnectionsRepository {
     return row === null ? null : toConnection(row);
   }
 
-  /** In all workspaces: those that a delivery to this id or name may be for; its signature shows which. */
-  async named(ref: string): Promise<SyntrixConnection[]> {
-    const where = isId(ref) ? { id: ref } : { name: ref };
+  /** Those that a delivery to this id or name may be for, in all workspaces or in one; its signature shows which. */
+  async named(ref: string, workspaceId?: string): Promise<SyntrixConnection[]> {
+    const within = workspaceId === undefined ? {} : { workspaceId };
+    const where = { ...(isId(ref) ? { id: ref } : { name: ref }), ...within };
     const rows = await this.prisma.asEngine((client) =>
       client.syntrixConnection.findMany({ where, orderBy: { createdAt: 'asc' }, take: maxOfName }),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { readDelivery, requestedWork } from './syntrix-delivery.js';
+import { readDelivery, readWebhookPath, requestedWork } from './syntrix-delivery.js';
 
 const chatPath = 'users/demo-user/orch-chats/chat-1';
 /** The example of the worker's specification. */
@@ -22,6 +22,22 @@ const keyOf = (body: unknown, webhookId?: string) => {
   if (typeof delivery === 'string') throw new Error(delivery);
   return delivery.key;
 };
+
+describe('readWebhookPath', () => {
+  it.each([
+    ['/webhook/llm', { route: 'llm', connection: 'default' }],
+    ['/webhook/tool?a=b', { route: 'tool', connection: 'default' }],
+    ['/webhook/my%20chats/tool', { route: 'tool', connection: 'my chats' }],
+    ['/webhook/llm/llm', { route: 'llm', connection: 'llm' }],
+    ['/webhook', null],
+    ['/webhook/llm/', null],
+    ['/webhook/a/b/llm', null],
+    ['/webhook/%/llm', null],
+    ['/hooks/llm', null],
+  ])('reads the route and the connection of %s', (path, expected) => {
+    expect(readWebhookPath(path)).toEqual(expected);
+  });
+});
 
 describe('readDelivery', () => {
   it('reads the chat, the user and the document of a delivery', () => {

@@ -5,6 +5,27 @@ import type { SyntrixDocument } from './syntrix-client.js';
 /** The endpoint that a delivery was sent to. */
 export type SyntrixRoute = 'llm' | 'tool';
 
+/** Where a delivery was sent to. */
+export interface SyntrixTarget {
+  readonly route: SyntrixRoute;
+  /** The id or name of the connection. */
+  readonly connection: string;
+}
+
+/** The connection of the paths that name none. */
+export const defaultConnection = 'default';
+
+/** Reads `/webhook/llm`, `/webhook/{connection}/tool` and the like. Null: another path. */
+export function readWebhookPath(path: string): SyntrixTarget | null {
+  const [, name = defaultConnection, route] = /^\/webhook(?:\/([^/?#]+))?\/(llm|tool)(?:[?#]|$)/.exec(path) ?? [];
+  if (route !== 'llm' && route !== 'tool') return null;
+  try {
+    return { route, connection: decodeURIComponent(name) };
+  } catch {
+    return null;
+  }
+}
+
 /** The chat of a document. */
 export interface ChatPlace {
   /** Everything before the collection of the document. */

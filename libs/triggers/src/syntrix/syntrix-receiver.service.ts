@@ -2,14 +2,28 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { AppError, Config, LOGGER, type Logger, Secret, systemClock } from '#platform';
 
+import type { LocalTarget } from '../outbound/delivery-sender.js';
 import { isSignedBy, type SignedRequest } from '../signature.js';
 import type { SyntrixDocument } from './syntrix-client.js';
 import { SyntrixClients } from './syntrix-clients.service.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
 import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
 import { isAcceptedBefore, SyntrixDeliveriesRepository } from './syntrix-deliveries.repository.js';
-import { readDelivery, requestedWork, type SyntrixDelivery, type SyntrixRoute } from './syntrix-delivery.js';
+import {
+  readDelivery,
+  readWebhookPath,
+  requestedWork,
+  type SyntrixDelivery,
+  type SyntrixRoute,
+  type SyntrixTarget,
+} from './syntrix-delivery.js';
 import { referenceOf, SyntrixStarts } from './syntrix-starts.service.js';
+
+/** Where a delivery arrives. */
+export interface ReceivedAt extends SyntrixTarget {
+  /** Only a connection of this workspace is meant; absent: one of any workspace. */
+  readonly workspaceId?: string;
+}
 
 /** How a delivery is answered. */
 export interface SyntrixReply {
@@ -40,11 +54,12 @@ export class SyntrixReceiver {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** `connection`: its id or name. Never rejects. */
-  async receive(route: SyntrixRoute, connection: string, request: SignedRequest): Promise<SyntrixReply> {
+  /** Never rejects. */
+  async receive(target: ReceivedAt, request: SignedRequest): Promise<SyntrixReply> {
+    const { connection } = target;
     try {
-      const found = await this.verified(connection, request);
-      return found === null ? unauthorized : await this.accept(route, found, request);
+      const found = await this.verified(target, request);
+      return found === null ? unauthorized : await this.accept(target.route, found, request);
     } catch (error) {
       if (error instanceof AppError && busy.has(error.code))
         return { status: 429, text: 'Too Many Requests', retryAfterSeconds: error.retryAfterSeconds ?? 1 };
@@ -53,9 +68,23 @@ export class SyntrixReceiver {
     }
   }
 
+  /** A delivery of a trigger of this server to a path of its own: verified like any other, for a connection of its workspace. */
+  readonly receiveLocally: LocalTarget = async ({ workspaceId, path, headers, body }) => {
+    const target = readWebhookPath(path);
+    if (target === null) return { status: 404, headers: {}, body: new Uint8Array() };
+    const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+    const request = { headers: named, body: Buffer.from(body) };
+    const { status, text, retryAfterSeconds } = await this.receive({ ...target, workspaceId }, request);
+    const retryAfter = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    return { status, headers: retryAfter, body: Buffer.from(text) };
+  };
+
   /** The connection whose secret signed the request; null: none. */
-  private async verified(ref: string, request: SignedRequest): Promise<SyntrixConnection | null> {
-    const candidates = await this.connections.named(ref);
+  private async verified(
+    { connection: ref, workspaceId }: ReceivedAt,
+    request: SignedRequest,
+  ): Promise<SyntrixConnection | null> {
+    const candidates = await this.connections.named(ref, workspaceId);
     for (const connection of candidates) {
       const secret = await this.clients.signingSecret(connection).catch(() => null);
       if (secret !== null && isSignedBy([secret.reveal()], request, { now: systemClock.now() })) return connection;

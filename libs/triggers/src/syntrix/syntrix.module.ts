@@ -6,6 +6,8 @@ import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
 import { ToolsModule } from '#tools';
 
+import { DeliverySender } from '../outbound/delivery-sender.js';
+import { OutboundModule } from '../outbound/outbound.module.js';
 import { SyntrixChat } from './syntrix-chat.js';
 import { SyntrixClients } from './syntrix-clients.service.js';
 import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
@@ -16,7 +18,7 @@ import { SyntrixStarts } from './syntrix-starts.service.js';
 
 /** Chats whose documents are in a Syntrix database: connections, deliveries, and the jobs that answer. */
 @Module({
-  imports: [ChatModule, IntegrationsModule, JobsModule, ToolsModule],
+  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, ToolsModule],
   providers: [
     PrincipalsRepository,
     SyntrixChat,
@@ -35,10 +37,13 @@ export class SyntrixModule implements OnModuleInit {
     private readonly chat: SyntrixChat,
     private readonly retention: Retention,
     private readonly deliveries: SyntrixDeliveriesRepository,
+    private readonly sender: DeliverySender,
+    private readonly receiver: SyntrixReceiver,
   ) {}
 
   onModuleInit(): void {
     this.chats.register(this.chat);
     this.retention.register(this.deliveries);
+    this.sender.registerLocal(this.receiver.receiveLocally);
   }
 }

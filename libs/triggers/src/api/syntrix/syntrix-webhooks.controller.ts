@@ -6,11 +6,9 @@ import { Public } from '#auth/api';
 import { AppError } from '#platform';
 import { ApiMediaReply, ApiPublic, ApiRefusals, readRawBody } from '#platform/api';
 
-import type { SyntrixRoute } from '../../syntrix/syntrix-delivery.js';
+import { defaultConnection, type SyntrixTarget } from '../../syntrix/syntrix-delivery.js';
 import { SyntrixReceiver, type SyntrixReply } from '../../syntrix/syntrix-receiver.service.js';
 
-/** The connection of the routes that name none. */
-const defaultConnection = 'default';
 const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
 
 /** Where the triggers of Syntrix databases deliver their changes. A signature takes the place of a credential. */
@@ -56,14 +54,10 @@ export class SyntrixWebhooksController {
     return this.reply({ route: 'tool', connection }, request, response);
   }
 
-  private async reply(
-    { route, connection }: { readonly route: SyntrixRoute; readonly connection: string },
-    request: Request,
-    response: Response,
-  ): Promise<void> {
+  private async reply({ route, connection }: SyntrixTarget, request: Request, response: Response): Promise<void> {
     const body = await readRawBody(request, `syntrix:${connection.slice(0, 128)}`).catch(toTooLarge);
     const reply = Buffer.isBuffer(body)
-      ? await this.receiver.receive(route, connection.slice(0, 128), { headers: request.headers, body })
+      ? await this.receiver.receive({ route, connection: connection.slice(0, 128) }, { headers: request.headers, body })
       : body;
     if (reply.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(reply.retryAfterSeconds));
     response.status(reply.status).type('text/plain').send(reply.text);

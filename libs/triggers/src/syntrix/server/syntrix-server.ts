@@ -39,7 +39,7 @@ export interface SyntrixServerOptions {
   /** Before the second attempt; then doubled. Default 100 ms. */
   readonly backoffMs?: number;
   readonly onDelivery?: (delivery: ServerDelivery) => void;
-  readonly onChange?: (event: string, document: StoredDocument) => void;
+  readonly onChange?: (event: string, document: StoredDocument, path: string) => void;
 }
 
 interface Reply {
@@ -194,7 +194,7 @@ export class SyntrixServer {
     path: string,
     { document, before }: { readonly document: StoredDocument; readonly before?: StoredDocument },
   ): void {
-    this.options.onChange?.(event, document);
+    this.options.onChange?.(event, document, path);
     const collection = path.slice(0, path.lastIndexOf('/'));
     for (const trigger of this.triggers) {
       const { collection: pattern, events, condition = () => true } = trigger;
