@@ -93,7 +93,7 @@ interface Deny {
   readonly deny: string;
 }
 
-/** What hooks of each kind may return, besides nothing. The outcome of an action is ignored. */
+/** What hooks of each kind may return. `undefined` changes nothing. */
 export interface HookOutcomes {
   readonly beforeJobStart:
     | Deny
@@ -108,7 +108,7 @@ export interface HookOutcomes {
         readonly reason?: string;
       };
   readonly afterModelCall:
-    /** Of a round at most once. */
+    /** At most once in a round. */
     | { readonly restart: string }
     /** `dropCalls`: ids of calls that do not run. */
     | { readonly text?: string; readonly dropCalls?: readonly string[]; readonly reason?: string };
@@ -151,7 +151,7 @@ export interface HookMatch {
   readonly workspace?: string | readonly string[];
 }
 
-/** A hook: code that runs at one point of a job. */
+/** A hook: code for one point of a job. This version of the server loads and lists hooks, and does not run them. */
 export interface HookSpec<On extends HookEvent = HookEvent> {
   readonly on: On;
   /** Unique in the installation. */
@@ -174,7 +174,7 @@ export interface HookSpec<On extends HookEvent = HookEvent> {
 /** A hook of a plugin. */
 export type HookDefinition<On extends HookEvent = HookEvent> = HookSpec<On> & Defined<'hook'>;
 
-/** A hook. It can tighten what a job may do, never widen it. */
+/** Defines a hook. This version of the server loads and lists hooks, and does not run them. */
 export function defineHook<const On extends HookEvent>(spec: HookSpec<On>): HookDefinition<On> {
   return define('hook', spec);
 }

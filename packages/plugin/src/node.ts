@@ -2,7 +2,7 @@ import type { Progress, WorkContext } from './context.js';
 import { define, type Defined } from './definition.js';
 import type { InputOf, InputSchema } from './schema.js';
 
-/** What the code of a node may know about the node run it serves. */
+/** What the code of a node gets for a node run. */
 export interface NodeContext extends WorkContext {
   readonly workflowId: string;
   /** As the workflow names the node. */
@@ -26,7 +26,7 @@ export interface NodeRetry {
   readonly delayMs?: number;
 }
 
-/** A type of workflow node. */
+/** A type of workflow node. This version of the server loads and lists types of nodes; workflows cannot use them. */
 export interface NodeSpec<Input extends InputSchema = InputSchema> {
   /** A namespace and a name, as in `acme.score`; unique in the installation. */
   readonly type: string;
@@ -51,7 +51,7 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
 /** A workflow node of a plugin. */
 export type NodeDefinition<Input extends InputSchema = InputSchema> = NodeSpec<Input> & Defined<'node'>;
 
-/** A type of node that workflows can use. */
+/** Defines a type of workflow node. This version of the server loads and lists them; workflows cannot use them. */
 export function defineNode<const Input extends InputSchema>(spec: NodeSpec<Input>): NodeDefinition<Input> {
   return define('node', spec);
 }

@@ -11,9 +11,9 @@ export interface SetupContext {
   readonly logger: PluginLogger;
 }
 
-/** What a module offers to the server. */
+/** What a module offers to the server. This version runs `tools`; it loads and lists `hooks` and `nodes` without running them. */
 export interface PluginSpec {
-  /** Lower-case letters, digits, `-`, `.`, and a scope such as `@acme/`; unique in the installation. */
+  /** Letters, digits, `.`, `_` and `-`, after an optional scope such as `@acme/`; unique in the installation. */
   readonly name: string;
   readonly version: string;
   /** Secrets of workspaces that the code of this plugin may read. */
@@ -27,7 +27,7 @@ export interface PluginSpec {
   readonly nodes?: readonly NodeDefinition<any>[];
   /** Runs once in each process, before the first call. The server refuses to start if it throws or takes longer than 10 s. */
   setup?(context: SetupContext): unknown;
-  /** Runs when the process stops, or after the plugin was reloaded. */
+  /** Runs when the process stops. */
   close?(): unknown;
 }
 

@@ -16,5 +16,5 @@ export interface StandardSchema<Output = unknown> {
 /** What describes the input of a tool or node: a zod 4 object, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonSchema;
 
-/** What code gets that is given input by a schema: the parsed value of a zod schema, defaults and transforms applied. */
+/** The input that code gets: of a zod schema the parsed value, with defaults and transforms applied. */
 export type InputOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : JsonObject;

@@ -24,20 +24,20 @@ export type Verification =
   /** `note` is shown to the person who decides. */
   | { readonly outcome: 'unknown'; readonly note?: string };
 
-/** What a handler on the server may know about the call it serves. */
+/** What a handler on the server gets for a call. */
 export interface ToolContext extends WorkContext {
   readonly callId: string;
   /** The same for every attempt of this call; send it along with any effect. */
   readonly idempotencyKey: string;
   /** The lease epoch under which the call was started; send it with the key so that a stale sender can be recognized. */
   readonly epoch: number;
-  /** 1 for the first attempt. */
+  /** Always 1 in this version, also after a crash. */
   readonly attempt: number;
   /** Reports the progress of the call to viewers, who see at most two updates a second. Never part of the result. */
   readonly progress: (progress: Progress) => void;
 }
 
-/** What a handler on a client may know about the call it serves. */
+/** What a handler on a client gets for a call. */
 export interface ClientToolContext {
   readonly jobId: string;
   readonly callId: string;
@@ -86,8 +86,8 @@ export interface ToolOptions<Context> {
 type Handlers<Args> =
   | {
       /**
-       * Returns text, JSON or an async iterable of `Progress` that returns the result; throws to fail: the model reads the message of
-       * the error.
+       * Returns text, JSON, or an async iterable that yields `Progress` and returns the result. If it throws, the call fails and the model
+       * reads the message of the error.
        */
       execute(args: Args, context: ToolContext): unknown;
       readonly server?: never;
@@ -97,7 +97,7 @@ type Handlers<Args> =
       readonly execute?: never;
       /** As `execute`. */
       server?(args: Args, context: ToolContext): unknown;
-      /** Run by a client of `@nightshift/client` that serves this definition. */
+      /** Not run in this version: a client needs a tool of the same name with its own handler (docs/client-tools.md). */
       client?(args: Args, context: ClientToolContext): unknown;
     };
 
@@ -109,7 +109,7 @@ export type ToolSpec<Input extends InputSchema = InputSchema> = ToolOptions<Tool
 /** A tool of a plugin. */
 export type ToolDefinition<Input extends InputSchema = InputSchema> = ToolSpec<Input> & Defined<'tool'>;
 
-/** A tool that a model can call. Arguments are valid by `input` when a handler gets them. */
+/** Defines a tool that a model can call. The server validates the arguments by `input` before a handler gets them. */
 export function defineTool<const Input extends InputSchema>(spec: ToolSpec<Input>): ToolDefinition<Input> {
   return define('tool', spec);
 }

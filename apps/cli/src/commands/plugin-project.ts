@@ -74,7 +74,7 @@ export const shout = defineTool({
   execute: ({ text }) => ({ text: text.toUpperCase() }),
 });
 `,
-  hook: (name) => `/** A hook: it runs before each tool call, and changes nothing here. */
+  hook: (name) => `/** A hook for each tool call. Version 0.1 of the server loads and lists it, and does not run it. */
 export const watchCalls = defineHook({
   on: 'beforeToolCall',
   name: '${name}.watch-calls',
@@ -83,7 +83,9 @@ export const watchCalls = defineHook({
   },
 });
 `,
-  node: (name) => `/** A type of workflow node. */
+  node: (
+    name,
+  ) => `/** A type of workflow node. Version 0.1 of the server loads and lists it; workflows cannot use it. */
 export const countWords = defineNode({
   type: '${typeOf(name)}.count_words',
   title: 'Count words',

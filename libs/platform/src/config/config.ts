@@ -102,11 +102,11 @@ export const settings = z.object({
       fallback: '80,443,8080,8443',
       description: 'Ports that tools of workspaces may ask.',
     }),
-  WEBHOOKS_ALLOW_HTTP: flag(false, 'Webhooks may be sent to http:// URLs too.'),
+  WEBHOOKS_ALLOW_HTTP: flag(false, 'Webhooks may also be sent to http:// URLs.'),
   WEBHOOKS_ALLOW_CIDRS: list(
     'ranges of addresses such as 10.1.0.0/16',
     isAddressRange,
-    'Private ranges that webhooks may be sent to.',
+    'Private address ranges to which webhooks may be sent.',
   ),
   WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once.'),
   MODEL_PRICES: modelPrices,
@@ -132,7 +132,7 @@ export const settings = z.object({
 
   TRIGGERS_ALLOW_UNSIGNED: flag(
     false,
-    'Accepts unsigned deliveries of Syntrix databases whose connection has no secret. For demos on one machine.',
+    'Accepts unsigned requests to triggers and Syntrix connections without a secret. For demos on one machine.',
   ),
 
   LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
@@ -165,7 +165,7 @@ export const settings = z.object({
   PLUGINS: list(
     'packages, modules and folders',
     () => true,
-    'Plugins to load, besides those in ./plugins (docs/plugins.md).',
+    'Plugins to load before those in ./plugins (docs/plugins.md).',
   ),
   MAX_TOOL_TIMEOUT_MS: ms([86_400_000, 1, 86_400_000], 'Longest timeout that a tool of a plugin may set.'),
   TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool sets its own.'),

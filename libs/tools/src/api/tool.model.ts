@@ -97,23 +97,28 @@ export class ToolModel {
 }
 
 /** A plugin that the process has loaded. */
-@ObjectType('Plugin', { description: 'Code of the operator that adds tools, hooks and workflow nodes.' })
+@ObjectType('Plugin', {
+  description:
+    'Code that the operator adds to the server. This version runs its tools; it loads and lists its hooks and workflow nodes without running them.',
+})
 export class PluginModel {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Its version, as its author sets it.' })
+  @Field(() => String, { description: 'The version that its author sets.' })
   version!: string;
 
   @Field(() => String, { description: 'SHA-256 of its code: processes with the same hash run the same code.' })
   hash!: string;
 
-  @Field(() => [String], { description: 'Names of its tools.' })
+  @Field(() => [String], { description: 'The names of its tools.' })
   tools!: readonly string[];
 
-  @Field(() => [String], { description: 'Names of its hooks.' })
+  @Field(() => [String], { description: 'The names of its hooks, which this version does not run.' })
   hooks!: readonly string[];
 
-  @Field(() => [String], { description: 'Types of its workflow nodes.' })
+  @Field(() => [String], {
+    description: 'The types of its workflow nodes, which workflows cannot use in this version.',
+  })
   nodes!: readonly string[];
 }

@@ -16,7 +16,7 @@ const hookEvents: Readonly<Record<HookEvent, true>> = {
 /** What is wrong with a plugin, its hooks and nodes, as a sentence without a full stop; null: nothing. Its tools are checked where they are registered. */
 export function problemOfPlugin({ name, version, hooks = [], nodes = [] }: PluginSpec): string | null {
   if (!PLUGIN_NAME.test(name)) return 'its name must consist of letters, digits, ".", "_" and "-"';
-  if (typeof version !== 'string' || version === '') return 'it has no version';
+  if (typeof version !== 'string' || version === '') return 'it has no version: set version to a text such as 1.0.0';
   for (const hook of hooks) {
     const problem = problemOfHook(hook);
     if (problem !== null) return `hook "${hook.name}": ${problem}`;
@@ -33,7 +33,8 @@ function problemOfHook(hook: HookDefinition): string | null {
   if (typeof name !== 'string' || name.trim() === '') return 'it has no name';
   if (!Object.hasOwn(hookEvents, on)) return `on must be one of ${Object.keys(hookEvents).join(', ')}`;
   if (!Number.isFinite(priority)) return 'priority must be a number';
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1) return 'timeoutMs must be a number of milliseconds';
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1)
+    return 'timeoutMs must be a whole number of milliseconds, 1 or more';
   if (!['open', 'closed'].includes(failure)) return 'failure must be open or closed';
   return typeof hook.run === 'function' ? null : 'it has no function run';
 }
@@ -62,6 +63,6 @@ function problemOfSchema(place: string, schema: InputSchema): string | null {
 export function toJsonSchema(schema: InputSchema): JsonSchema {
   if (schema instanceof z.ZodType) return z.toJSONSchema(schema, { io: 'input' });
   if (typeof schema !== 'object' || '~standard' in schema)
-    throw new Error('a schema must be one of zod 4, or a JSON Schema');
+    throw new Error('it must be a schema of zod 4 or a JSON Schema');
   return schema;
 }

@@ -80,7 +80,7 @@ function readPackage(folder: string): PluginSource {
   if (named === undefined)
     throw pluginRefused(folder, 'its package.json names no module: set "exports" to the module of the plugin');
   const entry = join(folder, named);
-  if (!existsSync(entry)) throw pluginRefused(entry, 'it does not exist, but package.json names it');
+  if (!existsSync(entry)) throw pluginRefused(entry, 'it does not exist: correct "exports" or "main" in package.json');
   return {
     ...{ entry, folder },
     name: typeof name === 'string' ? name : basename(folder),

@@ -84,7 +84,7 @@ function specOf({ entry, name, version }: PluginSource, exported: Readonly<Recor
 async function withinLimit<T>(work: Promise<T>, clock: Clock): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = clock.after(LOAD_TIMEOUT_MS, () => {
-    reject(new Error(`it has not ended loading within ${LOAD_TIMEOUT_MS / 1_000} s`));
+    reject(new Error(`it did not load within ${LOAD_TIMEOUT_MS / 1_000} s`));
   });
   try {
     return await Promise.race([work, promise]);

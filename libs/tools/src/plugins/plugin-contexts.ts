@@ -57,9 +57,12 @@ export class PluginContexts {
 
   private async secret({ name: plugin, secrets }: Manifest, workspaceId: string, name: string): Promise<string> {
     if (!secrets.includes(name))
-      throw secretRefused(`the plugin "${plugin}" does not name the secret "${name}" in its manifest`);
+      throw secretRefused(
+        `the plugin "${plugin}" does not name the secret "${name}" in its manifest: add it to definePlugin({ secrets })`,
+      );
     const value = (await this.workspaces?.secretsOf(workspaceId, [name]))?.get(name);
-    if (value === undefined) throw secretRefused(`the secret "${name}" is not set in this workspace`);
+    if (value === undefined)
+      throw secretRefused(`the secret "${name}" is not set in this workspace: an admin can set it`);
     this.redactor.keep(value, workspaceId);
     return value.reveal();
   }

@@ -7,7 +7,7 @@ import { type LoadedPlugin, type LoadOptions, loadPlugin } from './load-plugin.j
 import { pluginLogger } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
 
-/** Where plugins are looked for, and what they are given. */
+/** Where plugins are found, and what their code gets. */
 export interface PluginOptions extends PluginPlaces {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -49,6 +49,12 @@ export class PluginRegistry {
       registry.add(plugin);
       const { name, ...shown } = show(plugin);
       logger.info({ plugin: name, ...shown, file: source.entry }, 'plugin loaded');
+      const { hooks, nodes } = shown;
+      if (hooks.length + nodes.length > 0)
+        logger.warn(
+          { plugin: name, hooks, nodes },
+          'this version loads hooks and nodes of plugins but does not run them',
+        );
     }
     return registry;
   }

@@ -14,13 +14,13 @@ export const TriggerEventEnum = enumOf(triggerEvents);
 registerEnumType(TriggerOriginEnum, {
   name: 'TriggerOrigin',
   description: 'Where a trigger was saved.',
-  valuesMap: { API: { description: 'By `saveTrigger`.' }, FILE: { description: 'In a file of the server.' } },
+  valuesMap: { API: { description: 'By `saveTrigger`.' }, FILE: { description: 'In a file that the server loads.' } },
 });
 registerEnumType(TriggerRunStatusEnum, {
   name: 'TriggerRunStatus',
   description: 'The status of a run of a trigger.',
   valuesMap: {
-    DUE: { description: 'Its job is about to be started, or waits for its time.' },
+    DUE: { description: 'Its job is not started yet: see `tryAt` and `error`.' },
     STARTED: { description: 'Its job was started.' },
     FAILED: { description: 'It started no job.' },
   },
@@ -40,7 +40,7 @@ export class TriggerRunError {
   @Field(() => String, { description: 'An error code such as `job_limit_reached`.' })
   code!: string;
 
-  @Field(() => String, { description: 'A message for people.' })
+  @Field(() => String, { description: 'The message for people.' })
   message!: string;
 }
 
@@ -58,20 +58,31 @@ export class TriggerRunModel {
   })
   jobId!: string | null;
 
-  @Field(() => TriggerRunError, { nullable: true, description: 'Why it failed, or why it waits.' })
+  @Field(() => TriggerRunError, {
+    nullable: true,
+    description: 'Why it failed, or why the last attempt to start its job failed.',
+  })
   error!: TriggerRunError | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'When the start is tried. Null: it has ended.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When the server tries to start its job. Null: the run has ended.',
+  })
   tryAt!: number | null;
 
-  @Field(() => DateTime, { description: 'When it was accepted.' })
+  @Field(() => DateTime, { description: 'When the request or change was accepted.' })
   createdAt!: number;
 }
 
 /** A trigger. Its fields are read from the definition by `TriggersResolver`. */
-@ObjectType('Trigger', { description: 'What happens when a document changes, or when a request to its URL arrives.' })
+@ObjectType('Trigger', {
+  description:
+    'Starts a job or sends a request when a document changes, or starts a job when a signed request arrives.',
+})
 export class TriggerModel {
-  @Field(() => ID, { description: 'Its id. `POST /hooks/<id>` fires a trigger with the source `webhook`.' })
+  @Field(() => ID, {
+    description: 'Its id. A trigger with the source `webhook` receives requests at `POST /hooks/<id>`.',
+  })
   id!: string;
 
   @Field(() => TriggerOriginEnum, { description: 'Where it was saved.' })
@@ -80,22 +91,24 @@ export class TriggerModel {
   @Field(() => Boolean, { description: 'Whether it fires.' })
   enabled!: boolean;
 
-  @Field(() => Json, { description: 'The trigger as in a trigger file; durations in ms.' })
+  @Field(() => Json, { description: 'The fields of docs/triggers.md. Durations are numbers of milliseconds.' })
   definition!: unknown;
 
-  @Field(() => String, { description: 'Who saved it: its jobs start with the rights of this member or key.' })
+  @Field(() => String, {
+    description: 'The member or API key that saved it, as `user:<id>` or `key:<id>`. Its jobs start with these rights.',
+  })
   savedBy!: string;
 
-  @Field(() => Int, { description: 'How often it fired.' })
+  @Field(() => Int, { description: 'How often its condition was true.' })
   fired!: number;
 
-  @Field(() => Int, { description: 'How often its condition had no value, or its run started no job.' })
+  @Field(() => Int, { description: 'How often its condition had no value, or a run failed to start its job.' })
   failed!: number;
 
   @Field(() => DateTime, { nullable: true, description: 'When it fired last.' })
   lastFiredAt!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'The last reason of a failure.' })
+  @Field(() => String, { nullable: true, description: 'The reason of the last failure.' })
   lastError!: string | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it failed last.' })
@@ -126,32 +139,43 @@ export class TriggerMatchInput {
   @Field(() => String, { description: 'The prompt.' })
   prompt!: string;
 
-  @Field(() => String, { nullable: true, description: 'The id of the thread. Null: a new thread.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The id that the expression gives to the thread. Null: a new thread.',
+  })
   thread!: string | null;
 }
 
-@ObjectType('TriggerMatch', { description: 'What a trigger would do for an event.' })
+@ObjectType('TriggerMatch', {
+  description: 'What a trigger would do for an event that matches its source, database and collection.',
+})
 export class TriggerMatchModel {
   @Field(() => TriggerModel, { description: 'The trigger.' })
   trigger!: TriggerModel;
 
-  @Field(() => Boolean, { description: 'Whether it would fire.' })
+  @Field(() => Boolean, { description: 'Whether its conditions are true.' })
   fires!: boolean;
 
   @Field(() => String, { nullable: true, description: 'Why its condition or the input of its job has no value.' })
   problem!: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'The body of the request that it would send. Null: none.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The body of the request that it would send. Null: it would send none.',
+  })
   delivery!: unknown;
 
-  @Field(() => TriggerMatchInput, { nullable: true, description: 'The job that it would start. Null: none.' })
+  @Field(() => TriggerMatchInput, {
+    nullable: true,
+    description: 'The input of the job that it would start. Null: it would start none.',
+  })
   input!: TriggerMatchInput | null;
 }
 
 @InputType({ description: 'A trigger to save.' })
 export class SaveTriggerInput {
   @Field(() => Json, {
-    description: 'The trigger as in a trigger file. One with this `database` and `triggerId` is replaced.',
+    description: 'The fields of docs/triggers.md. A trigger with the same `database` and `triggerId` is replaced.',
   })
   definition!: unknown;
 
@@ -166,7 +190,7 @@ export class DeleteTriggerInput {
 }
 
 @InputType({
-  description: 'An event to try triggers with: a change of a document, or without `type` the body of a request.',
+  description: 'An event to test triggers with. With `type`: a change of a document. Without: a request to a trigger.',
 })
 export class TestTriggerInput {
   @Field(() => String, { defaultValue: 'default', description: 'The database.' })
@@ -177,11 +201,11 @@ export class TestTriggerInput {
 
   @Field(() => TriggerEventEnum, {
     nullable: true,
-    description: 'What happens to the document. Null: a request arrives.',
+    description: 'What happened to the document. Null: the event is a request.',
   })
   type?: TriggerEventType | null;
 
-  @Field(() => String, { nullable: true, description: 'The collection of the document.' })
+  @Field(() => String, { nullable: true, description: 'The collection of the document. Required with `type`.' })
   collection?: string | null;
 
   @Field(() => String, { nullable: true, description: 'The id of the document.' })

@@ -39,11 +39,11 @@ export class TriggersResolver {
   @RequireAbility('read', 'Trigger')
   @Query(() => TriggerConnection, {
     name: kind,
-    description: 'The triggers of the workspace, newest first. Requires the right to manage triggers.',
+    description: 'The triggers of the workspace, newest first. Requires the role owner or admin.',
     complexity: pageCost,
   })
   async list(
-    @Args('database', { type: () => String, nullable: true, description: 'Those of one database only.' })
+    @Args('database', { type: () => String, nullable: true, description: 'Only the triggers of this database.' })
     database: string | null,
     @Args() args: ForwardPageArgs,
     @Context() { member }: GraphqlContext,
@@ -63,7 +63,7 @@ export class TriggersResolver {
 
   @RequireAbility('manage', 'Trigger')
   @Query(() => [TriggerMatchModel], {
-    description: 'What the enabled triggers would do for an event. Nothing is sent, started or counted.',
+    description: 'What the enabled triggers would do for an event. The query sends, starts and counts nothing.',
     complexity: listCost(50),
   })
   testTrigger(
@@ -74,7 +74,7 @@ export class TriggersResolver {
   }
 
   @ResolveField(() => [TriggerRunModel], {
-    description: 'Its last runs, newest first; they are kept for 7 days. Empty for a trigger that sends requests.',
+    description: 'Its runs of the last 7 days, newest first. Empty for a trigger that sends requests.',
     complexity: listCost(10),
   })
   runs(
@@ -119,7 +119,7 @@ function toEvent({
 }: TestTriggerInput): TestedEvent {
   const [after, old] = [toObject('document', document), toObject('before', before)];
   if (type == null) return { database, triggerId: triggerId ?? null, change: null, body: after ?? {} };
-  if (!collection) throw invalid('collection', 'Missing collection');
+  if (!collection) throw invalid('collection', 'collection is required for a change of a document');
   const given = { document: after, before: old };
   const change = { type, collection, documentId: documentId ?? 'test', timestamp: Date.now(), ...given };
   return { database, triggerId: triggerId ?? null, change, body: {} };

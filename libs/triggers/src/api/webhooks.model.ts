@@ -23,12 +23,12 @@ export const WebhookEventEnum = {
 registerEnumType(WebhookEventEnum, {
   name: 'WebhookEvent',
   description:
-    'An event that webhooks tell of. Bodies have its name in lower case with a dot, such as `job.completed`.',
+    'An event that is sent to webhook endpoints. The `type` of a body is its name in lower case with a dot, such as `job.completed`.',
   valuesMap: {
     JOB_COMPLETED: { description: 'A job completed.' },
     JOB_FAILED: { description: 'A job failed.' },
     JOB_CANCELLED: { description: 'A job was cancelled.' },
-    JOB_WAITING: { description: 'A job waits for a person, a client or a time.' },
+    JOB_WAITING: { description: 'A job waits for its open requests: for a person, a client or a time.' },
     INTERRUPT_OPENED: { description: 'A job opened a request to a person or a client.' },
     INTERRUPT_RESOLVED: { description: 'A request was decided or cancelled.' },
     INTERRUPT_EXPIRED: { description: 'A request expired.' },
@@ -55,7 +55,7 @@ registerEnumType(WebhookSignatureEnum, {
   },
 });
 
-/** What became of a delivery. */
+/** The status of a delivery. */
 export const WebhookDeliveryStatusEnum = {
   PENDING: 'pending',
   DELIVERED: 'delivered',
@@ -66,9 +66,9 @@ registerEnumType(WebhookDeliveryStatusEnum, {
   name: 'WebhookDeliveryStatus',
   description: 'The status of a delivery.',
   valuesMap: {
-    PENDING: { description: 'It is being sent, or waits for its next attempt.' },
-    DELIVERED: { description: 'The endpoint answered with a 2xx status.' },
-    DEAD: { description: 'A dead letter: it is not sent again by itself.' },
+    PENDING: { description: 'An attempt is running or is scheduled.' },
+    DELIVERED: { description: 'The receiver responded with a 2xx status.' },
+    DEAD: { description: 'A dead letter: it is sent again only by `redeliverWebhook` or `redeliverDeadWebhooks`.' },
   },
 });
 
@@ -79,12 +79,12 @@ registerEnumType(WebhookDisabledEnum, {
   name: 'WebhookDisabledReason',
   description: 'Why the server disabled an endpoint.',
   valuesMap: {
-    GONE: { description: 'It answered with status 410.' },
+    GONE: { description: 'It responded with status 410.' },
     FAILING: { description: 'No delivery succeeded for 5 days, and at least 10 became dead letters.' },
   },
 });
 
-@ObjectType('WebhookEndpoint', { description: 'A URL that events of the workspace are sent to.' })
+@ObjectType('WebhookEndpoint', { description: 'A URL to which the server sends events of the workspace.' })
 export class WebhookEndpointModel implements Omit<WebhookEndpoint, 'headers'> {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -101,28 +101,35 @@ export class WebhookEndpointModel implements Omit<WebhookEndpoint, 'headers'> {
   @Field(() => Boolean, { description: 'Whether it gets events.' })
   enabled!: boolean;
 
-  @Field(() => WebhookDisabledEnum, { nullable: true, description: 'Why the server disabled it. Null: it did not.' })
+  @Field(() => WebhookDisabledEnum, {
+    nullable: true,
+    description: 'Why the server disabled it. Null: the server did not disable it.',
+  })
   disabledBecause!: 'gone' | 'failing' | null;
 
   @Field(() => WebhookSignatureEnum, { description: 'The headers that sign its webhooks.' })
   signature!: SignatureStyle;
 
-  @Field(() => Json, { description: 'Headers that its webhooks have as well: an object of texts.' })
+  @Field(() => Json, { description: 'More headers of its requests: an object of texts.' })
   headers!: unknown;
 
-  @Field(() => Boolean, { description: 'It gets `job.*` events only of jobs without viewers.' })
+  @Field(() => Boolean, { description: 'Whether it gets `job.*` events only of jobs without viewers.' })
   onlyUnwatched!: boolean;
 
-  @Field(() => Boolean, { description: 'Bodies contain arguments, results and texts.' })
+  @Field(() => Boolean, { description: 'Whether bodies contain messages, arguments and results.' })
   includeContent!: boolean;
 
   @Field(() => DateTime, {
     nullable: true,
-    description: 'Until then the secret before the last rotation signs as well. Null: there was none.',
+    description:
+      'Until this time, requests are also signed with the secret before the last rotation. Null: it was never rotated.',
   })
   previousSecretUntil!: number | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'The first failed attempt since the last success.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The time of the first failed attempt since the last success. Null: the last attempt succeeded.',
+  })
   failingSince!: number | null;
 
   @Field(() => DateTime, { description: 'When it was created.' })
@@ -140,7 +147,7 @@ export class WebhookAttempt {
   @Field(() => Int, { description: 'How long it took, in ms.' })
   durationMs!: number;
 
-  @Field(() => Int, { nullable: true, description: 'The HTTP status. Null: there was no answer.' })
+  @Field(() => Int, { nullable: true, description: 'The HTTP status. Null: there was no response.' })
   status!: number | null;
 
   @Field(() => String, {
@@ -149,22 +156,29 @@ export class WebhookAttempt {
   })
   error!: string | null;
 
-  @Field(() => String, { description: 'The first 1,024 bytes of the answer, without secrets.' })
+  @Field(() => String, {
+    description: 'The first 1,024 bytes of the response. Known secrets are replaced by `[redacted]`.',
+  })
   excerpt!: string;
 }
 
-@ObjectType('WebhookDelivery', { description: 'A webhook to one endpoint, or to the target of a trigger.' })
+@ObjectType('WebhookDelivery', { description: 'A request to a webhook endpoint, or to the URL of a trigger.' })
 export class WebhookDeliveryModel {
-  @Field(() => ID, { description: 'Its id, which its requests have as `webhook-id`.' })
+  @Field(() => ID, { description: 'Its id, which its requests contain as `webhook-id` or `X-Nightshift-Delivery`.' })
   id!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: it belongs to a trigger.' })
+  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger sends it.' })
   endpointId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The trigger. Null: it belongs to an endpoint.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The `triggerId` of the trigger. Null: an endpoint receives it.',
+  })
   triggerId!: string | null;
 
-  @Field(() => String, { description: 'The event, such as `job.completed`.' })
+  @Field(() => String, {
+    description: 'The event, such as `job.completed`; of a trigger, `create`, `update` or `delete`.',
+  })
   type!: string;
 
   @Field(() => ID, { nullable: true, description: 'The job that the event is about.' })
@@ -173,7 +187,7 @@ export class WebhookDeliveryModel {
   @Field(() => WebhookDeliveryStatusEnum, { description: 'Its status.' })
   status!: DeliveryStatus;
 
-  @Field(() => Int, { description: 'Attempts since it was written, or since it was last redelivered.' })
+  @Field(() => Int, { description: 'The number of attempts since it was created or last sent again.' })
   attempts!: number;
 
   @Field(() => String, {
@@ -182,16 +196,16 @@ export class WebhookDeliveryModel {
   })
   reason!: string | null;
 
-  @Field(() => String, { description: 'The body, as it is sent.' })
+  @Field(() => String, { description: 'The body of its requests.' })
   body!: string;
 
   @Field(() => [WebhookAttempt], { name: 'attemptLog', description: 'The last 20 attempts, oldest first.' })
   log!: WebhookAttempt[];
 
-  @Field(() => DateTime, { nullable: true, description: 'When it is sent next. Null: it is not pending.' })
+  @Field(() => DateTime, { nullable: true, description: 'The time of the next attempt. Null: it is not pending.' })
   nextAt!: number | null;
 
-  @Field(() => DateTime, { description: 'When it was written.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { nullable: true, description: 'When it was delivered or became a dead letter.' })
@@ -200,33 +214,36 @@ export class WebhookDeliveryModel {
 
 export const WebhookDeliveryConnection = connectionOf(WebhookDeliveryModel, 'WebhookDelivery');
 
-@InputType({ description: 'Which deliveries. Absent fields match all.' })
+@InputType({ description: 'Selects deliveries. An absent field matches all.' })
 export class WebhookDeliveryFilter {
-  @Field(() => ID, { nullable: true, description: 'Of this endpoint.' })
+  @Field(() => ID, { nullable: true, description: 'Only deliveries to this endpoint.' })
   endpointId?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Of this trigger.' })
+  @Field(() => String, { nullable: true, description: 'Only deliveries of triggers with this `triggerId`.' })
   triggerId?: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'About this job.' })
+  @Field(() => ID, { nullable: true, description: 'Only deliveries about this job.' })
   jobId?: string | null;
 
-  @Field(() => WebhookDeliveryStatusEnum, { nullable: true, description: 'With this status.' })
+  @Field(() => WebhookDeliveryStatusEnum, { nullable: true, description: 'Only deliveries with this status.' })
   status?: DeliveryStatus | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Written at this time or later.' })
+  @Field(() => DateTime, { nullable: true, description: 'Only deliveries created at this time or later.' })
   from?: number | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Written before this time.' })
+  @Field(() => DateTime, { nullable: true, description: 'Only deliveries created before this time.' })
   to?: number | null;
 }
 
 @InputType({ description: 'A webhook endpoint to save.' })
 export class SaveWebhookEndpointInput {
-  @Field(() => ID, { nullable: true, description: 'The endpoint to replace. Absent: a new one.' })
+  @Field(() => ID, { nullable: true, description: 'The endpoint to replace. Absent: the mutation creates one.' })
   id?: string | null;
 
-  @Field(() => String, { description: 'The URL: https, and a public address unless the operator allows more.' })
+  @Field(() => String, {
+    description:
+      'The URL. It must begin with https:// and resolve to a public address, unless the operator allows more.',
+  })
   url!: string;
 
   @Field(() => String, { defaultValue: '', description: 'A description for people, at most 500 characters.' })
@@ -243,14 +260,17 @@ export class SaveWebhookEndpointInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'Headers that its webhooks have as well: an object of texts, at most 20.',
+    description: 'More headers of its requests: an object of at most 20 texts.',
   })
   headers?: unknown;
 
-  @Field(() => Boolean, { defaultValue: false, description: 'Only `job.*` events of jobs without viewers.' })
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: 'Whether it gets `job.*` events only of jobs without viewers.',
+  })
   onlyUnwatched!: boolean;
 
-  @Field(() => Boolean, { defaultValue: false, description: 'Bodies contain arguments, results and texts.' })
+  @Field(() => Boolean, { defaultValue: false, description: 'Whether bodies contain messages, arguments and results.' })
   includeContent!: boolean;
 }
 
@@ -268,22 +288,22 @@ export class SetWebhookEndpointEnabledInput extends WebhookEndpointInput {
 
 @InputType({ description: 'The delivery to send again.' })
 export class RedeliverWebhookInput {
-  @Field(() => ID, { description: 'The delivery: a dead letter, or one that was delivered.' })
+  @Field(() => ID, { description: 'The delivery. It must not be pending.' })
   id!: string;
 }
 
-@InputType({ description: 'The dead letters to send again. Absent fields match all.' })
+@InputType({ description: 'Selects the dead letters to send again. An absent field matches all.' })
 export class RedeliverDeadWebhooksInput {
-  @Field(() => ID, { nullable: true, description: 'Of this endpoint.' })
+  @Field(() => ID, { nullable: true, description: 'Only deliveries to this endpoint.' })
   endpointId?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Of this trigger.' })
+  @Field(() => String, { nullable: true, description: 'Only deliveries of triggers with this `triggerId`.' })
   triggerId?: string | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Written at this time or later.' })
+  @Field(() => DateTime, { nullable: true, description: 'Only deliveries created at this time or later.' })
   from?: number | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Written before this time.' })
+  @Field(() => DateTime, { nullable: true, description: 'Only deliveries created before this time.' })
   to?: number | null;
 }
 
@@ -294,7 +314,7 @@ export class WebhookEndpointPayload {
 
   @Field(() => String, {
     nullable: true,
-    description: 'The new secret. It is shown once. Null: the secret did not change.',
+    description: 'The new secret, which is shown only once. Null: the secret did not change.',
   })
   secret?: string | null;
 
@@ -302,18 +322,24 @@ export class WebhookEndpointPayload {
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The test delivery, or why there is none.' })
+@ObjectType({ description: 'The test delivery, or the reasons why there is none.' })
 export class TestWebhookEndpointPayload {
-  @Field(() => WebhookDeliveryModel, { nullable: true, description: 'The delivery. Read it again for its result.' })
+  @Field(() => WebhookDeliveryModel, {
+    nullable: true,
+    description: 'The delivery, still pending. Read it again for its result.',
+  })
   delivery?: WebhookDeliveryModel | null;
 
   @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'How many deliveries are sent again, or why none is.' })
+@ObjectType({ description: 'The number of deliveries that are sent again, or the reasons why there are none.' })
 export class RedeliverWebhooksPayload {
-  @Field(() => Int, { nullable: true, description: 'How many. One mutation takes the oldest 500: repeat it until 0.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The number of deliveries, at most 500. Repeat `redeliverDeadWebhooks` until it is 0.',
+  })
   count?: number | null;
 
   @Field(() => [UserError], { description: 'The reasons why nothing changed.' })

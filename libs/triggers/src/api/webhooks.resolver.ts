@@ -38,7 +38,7 @@ export class WebhooksResolver {
 
   @RequireAbility('manage', 'WebhookEndpoint')
   @Query(() => [WebhookEndpointModel], {
-    description: 'The webhook endpoints of the workspace, oldest first, at most 50. Requires the role admin.',
+    description: 'The webhook endpoints of the workspace, oldest first, at most 50. Requires the role owner or admin.',
     complexity: listCost(50),
   })
   webhookEndpoints(@Context() { member }: GraphqlContext): Promise<readonly WebhookEndpoint[]> {
@@ -57,11 +57,12 @@ export class WebhooksResolver {
   @RequireAbility('manage', 'WebhookEndpoint')
   @Query(() => WebhookDeliveryConnection, {
     name: kind,
-    description: 'Webhooks of the last 30 days, newest first. Requires the role admin.',
+    description:
+      'The deliveries of webhook endpoints and triggers in the last 30 days, newest first. Requires the role owner or admin.',
     complexity: pageCost,
   })
   async list(
-    @Args('filter', { type: () => WebhookDeliveryFilter, nullable: true, description: 'Which of them.' })
+    @Args('filter', { type: () => WebhookDeliveryFilter, nullable: true, description: 'Selects deliveries.' })
     filter: WebhookDeliveryFilter | null,
     @Args() args: ForwardPageArgs,
     @Context() { member }: GraphqlContext,
@@ -84,7 +85,8 @@ export class WebhooksResolver {
 
   @RequireAbility('manage', 'WebhookEndpoint')
   @Mutation(() => WebhookEndpointPayload, {
-    description: 'Makes a new secret. For 24 hours both secrets sign, so that consumers can change theirs.',
+    description:
+      'Creates a new secret. For 24 hours, requests are signed with both secrets, so that receivers can replace theirs.',
   })
   rotateWebhookSecret(
     @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
@@ -95,7 +97,7 @@ export class WebhooksResolver {
 
   @RequireAbility('manage', 'WebhookEndpoint')
   @Mutation(() => WebhookEndpointPayload, {
-    description: 'Enables or disables an endpoint. Events of the time in which it was disabled are not sent.',
+    description: 'Enables or disables an endpoint. Events that happen while it is disabled are never sent to it.',
   })
   setWebhookEndpointEnabled(
     @Args('input', { type: () => SetWebhookEndpointEnabledInput, description: 'The endpoint and its state.' })
@@ -106,7 +108,7 @@ export class WebhooksResolver {
   }
 
   @RequireAbility('manage', 'WebhookEndpoint')
-  @Mutation(() => WebhookEndpointPayload, { description: 'Removes an endpoint with its deliveries.' })
+  @Mutation(() => WebhookEndpointPayload, { description: 'Removes an endpoint and its deliveries.' })
   removeWebhookEndpoint(
     @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
     @Context() { member }: GraphqlContext,
@@ -125,7 +127,8 @@ export class WebhooksResolver {
 
   @RequireAbility('manage', 'WebhookEndpoint')
   @Mutation(() => RedeliverWebhooksPayload, {
-    description: 'Sends one webhook again: the same id and body, a new timestamp and a fresh schedule.',
+    description:
+      'Sends one delivery again, with the same id and body, a new timestamp, and retries from the beginning.',
   })
   redeliverWebhook(
     @Args('input', { type: () => RedeliverWebhookInput, description: 'The delivery.' }) { id }: RedeliverWebhookInput,
@@ -138,7 +141,7 @@ export class WebhooksResolver {
   }
 
   @RequireAbility('manage', 'WebhookEndpoint')
-  @Mutation(() => RedeliverWebhooksPayload, { description: 'Sends dead letters again, the oldest 500 that match.' })
+  @Mutation(() => RedeliverWebhooksPayload, { description: 'Sends dead letters again: the oldest 500 that match.' })
   redeliverDeadWebhooks(
     @Args('input', { type: () => RedeliverDeadWebhooksInput, description: 'Which dead letters.' })
     input: RedeliverDeadWebhooksInput,

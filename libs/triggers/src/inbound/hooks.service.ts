@@ -12,7 +12,7 @@ import { evaluateConditions } from './trigger-index.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { type StoredTrigger, type TriggerRef, TriggersRepository } from './triggers.repository.js';
 
-/** What became of a request to a trigger; the reply says no more than this. */
+/** The outcome of a request to a trigger; the response contains nothing else. */
 export type HookOutcome = 'ok' | 'ignored' | 'unauthorized' | 'invalid' | 'too-many';
 
 /** Takes requests to `/hooks/<trigger>`. A request is verified on its bytes, then parsed; its job is started by a worker. */

@@ -10,7 +10,7 @@ export interface DocumentChange extends TriggerEvent {
   readonly collection: string;
 }
 
-/** What became of one trigger at one change. `problem`: the reason why a condition has no answer; the trigger does not fire. */
+/** The result of one trigger for one change. `problem`: the reason why a condition has no value; the trigger does not fire. */
 export interface Evaluation<T> {
   readonly trigger: T;
   readonly fires: boolean;

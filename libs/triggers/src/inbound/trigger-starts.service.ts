@@ -50,9 +50,9 @@ function textOf(name: string, source: string, values: TriggerValues): MappedText
   const found = compiled.evaluate(values);
   if (!found.ok) return { ok: false, problem: `start.${name}: ${found.problem}` };
   const text = typeof found.value === 'string' ? found.value : toJson(found.value);
-  if (text === undefined) return { ok: false, problem: `start.${name} gives no text` };
+  if (text === undefined) return { ok: false, problem: `start.${name} must give a text or JSON` };
   return text.length > longestPrompt
-    ? { ok: false, problem: `start.${name} gives too long a text` }
+    ? { ok: false, problem: `start.${name} gives more than ${longestPrompt} characters` }
     : { ok: true, text };
 }
 
@@ -62,8 +62,8 @@ function toJson(value: unknown): string | undefined {
 }
 
 /**
- * Starts the jobs of triggers, with the rights of whoever saved the trigger. The key of the run is the idempotency key of the job, so a run
- * starts one job, however often its message is delivered.
+ * Starts the jobs of triggers, with the rights of the principal that saved the trigger. The key of the run is the idempotency key of the job,
+ * so a run starts one job, however often its message is delivered.
  */
 @Injectable()
 export class TriggerStarts {
@@ -97,7 +97,11 @@ export class TriggerStarts {
 
   private async startJob({ workspaceId }: RunRef, run: DueRun): Promise<StartedJob> {
     const { definition, enabled, savedBy, event } = run;
-    if (!enabled || definition.start === null) throw refusal('trigger_disabled', 'The trigger was disabled');
+    if (!enabled || definition.start === null)
+      throw refusal(
+        'trigger_disabled',
+        'The trigger was disabled before its job started. Enable it; its next events start jobs again.',
+      );
     const principal = await this.principals.find(workspaceId, savedBy);
     if (principal === null || !abilityOf(principal).can('manage', asSubject('Trigger', { workspaceId })))
       throw refusal('right_lost', 'The member who saved the trigger may not manage triggers any more. Save it again.');

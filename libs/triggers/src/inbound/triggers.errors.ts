@@ -7,17 +7,18 @@ export const badTrigger = (reason: string) =>
   new AppError({ code: 'bad_request', message: reason, field: 'definition' });
 
 export const tooManyTriggers = (limit: number) =>
-  new AppError({ code: 'conflict', message: `A workspace can have ${limit} triggers: delete one first` });
+  new AppError({ code: 'conflict', message: `A workspace can have ${limit} triggers. Delete one first.` });
 
 export const triggerOfFile = () =>
   new AppError({
     code: 'conflict',
-    message: 'The trigger comes from a file of the server: change the file and reload it',
+    message: 'This trigger comes from a file of the server. Ask the operator to change the file and to reload it.',
   });
 
 export const ownDatabase = () =>
   new AppError({
     code: 'conflict',
-    message: 'The changes of this database are the rows of the workspace, which the server reads by itself',
+    message:
+      'The id and the name of the workspace are reserved as database names. Publish the changes to another database.',
     field: 'database',
   });

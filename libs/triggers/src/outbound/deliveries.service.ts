@@ -16,8 +16,8 @@ export interface SentDelivery {
 }
 
 /**
- * The rows of webhooks and their queue messages. A delivery is stored, and its message sent, in the transaction of what it tells of; the row
- * is the truth, and a message that is lost is sent again each minute.
+ * The rows of webhooks and their queue messages. A delivery is stored, and its message sent, in the transaction that writes its
+ * event. The row is authoritative: a message that is lost is sent again within minutes.
  */
 @Injectable()
 export class Deliveries {

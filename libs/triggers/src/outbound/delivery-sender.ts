@@ -57,7 +57,7 @@ const reserved = new Set([
   'x-nightshift-delivery',
 ]);
 
-/** Sends one webhook and stores what became of it. A process that dies between the two sends it again, with the same id. */
+/** Sends one webhook and stores the result. After a crash between the two it is sent again, with the same id. */
 @Injectable()
 export class DeliverySender {
   /** Tests replace it. */

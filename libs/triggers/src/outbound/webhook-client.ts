@@ -61,8 +61,8 @@ export class WebhookClient implements OnApplicationShutdown {
 
   private problemOf(text: string): string | null {
     const url = URL.parse(text);
-    if (url === null) return 'This is not a URL.';
-    if (url.hash !== '') return 'The URL must not have a fragment.';
+    if (url === null) return 'The URL is not valid. Use an absolute URL that begins with https://.';
+    if (url.hash !== '') return 'The URL must not have a fragment. Remove the part after #.';
     if (url.protocol === 'https:' || (url.protocol === 'http:' && this.allowsHttp)) return null;
     return 'The URL must begin with https://. The operator can allow http:// with WEBHOOKS_ALLOW_HTTP.';
   }

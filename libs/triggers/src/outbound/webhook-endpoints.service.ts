@@ -249,7 +249,10 @@ function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): End
     value.length <= longestHeader &&
     /^[\t\x20-\x7e]*$/.test(value);
   if (headers.length > mostHeaders || !headers.every(isSendable))
-    throw problem('headers', `headers must be at most ${mostHeaders} names with texts that HTTP allows.`);
+    throw problem(
+      'headers',
+      `headers must be at most ${mostHeaders} HTTP headers with texts of up to ${longestHeader} characters, none that the server sets itself.`,
+    );
   return { ...given, description: text, events, headers: Object.fromEntries(headers) as Record<string, string> };
 }
 
@@ -259,10 +262,13 @@ function endpointNotFound(): AppError {
 }
 
 function deliveryNotFound(): AppError {
-  return new AppError({ code: 'not_found', message: 'Webhook delivery not found, or it is still pending' });
+  return new AppError({
+    code: 'not_found',
+    message: 'The webhook delivery is not found or is still pending. Only a finished delivery can be sent again.',
+  });
 }
 
 function tooManyEndpoints(): AppError {
-  const message = `A workspace can have ${maxEndpoints} webhook endpoints: remove one first`;
+  const message = `A workspace can have ${maxEndpoints} webhook endpoints. Remove one first.`;
   return new AppError({ code: 'conflict', message });
 }

@@ -65,10 +65,11 @@ export function parseConnection({ name, settings: given }: SavedSyntrixConnectio
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = String(issue?.path.at(-1) ?? 'settings');
-    throw invalid(field, issue?.message ?? 'has a wrong value');
+    throw invalid(field, issue?.message ?? 'is invalid');
   }
   const { auth, token, systemPrompt } = parsed.data.settings;
-  if ((auth === 'token') !== (token !== null)) throw invalid('token', 'is needed with auth `token`, and only then');
+  if ((auth === 'token') !== (token !== null))
+    throw invalid('token', 'is required with auth TOKEN, and must be absent otherwise');
   if (systemPrompt !== null && toStorableText(systemPrompt) !== systemPrompt)
     throw invalid('systemPrompt', 'contains characters that cannot be stored');
   return parsed.data;
@@ -85,6 +86,6 @@ export function connectionNotFound(): AppError {
 
 /** The cap is there so that lists need few pages. */
 export function tooManyConnections(limit: number): AppError {
-  const message = `A workspace can have ${limit} Syntrix connections: delete one first`;
+  const message = `A workspace can have ${limit} Syntrix connections. Delete one first.`;
   return new AppError({ code: 'conflict', message });
 }

@@ -24,11 +24,11 @@ export enum SyntrixAuth {
 
 registerEnumType(SyntrixAuth, {
   name: 'SyntrixAuth',
-  description: 'Which token is sent to a Syntrix database.',
+  description: 'Which token requests to a Syntrix database have.',
   valuesMap: {
-    NONE: { description: 'None.' },
-    PREISSUED: { description: 'The token of the delivery; deliveries without one are refused.' },
-    TOKEN: { description: 'The secret of the workspace that the connection names.' },
+    NONE: { description: 'No token.' },
+    PREISSUED: { description: '`preIssuedToken` of the delivery. A delivery without one is refused.' },
+    TOKEN: { description: 'The workspace secret that `token` of the connection names.' },
   },
 });
 
@@ -41,50 +41,54 @@ registerEnumType(SyntrixToolCallScope, {
   name: 'SyntrixToolCallScope',
   description: 'Which tool calls of a chat count against its limit.',
   valuesMap: {
-    HISTORY: { description: 'All of the chat.' },
-    TURN: { description: 'Those after the last message of the user.' },
+    HISTORY: { description: 'All tool calls of the chat.' },
+    TURN: { description: 'The tool calls after the last message of the user.' },
   },
 });
 
 @ObjectType('SyntrixConnection', { description: 'A Syntrix database whose chats the workspace answers.' })
 export class SyntrixConnectionModel {
-  @Field(() => String, { description: 'Its id, which the paths of deliveries may name.' })
+  @Field(() => String, {
+    description: 'Its id. Deliveries go to `/webhook/<id or name>/llm` and `/webhook/<id or name>/tool`.',
+  })
   id!: string;
 
-  @Field(() => String, { description: 'Its name, which the paths of deliveries may name.' })
+  @Field(() => String, {
+    description: 'Its name. Deliveries to `/webhook/llm` and `/webhook/tool` are for the connection `default`.',
+  })
   name!: string;
 
-  @Field(() => String, { description: 'Where the database is.' })
+  @Field(() => String, { description: 'The URL of the server of the database.' })
   baseUrl!: string;
 
-  @Field(() => SyntrixApiStyle, { description: 'Its routes.' })
+  @Field(() => SyntrixApiStyle, { description: 'The routes of its API.' })
   apiStyle!: `${SyntrixApiStyle}`;
 
-  @Field(() => String, { description: 'The name of the database there.' })
+  @Field(() => String, { description: 'The name of the database on that server.' })
   database!: string;
 
-  @Field(() => SyntrixAuth, { description: 'Which token is sent to it.' })
+  @Field(() => SyntrixAuth, { description: 'Which token requests to it have.' })
   auth!: `${SyntrixAuth}`;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The secret of the workspace that signs its deliveries, by name.',
+    description: 'The name of the workspace secret that signs its deliveries.',
   })
   secret?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The secret of the workspace that is its token, by name.' })
+  @Field(() => String, { nullable: true, description: 'The name of the workspace secret that is its token.' })
   token?: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The model that answers; without, the default of the workspace.',
+    description: 'The model that answers. Null: the default model of the workspace.',
   })
   model?: string | null;
 
-  @Field(() => [String], { description: 'The tools that its chats may use, by name.' })
+  @Field(() => [String], { description: 'The names of the tools that its chats may use.' })
   tools!: readonly string[];
 
-  @Field(() => String, { nullable: true, description: 'Comes first in each prompt.' })
+  @Field(() => String, { nullable: true, description: 'The first message of each model request.' })
   systemPrompt?: string | null;
 
   @Field(() => String, { description: 'The collection of tool calls in a chat.' })
@@ -93,59 +97,77 @@ export class SyntrixConnectionModel {
   @Field(() => Int, { description: 'After more tool calls than this, the model answers without tools.' })
   maxToolCalls!: number;
 
-  @Field(() => SyntrixToolCallScope, { description: 'Which tool calls count.' })
+  @Field(() => SyntrixToolCallScope, { description: 'Which tool calls `maxToolCalls` counts.' })
   maxToolCallsScope!: `${SyntrixToolCallScope}`;
 
-  @Field(() => Int, { nullable: true, description: 'How many deliveries start a job in a second; without, no limit.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The number of deliveries that may start a job in a second. Null: no limit.',
+  })
   rateLimit?: number | null;
 
-  @Field(() => String, { description: 'For whom its jobs run, the one who saved it last: `user:<id>` or `key:<id>`.' })
+  @Field(() => String, {
+    description:
+      'The member or API key that saved it last, as `user:<id>` or `key:<id>`. Its jobs run with these rights.',
+  })
   savedBy!: string;
 
   @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
-  @Field(() => DateTime, { description: 'When it was saved last.' })
+  @Field(() => DateTime, { description: 'When it was last saved.' })
   updatedAt!: number;
 }
 
 export const SyntrixConnectionConnection = connectionOf(SyntrixConnectionModel, 'SyntrixConnection');
 
-@InputType({ description: 'A connection to be saved. What is absent has its default.' })
+@InputType({ description: 'A connection to save. An absent field gets its default.' })
 export class SaveSyntrixConnectionInput {
   @Field(() => String, {
-    description: 'Its name: letters, digits, `_` and `-`, 128 at most. One with this name is replaced.',
+    description: 'Its name: at most 128 letters, digits, `_` and `-`. A connection with this name is replaced.',
   })
   name!: string;
 
-  @Field(() => String, { nullable: true, description: 'Where the database is. Default: `http://localhost:8080`.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The URL of the server of the database. Default: `http://localhost:8080`.',
+  })
   baseUrl?: string;
 
-  @Field(() => SyntrixApiStyle, { nullable: true, description: 'Its routes. Default: `V1`.' })
+  @Field(() => SyntrixApiStyle, { nullable: true, description: 'The routes of its API. Default: `V1`.' })
   apiStyle?: SyntrixApiStyle;
 
-  @Field(() => String, { nullable: true, description: 'The name of the database there. Default: `default`.' })
+  @Field(() => String, { nullable: true, description: 'The name of the database on that server. Default: `default`.' })
   database?: string;
 
-  @Field(() => SyntrixAuth, { nullable: true, description: 'Which token is sent to it. Default: `NONE`.' })
+  @Field(() => SyntrixAuth, { nullable: true, description: 'Which token requests to it have. Default: `NONE`.' })
   auth?: SyntrixAuth;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The secret of the workspace that signs its deliveries, by name.',
+    description: 'The name of the workspace secret that signs its deliveries.',
   })
   secret?: string;
 
-  @Field(() => String, { nullable: true, description: 'The secret of the workspace that is its token, by name.' })
+  @Field(() => String, { nullable: true, description: 'The name of the workspace secret that is its token.' })
   token?: string;
 
-  @Field(() => String, { nullable: true, description: 'The model that answers. Default: that of the workspace.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The model that answers. Default: the default model of the workspace.',
+  })
   model?: string;
 
-  @Field(() => [String], { nullable: true, description: 'The tools that its chats may use, by name. Default: none.' })
+  @Field(() => [String], {
+    nullable: true,
+    description: 'The names of the tools that its chats may use. Default: none.',
+  })
   tools?: readonly string[];
 
-  @Field(() => String, { nullable: true, description: 'Comes first in each prompt, 20,000 characters at most.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The first message of each model request, at most 20,000 characters.',
+  })
   systemPrompt?: string;
 
   @Field(() => String, { nullable: true, description: 'The collection of tool calls in a chat. Default: `toolcall`.' })
@@ -157,10 +179,16 @@ export class SaveSyntrixConnectionInput {
   })
   maxToolCalls?: number;
 
-  @Field(() => SyntrixToolCallScope, { nullable: true, description: 'Which tool calls count. Default: `HISTORY`.' })
+  @Field(() => SyntrixToolCallScope, {
+    nullable: true,
+    description: 'Which tool calls `maxToolCalls` counts. Default: `HISTORY`.',
+  })
   maxToolCallsScope?: SyntrixToolCallScope;
 
-  @Field(() => Int, { nullable: true, description: 'How many deliveries start a job in a second. Default: no limit.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The number of deliveries that may start a job in a second. Default: no limit.',
+  })
   rateLimit?: number;
 }
 

@@ -27,7 +27,7 @@ export class SyntrixConnectionsResolver {
 
   @RequireAbility('read', 'SyntrixConnection')
   @Query(() => SyntrixConnectionConnection, {
-    description: 'The Syntrix connections of the workspace, oldest first. Requires the role admin.',
+    description: 'The Syntrix connections of the workspace, oldest first. Requires the role owner or admin.',
     complexity: pageCost,
   })
   async syntrixConnections(
@@ -53,7 +53,7 @@ export class SyntrixConnectionsResolver {
 
   @RequireAbility('manage', 'SyntrixConnection')
   @Mutation(() => SyntrixConnectionPayload, {
-    description: 'Deletes a Syntrix connection. Deliveries to it are refused from then on.',
+    description: 'Deletes a Syntrix connection. The server then refuses its deliveries.',
   })
   deleteSyntrixConnection(
     @Args('input', { type: () => DeleteSyntrixConnectionInput, description: 'The connection.' })
