@@ -38,7 +38,7 @@ export const accessSettings = {
     .transform((list) => list.split(',').map((name) => name.trim()))
     .pipe(z.array(z.enum(algorithms)).min(1))
     .meta({
-      allowed: `a list with commas of ${algorithms.join(', ')}`,
+      allowed: `a comma-separated list of ${algorithms.join(', ')}`,
       fallback: 'RS256,ES256,EdDSA',
       description: 'Algorithms accepted from JWT_JWKS_URL (RFC 8725, section 3.1).',
     }),

@@ -80,7 +80,7 @@ describe('Config', () => {
 
   it('knows no other queue', () => {
     expect(problemsOf({ WORKER_QUEUES: 'jobs,mail' })).toEqual([
-      'WORKER_QUEUES must be a list with commas of jobs and tool-execution.',
+      'WORKER_QUEUES must be a comma-separated list of jobs and tool-execution.',
     ]);
   });
 });

@@ -98,7 +98,7 @@ export const settings = z.object({
     .transform((list) => list.split(',').map((port) => Number(port.trim() || NaN)))
     .pipe(z.array(z.int().min(1).max(65_535)).min(1))
     .meta({
-      allowed: 'a list with commas of ports from 1 to 65535',
+      allowed: 'a comma-separated list of ports from 1 to 65535',
       fallback: '80,443,8080,8443',
       description: 'Ports that tools of workspaces may ask.',
     }),
@@ -143,7 +143,7 @@ export const settings = z.object({
     .transform((list) => list?.split(',').map((name) => name.trim()))
     .pipe(z.array(z.enum(workerQueues)).min(1).optional())
     .meta({
-      allowed: `a list with commas of ${workerQueues.join(' and ')}`,
+      allowed: `a comma-separated list of ${workerQueues.join(' and ')}`,
       description:
         'What a worker serves. Default: jobs in role worker, tool-execution (calls of isolated tools) in role tools, both in role all.',
     }),

@@ -39,7 +39,7 @@ export const list = (allowed: string, one: (entry: string) => boolean, about: st
         .filter((entry) => entry !== ''),
     )
     .refine((entries) => entries.every(one))
-    .meta({ allowed: `a list with commas of ${allowed}`, fallback: '', description: about });
+    .meta({ allowed: `a comma-separated list of ${allowed}`, fallback: '', description: about });
 export const isOrigin = (entry: string) => URL.canParse(entry) && new URL(entry).origin === entry;
 export const isAddressRange = (entry: string) => ipaddr.isValidCIDR(entry);
 export const isHostName = (entry: string) => /^[a-z0-9._-]{1,253}$/i.test(entry);

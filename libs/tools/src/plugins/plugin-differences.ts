@@ -5,7 +5,7 @@ import { BUS, type Bus, LOGGER, type Logger, Metrics } from '#platform';
 import { PluginRegistry } from './plugin.registry.js';
 
 export function pluginDifferences(metrics: Metrics) {
-  const help = 'Times another process was seen with other code of a plugin';
+  const help = 'Times that a process with different code of a plugin was seen';
   return metrics.counter('nightshift_plugin_differences_total', help, ['plugin']);
 }
 
@@ -45,7 +45,7 @@ export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestro
     this.found.inc({ plugin: name });
     this.logger.warn(
       { plugin: name, hash: own.hash, otherHash: hash },
-      'another process runs other code of this plugin',
+      'another process runs different code of this plugin',
     );
     this.bus.publish('plugin-loaded', { plugin: name, hash: own.hash });
   }
