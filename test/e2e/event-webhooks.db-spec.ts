@@ -86,7 +86,7 @@ const toolCall = (status: 'complete' | 'error'): JobEventBodies['tool-call-updat
 });
 
 describe('webhooks of events', () => {
-  it('are written with the end of a job, and reach the endpoint', async () => {
+  it('reach the endpoint after the transaction that ends a job wrote them', async () => {
     await subscribe(['job.completed']);
     const job = await stage.startClaimed();
     await stage.end(job);
@@ -106,7 +106,7 @@ describe('webhooks of events', () => {
     expect(JSON.parse(webhooks.receiver.received[0]?.body.toString() ?? '')).toEqual(body);
   });
 
-  it('are not written without an enabled endpoint for the event, and not in another workspace', async () => {
+  it('need an enabled endpoint for the event, in the same workspace', async () => {
     await subscribe(['job.failed']);
     await subscribe(['job.completed'], { enabled: false });
     const elsewhere = await identities.workspaceOf(newId());
@@ -123,7 +123,7 @@ describe('webhooks of events', () => {
     ).toEqual([]);
   });
 
-  it('are dropped with the write of a worker that lost its lease', async () => {
+  it('disappear with the write of a worker that lost its lease', async () => {
     await subscribe(['job.completed']);
     const job = await stage.startClaimed();
     await stage.end({ ...job, epoch: job.epoch - 1 });

@@ -293,7 +293,7 @@ describe('sub-job with lost hints', () => {
       expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'answered' });
     });
 
-    it('is cancelled by the message of the transaction that cancels its parent', async () => {
+    it('ends by the message of the transaction that cancels its parent', async () => {
       const { root, below } = await waitingBelow();
       await stage.rows(`DELETE FROM pgboss.job WHERE name = 'sub-job.due'`);
       const cancels = stage.engine.app.get(CancelRepository, { strict: false });

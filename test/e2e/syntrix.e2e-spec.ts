@@ -95,7 +95,7 @@ const deliveryOf = (chat: string, id = 'm1', changes: object = {}) =>
   });
 
 describe('chats of a Syntrix database', () => {
-  it('are answered, with tools that run by deliveries of their own', async () => {
+  it('get answers, with tools that run by deliveries of their own', async () => {
     server.triggers = workerTriggers(test.url);
     const chat = newChat();
     model.enqueue(toolCallReply([time('call_1'), time('call_2')]), textReply(['It is late.']));

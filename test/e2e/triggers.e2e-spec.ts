@@ -97,7 +97,7 @@ const change = (changes: object = {}) => ({
 });
 
 describe('triggers over GraphQL', () => {
-  it('are saved, replaced by their id, listed and deleted, and audited', async () => {
+  it('appear in the list and the audit when saved, replaced by their id and deleted', async () => {
     const { id } = await save(chatTrigger());
     const again = await save(chatTrigger({ condition: '' }));
     expect(again).toMatchObject({ id, origin: 'API', enabled: true, savedBy: people.admin.principal.id });
@@ -177,7 +177,7 @@ describe('changes of documents', () => {
     expect(await shown(id as string)).toMatchObject({ fired: 1, failed: 0, lastError: null });
   });
 
-  it('are delivered to a URL in the order of their document', async () => {
+  it('reach a URL in the order of their document', async () => {
     await save(
       chatTrigger({ start: undefined, url: receiver.url(), events: ['create', 'update', 'delete'], condition: '' }),
     );
@@ -208,7 +208,7 @@ describe('changes of documents', () => {
     expect(found).toMatchObject({ fired: 0, lastError: expect.stringContaining('Unknown variable: missing') });
   });
 
-  it('are refused for members, for the database of the workspace, and beyond 1,000', async () => {
+  it('need a manager, another database than that of the workspace, and fewer than 1,001 entries', async () => {
     const { workspaceId } = people.admin.principal;
     const many = Array.from({ length: 1_001 }, () => change());
     const statuses = await Promise.all([
@@ -289,7 +289,7 @@ describe('requests to a trigger', () => {
     expect((await shown(id))['runs']).toMatchObject([{ status: 'STARTED', jobId: job?.id }]);
   });
 
-  it('are refused with a wrong secret, an old or future time, an altered body, no signature or an unknown trigger', async () => {
+  it('get 401 with a wrong secret, an old or future time, an altered body, no signature or an unknown trigger', async () => {
     const text = JSON.stringify(payload);
     const replies = await Promise.all([
       send(text, syntrix(text, { key: 'another secret' })),
@@ -312,7 +312,7 @@ describe('requests to a trigger', () => {
     expect(await shown(id)).toMatchObject({ fired: 1 });
   });
 
-  it('are ignored where the condition does not hold, and refused where the body is no object or too large', async () => {
+  it('start nothing where the condition does not hold, and get an error where the body is no object or too large', async () => {
     const closed = JSON.stringify({ ...payload, action: 'closed' });
     expect(await send(closed, syntrix(closed))).toBe('200 Ignored');
     expect(await send('[1]', syntrix('[1]'))).toBe('400 Invalid payload');
@@ -321,7 +321,7 @@ describe('requests to a trigger', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('are accepted up to the rate of the trigger; a repetition does not count', async () => {
+  it('pass up to the rate of the trigger; a repetition does not count', async () => {
     await save(hookTrigger({ rateLimit: 1 }));
     const texts = [1, 2, 3, 4].map((number) => JSON.stringify({ ...payload, number }));
     const replies = await Promise.all(texts.map((text) => send(text, syntrix(text))));

@@ -84,14 +84,14 @@ describe('promptOf', () => {
 });
 
 describe('turnOf', () => {
-  it('is the last message, for its own delivery and for that of an older call', () => {
+  it('names the last message, for its own delivery and for that of an older call', () => {
     const timeline = chat([user('a'), user('b', 1_000_000_000_009)], [call('x', { status: 'pending' })]);
     expect(turn(timeline, 'b')).toEqual({ type: 'answer', key: 'chat b' });
     expect(turn(timeline)).toEqual({ type: 'answer', key: 'chat b' });
     expect(turn(timeline, 'a')).toMatchObject({ type: 'skip', why: 'the message is not the last one' });
   });
 
-  it('is the settled calls of the last turn, whichever of them triggers it', () => {
+  it('names the settled calls of the last turn, whichever of them triggers it', () => {
     const calls = [call('y', inTurn(2, 0)), call('x', { ...inTurn(2, 1), status: 'failed' })];
     expect(turn(chat([user('a')], calls))).toEqual({ type: 'answer', key: 'chat x y' });
   });
@@ -103,7 +103,7 @@ describe('turnOf', () => {
     expect(turn(chat([user('a')], calls))).toMatchObject({ type: 'skip', why: expect.stringContaining(why) });
   });
 
-  it('is answered by a later assistant message, and by the message with the id of its answer', () => {
+  it('counts as answered after a later assistant message, and after the message with the id of its answer', () => {
     const answered = { type: 'skip', why: 'the turn is answered' };
     expect(turn(chat([user('a'), assistant('r', 1_000_000_000_009)]))).toEqual(answered);
     expect(turn(chat([user('a'), assistant(replyId('chat a'), 1)]), null)).toEqual(answered);

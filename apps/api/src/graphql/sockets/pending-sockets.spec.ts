@@ -22,7 +22,7 @@ describe('PendingSockets', () => {
     return { clock, pending, add };
   };
 
-  it('has room below the limit, and again when connection_init of a connection is accepted', () => {
+  it('accepts connections below the limit, and again when connection_init of a connection is accepted', () => {
     const { pending, add } = open();
     const first = add();
     add();
