@@ -1,10 +1,10 @@
 import type { Progress, ToolContext as PluginToolContext, ToolDefinition, ToolOptions } from '@nightshift/plugin';
 import { z } from 'zod';
 
+import { BUILTIN_TOOLS } from '../builtin/builtin-tools.js';
 import { defineTool } from '../define-tool.js';
 import type { Tool, ToolContext } from '../tool.js';
 import { ToolRegistry } from '../tool.registry.js';
-import { BUILTIN_TOOLS } from '../builtin/builtin-tools.js';
 import { toJsonSchema } from './check-plugin.js';
 import type { LoadedPlugin } from './load-plugin.js';
 import type { PluginContexts } from './plugin-contexts.js';
