@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
+import { PrincipalsModule } from '#auth';
 import { JobsModule } from '#jobs';
 import { ToolsModule } from '#tools';
 
@@ -38,7 +38,7 @@ const policies = [
   PolicyExplainer,
   PolicyReplayService,
 ];
-const gate = [CallGate, PrincipalsRepository, StartGate, StartingCallsRepository];
+const gate = [CallGate, StartGate, StartingCallsRepository];
 const interrupts = [
   ApprovalDecisions,
   CallInterruptKinds,
@@ -60,5 +60,9 @@ const clientTools = [
 const shared = [...policies, ...gate, ...interrupts, ...clientTools];
 
 /** Decides whether calls may run, and takes the decisions of people and the results of clients. Requires a global `PlatformModule`. */
-@Module({ imports: [JobsModule, ToolsModule], providers: shared, exports: shared })
+@Module({
+  imports: [JobsModule, PrincipalsModule, ToolsModule],
+  providers: shared,
+  exports: [PrincipalsModule, ...shared],
+})
 export class ApprovalsModule {}

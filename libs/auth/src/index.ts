@@ -24,6 +24,7 @@ export {
   systemPrincipal,
   type UserPrincipal,
 } from './principal.js';
+export { PrincipalsModule } from './principals.module.js';
 export { PrincipalsRepository } from './principals.repository.js';
 export type { Invitation } from './workspaces/invitations.repository.js';
 export { InvitationsService } from './workspaces/invitations.service.js';

@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
+import { PrincipalsModule } from '#auth';
 import { Config, LOGGER, type Logger, processEnvironment, systemClock } from '#platform';
 
 import { ToolRegistry } from '../tool.registry.js';
@@ -12,11 +12,10 @@ import { registerTools } from './plugin-tools.js';
 
 /** The plugins of this process: all are loaded before any provider that asks for `PluginRegistry`. Requires a global `PlatformModule`. */
 @Module({
-  imports: [ToolRegistryModule],
+  imports: [PrincipalsModule, ToolRegistryModule],
   providers: [
     PluginContexts,
     PluginDifferences,
-    PrincipalsRepository,
     {
       provide: PluginRegistry,
       inject: [Config, LOGGER],

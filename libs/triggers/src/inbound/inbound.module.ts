@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
+import { PrincipalsModule } from '#auth';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
@@ -20,9 +20,9 @@ import { TriggersService } from './triggers.service.js';
 
 /** Triggers: conditions over changes, and the jobs that they start. Expects the platform and the auth. */
 @Module({
-  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, WorkflowsModule],
+  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, PrincipalsModule, WorkflowsModule],
   providers: [
-    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks, PrincipalsRepository],
+    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks],
     ...[TriggerFileLoader, TriggerRunsRepository, TriggerStarts, TriggerWorker, TriggersRepository, TriggersService],
   ],
   exports: [Changes, Hooks, TriggerFileLoader, TriggerWorker, TriggersService],
