@@ -246,7 +246,7 @@ function linear(pattern: string): LinearPattern {
 }
 
 /** What is stopped without having used the processor for half of that time was slowed down by others, and runs again. */
-const mostTries = 3;
+const mostTries = 8;
 
 /** Nothing in the expression language can be trusted to look at a clock. */
 function stoppable(

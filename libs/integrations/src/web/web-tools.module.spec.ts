@@ -4,10 +4,13 @@ import { describe, expect, it } from '@jest/globals';
 import { Global, Module } from '@nestjs/common';
 
 import {
+  BUS,
   Config,
   createLogger,
   GuardedFetch,
   LOGGER,
+  MemoryBus,
+  Metrics,
   Postgres,
   PrismaService,
   Redactor,
@@ -24,10 +27,13 @@ import { WebToolsModule } from './web-tools.module.js';
 async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const fetch = new GuardedFetch();
   const secret = new Secret('a secret that is long enough for a box');
+  const logger = createLogger({ level: 'silent' });
   const providers = [
+    { provide: BUS, useValue: new MemoryBus({ logger }) },
     { provide: Config, useValue: Config.from(env) },
     { provide: GuardedFetch, useValue: fetch },
-    { provide: LOGGER, useValue: createLogger({ level: 'silent' }) },
+    { provide: LOGGER, useValue: logger },
+    { provide: Metrics, useValue: new Metrics() },
     { provide: Postgres, useValue: {} },
     { provide: PrismaService, useValue: {} },
     { provide: Redactor, useValue: new Redactor() },

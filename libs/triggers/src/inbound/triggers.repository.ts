@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Prisma, PrismaService, type PrismaTransaction, type Scope, type TriggerRow } from '#platform';
+import { isId, type Prisma, PrismaService, type PrismaTransaction, type Scope, type TriggerRow } from '#platform';
 
 import type { TriggerDefinition } from './trigger-definition.js';
 
@@ -68,6 +68,7 @@ export class TriggersRepository {
   }
 
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<StoredTrigger | null> {
+    if (!isId(id)) return null;
     const row = await tx.trigger.findFirst({ where: { AND: [readable(scope), { id }] } });
     return row === null ? null : toTrigger(row);
   }

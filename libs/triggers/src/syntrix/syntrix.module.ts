@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
+import { PrincipalsModule } from '#auth';
 import { ChatModule, ExternalChats } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
@@ -18,9 +18,8 @@ import { SyntrixStarts } from './syntrix-starts.service.js';
 
 /** Chats whose documents are in a Syntrix database: connections, deliveries, and the jobs that answer. */
 @Module({
-  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, ToolsModule],
+  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, PrincipalsModule, ToolsModule],
   providers: [
-    PrincipalsRepository,
     SyntrixChat,
     SyntrixClients,
     SyntrixConnectionsRepository,

@@ -88,8 +88,9 @@ export class GraphqlExecutor {
   }
 
   /**
-   * The operation, or why it is refused. A known document with small variables needs no time, so it never waits: many viewers may open
-   * the same subscription at once. Rejects with `rate_limited` when too many other requests of the user wait for this.
+   * The operation, or why it is refused. A known document with small variables takes hardly any time, so it waits only when the user has
+   * used far too much: many viewers may open the same subscription at once. Rejects with `rate_limited` when too many other requests of
+   * the user wait.
    */
   async prepare(request: GraphqlRequest, userId: string): Promise<PreparedOperation | readonly GraphQLError[]> {
     const { schema } = this.host;
@@ -100,7 +101,7 @@ export class GraphqlExecutor {
     const cache = this.cache;
     const isSmall = this.budget.charge(userId, () => areSmall(request.variables));
     const known = isSmall ? cache.known(request.query) : undefined;
-    if (known !== undefined)
+    if (known !== undefined && this.budget.mayOverdraw(userId))
       return this.budget.charge(userId, () => prepareOperation({ schema, valid: known, request }));
     return this.within(userId, () => {
       const valid = cache.get(request.query);

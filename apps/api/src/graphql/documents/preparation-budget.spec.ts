@@ -39,6 +39,15 @@ describe('PreparationBudget', () => {
     expect(done).toEqual(['a', 'a', 'b']);
   });
 
+  it('grants an overdraft of half a second beyond the burst, and more once the time is paid back', () => {
+    budget.charge('a', work('a', 599));
+    expect(budget.mayOverdraw('a')).toBe(true);
+    budget.charge('a', work('a', 100));
+    expect(budget.mayOverdraw('a')).toBe(false);
+    clock.advance(1_000);
+    expect(budget.mayOverdraw('a')).toBe(true);
+  });
+
   it('does not charge for work that takes no time', () => {
     for (let i = 0; i < 10_000; i += 1) void budget.run('a', work('a', 0));
     expect(done).toHaveLength(10_000);

@@ -4,6 +4,8 @@ import { type Clock, type RateLimit, rateLimited } from '#platform';
 const burstMs = 100;
 /** and the time added per second: a tenth of one processor. */
 const msPerSecond = 100;
+/** Known documents run at once until a user has used so much more than that. Then they wait like all others. */
+const overdraftMs = 500;
 /** Faster work is free. Cached documents always are. */
 const freeMs = 0.5;
 const maxWaiting = 50;
@@ -48,6 +50,11 @@ export class PreparationBudget {
       });
       if (account.waiting.length === 1) this.schedule(account);
     });
+  }
+
+  /** Whether work that is mostly free may run before its user has time. */
+  mayOverdraw(userId: string): boolean {
+    return this.accountOf(userId).leftMs > -overdraftMs;
   }
 
   /** Runs `work` at once, even without time left: for the response of an operation that has already run. */

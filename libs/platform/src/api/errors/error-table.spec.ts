@@ -31,6 +31,7 @@ const neverInARequest = new Set([
   'orphan_postgres',
   'pg_tool_failed',
   'pg_tools_missing',
+  'plugin_refused',
   'port_taken',
   'postgres_too_old',
   'restore_not_allowed',
