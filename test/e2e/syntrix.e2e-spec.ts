@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -206,6 +208,29 @@ describe('a delivery of a Syntrix database', () => {
     await patient.close();
   });
 
+  it('with another webhook-id that its signature does not cover is a repetition', async () => {
+    const chat = newChat();
+    say(chat, 'm1');
+    model.enqueue(textReply(['Once.']));
+    const body = deliveryOf(chat);
+    for (const id of ['a', 'b'])
+      expect(await post('/webhook/llm', body, { ...signed(body), 'webhook-id': id })).toMatchObject({ body: 'OK' });
+    await answered(chat);
+    expect(await jobsOf(chat)).toHaveLength(1);
+  });
+
+  it('whose secret cannot be read is refused with 500, to be sent again', async () => {
+    await connect(test, server, { key: people.admin.key, name: 'unreadable', secret: 'UNREADABLE' });
+    const body = deliveryOf(newChat());
+    expect((await post('/webhook/unreadable/llm', body, signed(body))).status).toBe(401);
+    const { workspaceId } = people.admin.principal;
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(`INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by)
+        SELECT workspace_id, gen_random_uuid(), 'UNREADABLE', '\\x00', created_by FROM workspace_secret LIMIT 1`),
+    );
+    expect((await post('/webhook/unreadable/llm', body, signed(body))).status).toBe(500);
+  });
+
   const now = () => Math.floor(Date.now() / 1_000);
   it.each([
     ['a wrong secret', (body: string) => ({ 'x-syntrix-signature': signatureOf('another secret', body) })],
@@ -236,6 +261,18 @@ describe('a delivery of a Syntrix database', () => {
     const reply = await post('/webhook/nowhere/llm', body, signed(body));
     expect([reply.status, reply.body]).toEqual([401, 'Unauthorized']);
   });
+
+  it.each(['/webhook/nowhere/llm', '/hooks/no-id', '/hooks/00000000-0000-4000-8000-000000000000'])(
+    'to the unknown %s is refused before its body arrives',
+    async (path) => {
+      const headers = { 'content-type': 'application/json', 'content-length': '1000' };
+      const unfinished = request(`${test.url}${path}`, { method: 'POST', headers });
+      unfinished.on('error', () => undefined).flushHeaders();
+      const [reply] = (await once(unfinished, 'response')) as [IncomingMessage];
+      unfinished.destroy();
+      expect(reply.statusCode).toBe(401);
+    },
+  );
 
   it.each([
     ['not JSON', '{"a":', 400, 'Invalid payload'],

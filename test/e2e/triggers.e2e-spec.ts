@@ -360,6 +360,17 @@ describe('trigger files', () => {
   const loader = () => api.api.app.get(TriggerFileLoader);
   const file = (content: object) => writeFile(join(directory, 'own.json'), JSON.stringify(content));
 
+  it('are refused if their database is the name of several workspaces', async () => {
+    const name = `twice-${newId()}`;
+    const create = 'mutation($name: String!) { createWorkspace(input: { name: $name }) { workspace { id } } }';
+    for (const member of [admin, graphqlMember(api, people.owner.key)]) await member.query(create, { name });
+    await file({
+      database: name,
+      triggers: { one: { collection: 'messages', events: ['create'], url: '/webhook/llm' } },
+    });
+    await expect(loader().load()).rejects.toThrow(`"${name}" names 2 workspaces: use an id`);
+  });
+
   it('replace what they loaded before, and a bad one changes nothing', async () => {
     const { workspaceId } = people.owner.principal;
     const trigger = { collection: 'messages', events: ['create'], url: '/webhook/llm' };

@@ -20,6 +20,7 @@ import { requestIdMiddleware } from './errors/request-id.js';
 import { graphqlSockets } from './graphql/graphql-socket.extension.js';
 import { Readiness } from './health/readiness.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
+import { clientAddressKeys } from './refusals/client-address.js';
 import type { ServerExtension } from './server-extension.js';
 
 /** What `startApi` attaches to its server, in this order. */
@@ -139,7 +140,7 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
     helmet(),
   );
   app.use(hostMiddleware(hostNamesOf(host, ALLOWED_HOSTS)), corsMiddleware(ALLOWED_ORIGINS), crossOriginMiddleware);
-  app.use(bodyMiddleware(config.values, turns));
+  app.use(bodyMiddleware(config.values, turns, clientAddressKeys(config.values.TRUSTED_PROXIES)));
   app.useGlobalFilters(app.get(ErrorFilter));
 }
 

@@ -82,6 +82,17 @@ export function isSignedBy(
   });
 }
 
+/** Which headers sign the request; only `standard` covers the `webhook-id`. Null: none, as for `isSignedBy`. */
+export function signatureStyleOf(
+  secrets: readonly string[],
+  request: SignedRequest,
+  options: VerifyOptions,
+): 'standard' | 'syntrix' | null {
+  const standard = { ...request, headers: { ...request.headers, 'x-syntrix-signature': undefined } };
+  if (isSignedBy(secrets, standard, options)) return 'standard';
+  return isSignedBy(secrets, request, options) ? 'syntrix' : null;
+}
+
 interface Signatures {
   readonly id: string;
   readonly timestamp: number;

@@ -1,5 +1,5 @@
 export { drainRestMiddleware } from './body/drain-rest.js';
-export { bodyMiddleware, hasEmptyBody, readBody, readRawBody } from './body/read-body.js';
+export { bodyMiddleware, hasEmptyBody, readBody, readPublicBody } from './body/read-body.js';
 export { CallerTurns } from './body/caller-turns.js';
 export { invalidCursor, invalidPage } from './connections/connection.errors.js';
 export { connectionOf } from './connections/connection.model.js';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, Public, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiRefusals, ApiReply, named, readRawBody } from '#platform/api';
+import { ApiMediaReply, ApiPublic, ApiRefusals, ApiReply, named, readPublicBody } from '#platform/api';
 
 import { Changes } from '../inbound/changes.service.js';
 import { type HookOutcome, Hooks } from '../inbound/hooks.service.js';
@@ -80,7 +80,8 @@ export class HooksController {
 
   private async receive(triggerId: string, request: Request): Promise<readonly [number, string]> {
     try {
-      const body = await readRawBody(request, `hook ${triggerId}`);
+      if (!(await this.hooks.isKnown(triggerId))) return replies.unauthorized;
+      const body = await readPublicBody(request, `hook ${triggerId}`);
       return replies[await this.hooks.receive(triggerId, { headers: request.headers, body })];
     } catch (error) {
       if (error instanceof AppError && error.code === 'too_large') return [413, 'Payload Too Large'];

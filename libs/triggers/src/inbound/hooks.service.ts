@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { WorkspaceSecrets } from '#integrations';
 import { type Clock, Config, isId, PrismaService, type PrismaTransaction, systemClock, toStorable } from '#platform';
 
-import { isSignedBy, type SignedRequest } from '../signature.js';
+import { signatureStyleOf, type SignedRequest } from '../signature.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { isJsonObject } from './trigger-definition.js';
 import { evaluateConditions } from './trigger-index.js';
@@ -28,6 +28,11 @@ export class Hooks {
     private readonly secrets: WorkspaceSecrets,
     private readonly config: Config,
   ) {}
+
+  /** Whether requests to this id may be read. */
+  async isKnown(id: string): Promise<boolean> {
+    return isId(id) && (await this.triggers.locate(id)) !== null;
+  }
 
   /** `ok` is committed, or the repetition of a request that was. */
   async receive(id: string, request: SignedRequest): Promise<HookOutcome> {
@@ -82,10 +87,7 @@ export class Hooks {
     if (secretsRef === null) return this.config.values.TRIGGERS_ALLOW_UNSIGNED ? 'unsigned' : null;
     const secret = (await this.secrets.resolve(workspaceId, [secretsRef])).get(secretsRef);
     if (secret === undefined) return null;
-    const now = this.clock.now();
-    const standard = { ...request, headers: { ...request.headers, 'x-syntrix-signature': undefined } };
-    if (isSignedBy([secret.reveal()], standard, { now })) return 'standard';
-    return isSignedBy([secret.reveal()], request, { now }) ? 'syntrix' : null;
+    return signatureStyleOf([secret.reveal()], request, { now: this.clock.now() });
   }
 }
 

@@ -57,8 +57,14 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
   ): Promise<ReadonlyMap<string, readonly TriggerDefinition[]>> {
     const all = await this.workspaces.all();
     const wanted = this.config.values.TRIGGERS_WORKSPACE;
-    const named = (name: string) =>
-      all.find((one) => one.id === name || one.name === name || toSlug(one.name) === name);
+    const named = (name: string) => {
+      const byId = all.find(({ id }) => id === name);
+      if (byId !== undefined) return byId;
+      const [first, ...others] = all.filter((one) => one.name === name || toSlug(one.name) === name);
+      if (others.length === 0) return first;
+      const problem = `${JSON.stringify(name)} names ${others.length + 1} workspaces: use an id`;
+      throw new TriggerFileError(`${path}: ${problem}`);
+    };
     const fallback = wanted === undefined ? (all.length === 1 ? all[0] : undefined) : named(wanted);
     const placed = new Map<string, TriggerDefinition[]>(all.map(({ id }) => [id, []]));
     for (const definition of definitions) {

@@ -4,7 +4,7 @@ import { isId, Prisma, PrismaService, type PrismaTransaction, type Scope, type S
 
 import type { SyntrixConnection, SyntrixSettings } from './syntrix-connection.js';
 
-/** Workspaces may use the same name; a delivery is compared with the oldest of them. */
+/** Workspaces may use the same name; a delivery is compared with the oldest of them, and reaches the others by id. */
 const maxOfName = 50;
 
 /** The Syntrix connections of workspaces. */

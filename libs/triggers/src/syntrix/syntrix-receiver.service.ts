@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError, Config, LOGGER, type Logger, Secret, systemClock } from '#platform';
 
 import type { LocalTarget } from '../outbound/delivery-sender.js';
-import { isSignedBy, type SignedRequest } from '../signature.js';
+import { signatureStyleOf, type SignedRequest } from '../signature.js';
 import type { SyntrixDocument } from './syntrix-client.js';
 import { SyntrixClients } from './syntrix-clients.service.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
@@ -35,8 +35,17 @@ export interface SyntrixReply {
 const ok: SyntrixReply = { status: 200, text: 'OK' };
 const ignored: SyntrixReply = { status: 200, text: 'Ignored' };
 /** One answer for an unknown connection, a bad, missing or old signature, and a missing token. */
-const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
+export const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
+const tooMany: SyntrixReply = { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
 const failed: SyntrixReply = { status: 500, text: 'Internal Server Error' };
+
+const signatureNames = ['webhook-signature', 'x-syntrix-signature'];
+
+/** The connection of a request, and the id of the delivery if the signature covers it or there is none. */
+interface Verified {
+  readonly connection: SyntrixConnection;
+  readonly webhookId: string | undefined;
+}
 
 /** The sender may repeat a delivery that met one of these. */
 const busy: ReadonlySet<string> = new Set(['thread_busy', 'job_limit_reached', 'rate_limited', 'start_in_flight']);
@@ -54,15 +63,20 @@ export class SyntrixReceiver {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
+  /** Whether deliveries to it may be read. */
+  async isKnown({ connection, workspaceId }: ReceivedAt): Promise<boolean> {
+    return (await this.connections.named(connection, workspaceId)).length > 0;
+  }
+
   /** Never rejects. */
   async receive(target: ReceivedAt, request: SignedRequest): Promise<SyntrixReply> {
     const { connection } = target;
     try {
       const found = await this.verified(target, request);
-      return found === null ? unauthorized : await this.accept(target.route, found, request);
+      return found === null ? unauthorized : await this.accept(target.route, found, request.body);
     } catch (error) {
       if (error instanceof AppError && busy.has(error.code))
-        return { status: 429, text: 'Too Many Requests', retryAfterSeconds: error.retryAfterSeconds ?? 1 };
+        return { ...tooMany, retryAfterSeconds: error.retryAfterSeconds ?? 1 };
       this.logger.warn({ err: error, connection }, 'a delivery of a Syntrix database was not accepted');
       return failed;
     }
@@ -79,44 +93,48 @@ export class SyntrixReceiver {
     return { status, headers: retryAfter, body: Buffer.from(text) };
   };
 
-  /** The connection whose secret signed the request; null: none. */
+  /** The connection whose secret signed the request; null: none. Throws when none did and a secret could not be read. */
   private async verified(
     { connection: ref, workspaceId }: ReceivedAt,
     request: SignedRequest,
-  ): Promise<SyntrixConnection | null> {
+  ): Promise<Verified | null> {
     const candidates = await this.connections.named(ref, workspaceId);
+    const webhookId = textOf(request.headers['webhook-id']);
+    const errors: unknown[] = [];
     for (const connection of candidates) {
-      const secret = await this.clients.signingSecret(connection).catch(() => null);
-      if (secret !== null && isSignedBy([secret.reveal()], request, { now: systemClock.now() })) return connection;
+      const secret = await this.clients.signingSecret(connection).catch((error: unknown) => {
+        if (!(error instanceof AppError && error.code === 'secret_missing')) errors.push(error);
+        return null;
+      });
+      const style = secret && signatureStyleOf([secret.reveal()], request, { now: systemClock.now() });
+      if (style !== null) return { connection, webhookId: style === 'standard' ? webhookId : undefined };
     }
-    const unsigned = candidates.filter(({ settings }) => settings.secret === null);
-    const [only] = unsigned;
-    const isAllowed = this.config.values.TRIGGERS_ALLOW_UNSIGNED && unsigned.length === 1;
-    return isAllowed && only !== undefined ? only : null;
+    if (errors.length > 0) throw errors[0];
+    const [only, ...others] = candidates;
+    const isUnsigned = !signatureNames.some((name) => request.headers[name] !== undefined);
+    const isAllowed = this.config.values.TRIGGERS_ALLOW_UNSIGNED && isUnsigned && others.length === 0;
+    return isAllowed && only?.settings.secret === null ? { connection: only, webhookId } : null;
   }
 
   private async accept(
     route: SyntrixRoute,
-    connection: SyntrixConnection,
-    { headers, body }: SignedRequest,
+    { connection, webhookId }: Verified,
+    body: Uint8Array,
   ): Promise<SyntrixReply> {
     const { auth, toolCollection, rateLimit } = connection.settings;
-    const webhookId = headers['webhook-id'];
-    const delivery = readDelivery(body, {
-      toolCollection,
-      ...(typeof webhookId === 'string' ? { webhookId } : {}),
-    });
+    const delivery = readDelivery(body, { toolCollection, webhookId });
     if (typeof delivery === 'string') return { status: 400, text: delivery };
     if (auth === 'preissued' && delivery.preIssuedToken === null) return unauthorized;
     const ref = { workspaceId: connection.workspaceId, connectionId: connection.id };
     const { isKnown, recent } = await this.deliveries.state(ref, delivery.key);
     if (isKnown) return ok;
     if (delivery.event === 'delete') return ignored;
+    const isOver = rateLimit !== null && recent >= rateLimit;
+    if (isOver && delivery.document === null) return tooMany; // no read of the database
     const document = delivery.document ?? (await this.read(connection, delivery));
     const work = requestedWork(route, delivery, document);
     if (work === null || document === null) return ignored;
-    if (rateLimit !== null && recent >= rateLimit)
-      return { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
+    if (isOver) return tooMany;
     const token = delivery.preIssuedToken === null ? null : this.starts.seal(connection, delivery.preIssuedToken);
     const reference = referenceOf(delivery, token);
     try {
@@ -133,4 +151,8 @@ export class SyntrixReceiver {
     const client = await this.clients.open(connection, { preIssued, signal: AbortSignal.timeout(documentReadMs) });
     return client.get(documentPath);
   }
+}
+
+function textOf(header: SignedRequest['headers'][string]): string | undefined {
+  return typeof header === 'string' ? header : undefined;
 }

@@ -16,6 +16,13 @@ export const bodyBudgetLimits: BodyBudgetLimits = {
   bodiesPerCaller: 200,
 };
 
+/** Bodies of callers without a credential, who share a budget of their own. */
+export const publicBodyBudgetLimits: BodyBudgetLimits = {
+  totalBytes: 64 * 1_048_576,
+  bytesPerCaller: 16 * 1_048_576,
+  bodiesPerCaller: 100,
+};
+
 interface Usage {
   bytes: number;
   bodies: number;

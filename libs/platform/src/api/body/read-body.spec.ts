@@ -8,7 +8,7 @@ import type { Request, Response } from 'express';
 
 import { ManualClock } from '../../clock.js';
 import { CallerTurns } from './caller-turns.js';
-import { bodyMiddleware, readBody } from './read-body.js';
+import { bodyMiddleware, readBody, readPublicBody } from './read-body.js';
 
 const settings = { MAX_BODY_BYTES: 4_194_304, MAX_BODY_TOKENS: 100_000, BODY_TIMEOUT_MS: 60_000 };
 
@@ -16,7 +16,7 @@ describe('readBody', () => {
   const open = () => {
     const clock = new ManualClock();
     const turns = new CallerTurns(clock);
-    const middleware = bodyMiddleware(settings, turns);
+    const middleware = bodyMiddleware(settings, turns, () => '192.0.2.1');
     /** Sends a list of `tokens` JSON tokens. */
     const send = async (caller: string, tokens: number) => {
       const request = new IncomingMessage(new Socket()) as Request; // what the middleware reads
@@ -42,6 +42,33 @@ describe('readBody', () => {
     clock.advance(100);
     await nextTurn();
     expect([many[1]?.isRead(), turns.size]).toEqual([true, 0]);
+  });
+
+  it('refuses too many public bodies of one address and target, and no others', async () => {
+    const middleware = bodyMiddleware(settings, new CallerTurns(new ManualClock()), ({ ip }) => String(ip));
+    /** Opens a body that never ends; true: it is being read. */
+    const isOpened = async (ip: string, read: (request: Request) => Promise<unknown>) => {
+      const request = new IncomingMessage(new Socket()) as Request; // what the middleware reads
+      Object.assign(request, { method: 'POST', url: '/hooks/a', is: () => 'application/json', ip });
+      request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+      middleware(request, new EventEmitter() as Response, () => undefined);
+      const done = read(request);
+      const code = done.then(
+        () => 'read',
+        (error: unknown) => (error as { code: string }).code,
+      );
+      opened.push({ request, code });
+      return (await Promise.race([code, nextTurn(null)])) === null;
+    };
+    const opened: { readonly request: Request; readonly code: Promise<string> }[] = [];
+    const open = (ip: string, target: string) => isOpened(ip, (request) => readPublicBody(request, target));
+    for (let i = 0; i < 100; i++) expect(await open('192.0.2.1', 'a')).toBe(true);
+    const others = [await open('192.0.2.1', 'b'), await open('192.0.2.2', 'a')];
+    const caller = await isOpened('192.0.2.1', (request) => readBody(request, '192.0.2.1 a'));
+    expect([await open('192.0.2.1', 'a'), await opened.at(-1)?.code]).toEqual([false, 'rate_limited']);
+    expect([...others, caller]).toEqual([true, true, true]);
+    for (const { request } of opened) request.destroy();
+    await Promise.all(opened.map(({ code }) => code));
   });
 
   it('withdraws the turn of a client that disconnects', async () => {

@@ -4,14 +4,17 @@ import type { NextFunction } from 'express';
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../errors/app-error.js';
 import { bodyAborted, invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
-import { BodyBudget } from './body-budget.js';
+import { BodyBudget, publicBodyBudgetLimits } from './body-budget.js';
 import { bodyLimitOf } from './body-limit.js';
 import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
 
 /** Reads the bytes of one request for the caller named, if it has a JSON body. `use` gets them while they count as memory. */
-type BodyReader = (caller: string, use: (bytes: Buffer) => void) => Promise<void>;
+type BodyReader = (caller: BodyCaller, use: (bytes: Buffer) => void) => Promise<void>;
+
+/** A caller with a credential; or the client address of a request to a public target. */
+type BodyCaller = { readonly name: string } | { readonly target: string };
 
 const readers = new WeakMap<Request, BodyReader>();
 const empty = new WeakSet<Request>();
@@ -28,10 +31,16 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
  * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
  * credential costs only its headers: its body is not stored, decompressed or parsed.
  */
-export function bodyMiddleware(settings: BodySettings, turns: CallerTurns) {
-  const budget = new BodyBudget();
+export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addressOf: (request: Request) => string) {
+  const [callers, addresses] = [new BodyBudget(), new BodyBudget(publicBodyBudgetLimits)];
   return (request: Request, response: Response, next: NextFunction): void => {
-    readers.set(request, (caller, use) => readBytesOf(request, { settings, budget, turns, caller, response }, use));
+    readers.set(request, (by, use) => {
+      const counted =
+        'name' in by
+          ? { budget: callers, caller: by.name }
+          : { budget: addresses, caller: `${addressOf(request)} ${by.target}` };
+      return readBytesOf(request, { settings, turns, response, ...counted }, use);
+    });
     next();
   };
 }
@@ -44,15 +53,18 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns) {
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
   readers.delete(request);
-  await read?.(caller, (bytes) => (request.body = parse(bytes)));
+  await read?.({ name: caller }, (bytes) => (request.body = parse(bytes)));
 }
 
-/** Reads the body with the same limits and leaves it as it is, for a signature over its bytes. Throws as `readBody`; empty without JSON. */
-export async function readRawBody(request: Request, caller: string): Promise<Buffer> {
+/**
+ * Reads the body of a request without a credential and leaves it as it is, for a signature over its bytes. It counts for the client address and the
+ * `target`, in a budget of their own. Throws as `readBody`; empty without JSON.
+ */
+export async function readPublicBody(request: Request, target: string): Promise<Buffer> {
   const read = readers.get(request);
   readers.delete(request);
   let raw: Buffer = Buffer.alloc(0);
-  await read?.(caller, (bytes) => (raw = bytes));
+  await read?.({ target }, (bytes) => (raw = bytes));
   return raw;
 }
 

@@ -124,7 +124,8 @@ export const SyntrixConnectionConnection = connectionOf(SyntrixConnectionModel, 
 @InputType({ description: 'A connection to save. An absent field gets its default.' })
 export class SaveSyntrixConnectionInput {
   @Field(() => String, {
-    description: 'Its name: at most 128 letters, digits, `_` and `-`. A connection with this name is replaced.',
+    description:
+      'Its name: at most 128 letters, digits, `_` and `-`. A connection with this name is replaced. Other workspaces may use it too: send deliveries to the id then.',
   })
   name!: string;
 

@@ -4,10 +4,10 @@ import type { Request, Response } from 'express';
 
 import { Public } from '#auth/api';
 import { AppError } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiRefusals, readRawBody } from '#platform/api';
+import { ApiMediaReply, ApiPublic, ApiRefusals, readPublicBody } from '#platform/api';
 
 import { defaultConnection, type SyntrixTarget } from '../../syntrix/syntrix-delivery.js';
-import { SyntrixReceiver, type SyntrixReply } from '../../syntrix/syntrix-receiver.service.js';
+import { SyntrixReceiver, type SyntrixReply, unauthorized } from '../../syntrix/syntrix-receiver.service.js';
 
 const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
 
@@ -54,17 +54,21 @@ export class SyntrixWebhooksController {
     return this.reply({ route: 'tool', connection }, request, response);
   }
 
-  private async reply({ route, connection }: SyntrixTarget, request: Request, response: Response): Promise<void> {
-    const body = await readRawBody(request, `syntrix:${connection.slice(0, 128)}`).catch(toTooLarge);
-    const reply = Buffer.isBuffer(body)
-      ? await this.receiver.receive({ route, connection: connection.slice(0, 128) }, { headers: request.headers, body })
-      : body;
+  private async reply(target: SyntrixTarget, request: Request, response: Response): Promise<void> {
+    const reply = (await this.receiver.isKnown(target)) ? await this.receive(target, request) : unauthorized;
     if (reply.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(reply.retryAfterSeconds));
     response.status(reply.status).type('text/plain').send(reply.text);
   }
+
+  private async receive(target: SyntrixTarget, request: Request): Promise<PublicReply> {
+    const body = await readPublicBody(request, `syntrix ${target.connection}`).catch(toTooLarge);
+    return Buffer.isBuffer(body) ? this.receiver.receive(target, { headers: request.headers, body }) : body;
+  }
 }
 
-function toTooLarge(error: unknown): Omit<SyntrixReply, 'status'> & { readonly status: 413 } {
+type PublicReply = Omit<SyntrixReply, 'status'> & { readonly status: SyntrixReply['status'] | 413 };
+
+function toTooLarge(error: unknown): PublicReply {
   if (error instanceof AppError && error.code === 'too_large') return { status: 413, text: 'Payload Too Large' };
   throw error;
 }
