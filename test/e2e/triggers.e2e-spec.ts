@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Role } from '#auth';
-import { newId } from '#platform';
-import { ManualClock } from '#platform';
+import { ManualClock, newId } from '#platform';
 import { TriggerFileError } from '#triggers';
 
 import { Hooks } from '../../libs/triggers/src/inbound/hooks.service.js';
