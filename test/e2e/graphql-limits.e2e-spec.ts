@@ -1,4 +1,6 @@
+import type { Server } from 'node:http';
 import { connect as connectTcp } from 'node:net';
+import { PassThrough } from 'node:stream';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { getIntrospectionQuery } from 'graphql';
@@ -282,6 +284,24 @@ describe('GraphQL over WebSocket', () => {
     expect(openSockets().pendingSize).toBeLessThan(pending);
     await leave(entered, ...silent);
     expect(openSockets().pendingSize).toBe(0);
+  });
+
+  it('rejects upgrades of an address that has half of the waiting ones, and forgets those that disconnect', async () => {
+    const silent: RawSocket[] = [];
+    for (let i = 0; i < pending; i += 1) silent.push(await RawSocket.open(api));
+    const peers = Array.from({ length: pending }, () => new PassThrough());
+    for (const peer of peers) {
+      const headers = { ...upgrade, host: new URL(api.url).host };
+      const request = { method: 'GET', url: '/graphql', headers, socket: { remoteAddress: '192.0.2.1' } };
+      (api.api.app.getHttpServer() as Server).emit('upgrade', request, peer, Buffer.alloc(0));
+    }
+    const waiting = openSockets().waitingSize;
+    for (const peer of peers) peer.destroy();
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    }); // before a turn can come
+    expect([waiting, openSockets().waitingSize]).toEqual([pending / 2, 0]);
+    await leave(...silent);
   });
 
   it('disconnects a peer that sends more than 32 KB before connection_init is accepted', async () => {

@@ -30,7 +30,6 @@ const TEST = `query($input: TestTriggerInput!) {
   testTrigger(input: $input) { trigger { id } fires problem delivery input { prompt thread } } }`;
 
 type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-
 let database: TestDatabase;
 let receiver: WebhookReceiver;
 let api: TestApi;
@@ -93,6 +92,20 @@ const change = (changes: object = {}) => ({
   },
   document: { role: 'user', content: 'Hello' },
   ...changes,
+});
+
+const failsOften = (id: unknown, times: number) =>
+  eventually('failed', async () => ((await shown(id as string))['failed'] === times ? true : undefined));
+it('evaluates more than 100 changes, and with a trigger that a process whose clock is behind has saved', async () => {
+  const { id } = await save(chatTrigger({ condition: 'false' }));
+  const { id: newest } = await save(chatTrigger({ triggerId: 'newest', condition: 'missing' }));
+  const future = `UPDATE trigger_definition SET saved_at = saved_at + interval '1 h' WHERE trigger_id = 'newest'`;
+  await database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, (client) => client.query(future));
+  await publish(Array.from({ length: 250 }, () => change()));
+  await failsOften(newest, 250);
+  await save(chatTrigger({ condition: 'missing' }));
+  await publish([change()]);
+  await failsOften(id, 1);
 });
 
 describe('triggers over GraphQL', () => {

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
@@ -10,8 +12,14 @@ import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { ownDatabase } from './triggers.errors.js';
 import { type StoredTrigger, type TriggerCounts, TriggersRepository } from './triggers.repository.js';
 
-/** Changes of one transaction. */
+/** Maximum changes of one message. */
 const atOnce = 100;
+/** A message begins no further change after this time, so that other workspaces get their turn. */
+const messageMs = 2_000;
+/** A change fires no further trigger after this time; with `messageMs` it stays below the 30 s of a transaction. */
+const changeMs = 20_000;
+/** Evaluation pauses for other work of the process after this time. */
+const sliceMs = 5;
 
 interface CachedIndex {
   readonly version: string;
@@ -53,17 +61,16 @@ export class Changes {
     return { accepted, duplicates: changes.length - accepted };
   }
 
-  /** Evaluates all changes of a workspace that wait. */
+  /** Evaluates changes of a workspace that wait, for some seconds; a new message evaluates the rest. */
   async evaluate(workspaceId: string): Promise<void> {
-    for (;;) {
-      const evaluated = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-        await this.changes.lock(tx, workspaceId);
-        const open = await this.changes.open(tx, workspaceId, atOnce);
-        if (open.length > 0) await this.evaluateIn(tx, workspaceId, open);
-        return open.length;
-      });
-      if (evaluated < atOnce) return;
-    }
+    await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await this.changes.lock(tx, workspaceId);
+      const open = await this.changes.open(tx, workspaceId, atOnce);
+      if (open.length === 0) return;
+      const evaluated = await this.evaluateIn(tx, workspaceId, open);
+      if (evaluated < open.length || open.length === atOnce)
+        await this.queues.send(tx, 'trigger.changes', [{ data: { workspaceId } }]);
+    });
   }
 
   /** Sends the messages again of changes that wait for longer than half a minute. */
@@ -72,21 +79,33 @@ export class Changes {
     if (messages.length > 0) await this.queues.send(null, 'trigger.changes', messages);
   }
 
-  private async evaluateIn(tx: PrismaTransaction, workspaceId: string, open: readonly StoredChange[]): Promise<void> {
+  /** Evaluates the first changes of `open`, at least one, and closes them. Returns how many. */
+  private async evaluateIn(tx: PrismaTransaction, workspaceId: string, open: readonly StoredChange[]): Promise<number> {
     const index = await this.indexOf(tx, workspaceId);
     const counts = new Map<string, TriggerCounts>();
+    const evaluated: string[] = [];
+    const start = performance.now();
+    let sliceStart = start;
     for (const change of open) {
-      for (const { trigger, fires, problem } of index.evaluate(toDocumentChange(change))) {
-        if (fires) await this.fire(tx, workspaceId, { trigger, change });
-        if (fires || problem !== null) count(counts, trigger.id, problem);
+      const changeStart = performance.now();
+      if (evaluated.length > 0 && changeStart - start > messageMs) break;
+      for (const evaluation of index.evaluate(toDocumentChange(change))) {
+        const now = performance.now();
+        const isLate = evaluation.fires && now - changeStart > changeMs;
+        const problem = isLate ? 'the change fires too many triggers' : evaluation.problem;
+        const fires = evaluation.fires && !isLate;
+        if (fires) await this.fire(tx, workspaceId, { trigger: evaluation.trigger, change });
+        if (fires || problem !== null) count(counts, evaluation.trigger.id, problem);
+        if (now - sliceStart > sliceMs) {
+          await setImmediate();
+          sliceStart = performance.now();
+        }
       }
+      evaluated.push(change.id);
     }
     await this.triggers.add(tx, workspaceId, [...counts.values()]);
-    await this.changes.close(
-      tx,
-      workspaceId,
-      open.map(({ id }) => id),
-    );
+    await this.changes.close(tx, workspaceId, evaluated);
+    return evaluated.length;
   }
 
   private async fire(

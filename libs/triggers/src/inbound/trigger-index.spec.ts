@@ -132,7 +132,7 @@ describe('TriggerIndex', () => {
   ]);
 
   it('evaluates those whose database, event and collection fit, and reports conditions that fail', () => {
-    const found = index.evaluate(message).map(({ trigger: { definition }, fires, problem }) => ({
+    const found = [...index.evaluate(message)].map(({ trigger: { definition }, fires, problem }) => ({
       id: definition.triggerId,
       fires,
       problem,
@@ -146,6 +146,16 @@ describe('TriggerIndex', () => {
   });
 
   it('gives the same result from its cache of collections', () => {
-    expect(index.evaluate(message)).toEqual(index.evaluate(message));
+    expect([...index.evaluate(message)]).toEqual([...index.evaluate(message)]);
+  });
+
+  it('evaluates no further trigger of a change whose conditions have taken 500 ms', () => {
+    const condition = 'tags.all(tag, !content.contains(tag + "!"))'; // takes more than 5 ms
+    const slow = new TriggerIndex(Array.from({ length: 200 }, (_, i) => trigger(`slow-${i}`, { condition })));
+    const document = { content: 'ab'.repeat(500_000), tags: Array.from({ length: 1_000 }, (_, i) => `aba${i}`) };
+    const problems = Array.from(slow.evaluate({ ...message, document }), ({ problem }) => problem);
+    expect(problems).toHaveLength(200);
+    expect(problems[0]).toBe('takes more than 5 ms');
+    expect(problems.at(-1)).toBe('takes too long: the triggers of the change took 500 ms');
   });
 });

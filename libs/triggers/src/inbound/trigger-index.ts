@@ -24,6 +24,8 @@ interface Entry<T> {
 }
 
 const collectionsKept = 1_000;
+/** For the conditions of all triggers of one change; those after it do not fire. */
+const changeMs = 500;
 
 /**
  * Finds the triggers of a change. The order of the checks is database, event, collection, condition, filters: conditions are evaluated only for
@@ -48,12 +50,22 @@ export class TriggerIndex<T extends { readonly definition: TriggerDefinition }> 
     }
   }
 
-  /** Those whose database, event and collection fit. */
-  evaluate(change: DocumentChange): readonly Evaluation<T>[] {
+  /** Those whose database, event and collection fit. Each is evaluated when the caller asks for it, so that the caller can pause between two. */
+  *evaluate(change: DocumentChange): Generator<Evaluation<T>, undefined> {
     const found = this.candidates(change);
-    if (found.length === 0) return [];
+    if (found.length === 0) return;
     const values = valuesOf(change);
-    return found.map(({ trigger, conditions }) => ({ trigger, ...decide(conditions, values) }));
+    let spentMs = 0;
+    for (const { trigger, conditions } of found) {
+      if (spentMs > changeMs) {
+        yield { trigger, fires: false, problem: `takes too long: the triggers of the change took ${changeMs} ms` };
+        continue;
+      }
+      const start = performance.now();
+      const decision = decide(conditions, values);
+      spentMs += performance.now() - start;
+      yield { trigger, ...decision };
+    }
   }
 
   private candidates({ database, type, collection }: DocumentChange): readonly Entry<T>[] {

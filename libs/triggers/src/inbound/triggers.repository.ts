@@ -91,22 +91,26 @@ export class TriggersRepository {
   async save(tx: PrismaTransaction, workspaceId: string, { id, definition, ...trigger }: NewTrigger): Promise<void> {
     const { database, triggerId } = definition;
     const json = definition as unknown as Prisma.InputJsonObject; // plain data
-    const data = { ...trigger, database, triggerId, definition: json, savedAt: new Date() };
+    const data = { ...trigger, database, triggerId, definition: json };
     await tx.trigger.upsert({
       where: { workspaceId_id: { workspaceId, id } },
       create: { workspaceId, id, ...data },
       update: data,
     });
+    // The clock of the database: a process whose own clock is behind would set an earlier instant.
+    await tx.$executeRaw`
+      UPDATE trigger_definition SET saved_at = greatest(clock_timestamp(), saved_at + interval '1 microsecond')
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
   }
 
   async delete(tx: PrismaTransaction, workspaceId: string, ids: readonly string[]): Promise<void> {
     await tx.trigger.deleteMany({ where: { workspaceId, id: { in: [...ids] } } });
   }
 
-  /** Changes with each trigger that is saved or deleted. */
+  /** Changes with each trigger that is saved or deleted, in whatever order their transactions commit: hence the sum. */
   async version(tx: PrismaTransaction, workspaceId: string): Promise<string> {
     const [row] = await tx.$queryRaw<{ version: string }[]>`
-      SELECT concat(count(*), ' ', max(saved_at)) AS version FROM trigger_definition WHERE workspace_id = ${workspaceId}::uuid`;
+      SELECT concat(count(*), ' ', max(saved_at), ' ', sum(extract(epoch FROM saved_at))) AS version FROM trigger_definition WHERE workspace_id = ${workspaceId}::uuid`;
     return row?.version ?? '';
   }
 

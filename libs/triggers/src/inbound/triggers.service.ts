@@ -137,11 +137,9 @@ export class TriggersService {
         .map((trigger) => toMatch({ trigger, ...evaluateConditions(trigger.definition, event) }, event, null));
     }
     const event = toDocumentChange({ database, body: change });
-    return new TriggerIndex(named)
-      .evaluate(event)
-      .map((evaluation) =>
-        toMatch(evaluation, event, deliveryBody(evaluation.trigger, { database, body: change }, newId())),
-      );
+    return [...new TriggerIndex(named).evaluate(event)].map((evaluation) =>
+      toMatch(evaluation, event, deliveryBody(evaluation.trigger, { database, body: change }, newId())),
+    );
   }
 }
 

@@ -98,6 +98,25 @@ describe('Deliveries', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('makes a delivery whose secret cannot be opened a dead letter, and sends the next one of its order', async () => {
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(
+        `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'DAMAGED', $3, 'test')`,
+        [workspaceId, newId(), Buffer.alloc(64)],
+      ),
+    );
+    const { target } = deliveryOf();
+    await add(
+      deliveryOf({ orderKey: 'one', target: { ...target, secretNames: ['DAMAGED'] } }),
+      deliveryOf({ orderKey: 'one' }),
+    );
+    await webhooks.app.get(DeliveryWorker).start();
+    expect(await finished(2)).toMatchObject([
+      { status: 'dead', reason: 'secret_unreadable', log: [] },
+      { status: 'delivered' },
+    ]);
+  });
+
   it.each(['http://10.0.0.1/hook', 'http://[::ffff:169.254.169.254]/', 'http://127.0.0.1:22/', 'ftp://127.0.0.1/'])(
     'makes a delivery to %s a dead letter',
     async (url) => {

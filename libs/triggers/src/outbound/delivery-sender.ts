@@ -38,7 +38,7 @@ interface Tried {
   readonly attempt: Omit<Attempt, 'at' | 'durationMs'>;
 }
 
-/** Receives webhooks for a path of this server, without a network hop. Throws to have the delivery repeated. */
+/** Receives webhooks for a path of this server, without a network hop. Throws to have the delivery repeated; after an `AppError` that is not retryable it is a dead letter. */
 export type LocalTarget = (request: {
   readonly workspaceId: string;
   readonly path: string;
@@ -110,7 +110,11 @@ export class DeliverySender {
       if (outgoing === null) return { verdict: dead('secret_missing'), attempt: nothing };
       return await this.post(due, outgoing);
     } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
+      if (!(error instanceof AppError)) throw error;
+      if (!(error instanceof OutboundError)) {
+        if (error.retryable) throw error;
+        return { verdict: dead(error.code), attempt: nothing }; // such as `secret_unreadable`: another attempt fails the same way
+      }
       if (isBlocked(error)) return { verdict: dead('blocked_address'), attempt: nothing };
       return { verdict: { kind: 'retry', error: error.code }, attempt: { ...nothing, error: error.code } };
     }

@@ -31,8 +31,8 @@ const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
 /** What a handshake takes of the event loop, with the end of the connection that it replaces. */
 const upgradeMs = 0.4;
-/** Upgrades that wait, for each connection that may be without an accepted connection_init. */
-const waitingShare = 4;
+/** Of the upgrades that may wait, one address may have this share. */
+const addressShare = 0.5;
 /** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
 /** An option of ws that its types do not have. */
@@ -58,6 +58,7 @@ export class GraphqlSocketGateway {
   private readonly turns = new CallerTurns(systemClock);
   private readonly addressKeyOf: ClientAddressKey;
   private waiting = 0;
+  private readonly waitingOf = new Map<string, number>();
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
 
@@ -74,6 +75,11 @@ export class GraphqlSocketGateway {
   /** Connections without an accepted `connection_init`. */
   get pendingSize(): number {
     return this.pending.size;
+  }
+
+  /** Upgrades that wait for their turn. */
+  get waitingSize(): number {
+    return this.waiting;
   }
 
   /** Connections that are open now. */
@@ -139,9 +145,7 @@ export class GraphqlSocketGateway {
       refuse(socket, '403 Forbidden');
     } else if (this.pending.hasRoom) {
       this.accept(request, socket, head);
-    } else if (this.waiting < this.config.values.SOCKETS_PENDING * waitingShare) {
-      this.acceptLater(request, socket, head);
-    } else {
+    } else if (!this.acceptLater(request, socket, head)) {
       refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
     }
   }
@@ -150,13 +154,34 @@ export class GraphqlSocketGateway {
     this.sockets.handleUpgrade(request, socket, head, (accepted) => this.sockets.emit('connection', accepted, request));
   }
 
-  /** Many connections never send `connection_init`: each address gets handshakes for its share of the event loop. */
-  private acceptLater(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.waiting += 1;
-    this.turns.next(this.addressKeyOf(request), upgradeMs, () => {
-      this.waiting -= 1;
+  /** Many connections never send `connection_init`: each address gets handshakes for its share of the event loop. False: too many wait. */
+  private acceptLater(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const key = this.addressKeyOf(request);
+    const most = this.config.values.SOCKETS_PENDING;
+    if (this.waiting >= most || (this.waitingOf.get(key) ?? 0) >= most * addressShare) return false;
+    this.countWaiting(key, 1);
+    const end = () => socket.destroy();
+    const leave = () => {
+      socket.off('end', end).off('close', withdraw);
+      this.countWaiting(key, -1);
+    };
+    const cancelTurn = this.turns.next(key, upgradeMs, () => {
+      leave();
       this.accept(request, socket, head);
     });
+    const withdraw = () => {
+      leave();
+      cancelTurn();
+    };
+    socket.once('end', end).once('close', withdraw);
+    return true;
+  }
+
+  private countWaiting(key: string, added: 1 | -1): void {
+    this.waiting += added;
+    const own = (this.waitingOf.get(key) ?? 0) + added;
+    if (own === 0) this.waitingOf.delete(key);
+    else this.waitingOf.set(key, own);
   }
 
   private isAllowed({ headers }: IncomingMessage): boolean {
