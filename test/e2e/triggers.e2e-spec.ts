@@ -1,17 +1,12 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-return -- tests know what they asked for */
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Role } from '#auth';
 import { ManualClock, newId } from '#platform';
-import { TriggerFileError } from '#triggers';
 
 import { Hooks } from '../../libs/triggers/src/inbound/hooks.service.js';
-import { TriggerFileLoader } from '../../libs/triggers/src/inbound/trigger-file-loader.js';
 import { TriggerStarts } from '../../libs/triggers/src/inbound/trigger-starts.service.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -33,16 +28,13 @@ type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-e
 let database: TestDatabase;
 let receiver: WebhookReceiver;
 let api: TestApi;
-let directory: string;
 let people: Record<Role, TestMember>;
 let admin: GraphqlMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   receiver = await WebhookReceiver.listen();
-  directory = await mkdtemp(join(tmpdir(), 'triggers-'));
-  await writeFile(join(directory, 'none.json'), '[]');
-  api = await startTestApi(database, { env: { ...receiver.env, TRIGGERS_PATH: directory } });
+  api = await startTestApi(database, { env: receiver.env });
 });
 beforeEach(async () => {
   people = await api.people.workspaceOf(`triggers-${newId()}`);
@@ -51,7 +43,6 @@ beforeEach(async () => {
 afterAll(async () => {
   await api.close();
   await receiver.close();
-  await rm(directory, { recursive: true });
   await database.close();
 });
 
@@ -365,49 +356,5 @@ describe('requests to a trigger', () => {
     clock.advance(301_000);
     expect(await hooks.receive(id, { headers, body })).toBe('unauthorized');
     hooks.clock = before;
-  });
-});
-
-describe('trigger files', () => {
-  const loader = () => api.api.app.get(TriggerFileLoader);
-  const file = (content: object) => writeFile(join(directory, 'own.json'), JSON.stringify(content));
-
-  it('are refused if their database is the name of several workspaces', async () => {
-    const name = `twice-${newId()}`;
-    const create = 'mutation($name: String!) { createWorkspace(input: { name: $name }) { workspace { id } } }';
-    for (const member of [admin, graphqlMember(api, people.owner.key)]) await member.query(create, { name });
-    await file({
-      database: name,
-      triggers: { one: { collection: 'messages', events: ['create'], url: '/webhook/llm' } },
-    });
-    await expect(loader().load()).rejects.toThrow(`"${name}" names 2 workspaces: use an id`);
-  });
-
-  it('replace what they loaded before, and a bad one changes nothing', async () => {
-    const { workspaceId } = people.owner.principal;
-    const trigger = { collection: 'messages', events: ['create'], url: '/webhook/llm' };
-    await file({ database: workspaceId, triggers: { one: trigger, two: trigger } });
-    await loader().load();
-    const ids = async () => {
-      const { triggers } = (await admin.query('{ triggers(first: 10) { nodes { origin definition } } }')) as Found;
-      return ((triggers as Found)['nodes'] as Found[]).map(({ origin, definition }) => [
-        origin,
-        (definition as Found)['triggerId'],
-      ]);
-    };
-    expect((await ids()).sort()).toEqual([
-      ['FILE', 'one'],
-      ['FILE', 'two'],
-    ]);
-    await file({ database: workspaceId, triggers: { two: { ...trigger, events: ['read'] } } });
-    await expect(loader().load()).rejects.toThrow(TriggerFileError);
-    expect(await ids()).toHaveLength(2);
-    await file({ database: workspaceId, triggers: { two: trigger } });
-    await loader().load();
-    expect(await ids()).toEqual([['FILE', 'two']]);
-    const { saveTrigger } = (await admin.query(SAVE, {
-      definition: { ...trigger, database: workspaceId, triggerId: 'two' },
-    })) as Found;
-    expect(saveTrigger).toMatchObject({ userErrors: [{ code: 'conflict' }] });
   });
 });
