@@ -111,7 +111,7 @@ export class ChatService {
     });
   }
 
-  /** The agent of the request; or the job itself, if its agent is gone and the request repeats a key. */
+  /** The pinned agent. If the agent is gone but the key started a job before, that job. */
   private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<PinnedAgent | StartedJob> {
     if (agent === undefined) return NO_AGENT;
     try {

@@ -23,8 +23,8 @@ export interface StartChat {
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
   /**
-   * The agent that answers; absent: none. Its tools are offered together with those that clients run, and the server's tools are limited to
-   * them; its instructions come first, its parameters take precedence.
+   * Absent: no agent. The agent limits the server tools to its own, puts its instructions first, and its parameters override those of the
+   * request.
    */
   readonly agent?: AgentSelection;
   /** Null: the default of the provider. An agent with a model uses its own. */
@@ -47,7 +47,7 @@ export interface StartChat {
   readonly humanWait?: 'reject';
   /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
-  /** Of a sub-job: the call that starts it, the policy layers of the agents above it, and its limit of rounds. */
+  /** Of a sub-job: the call that starts it, the policy layers of the agents of its parent jobs, and its limit of rounds. */
   readonly below?: {
     readonly parent: ParentCall;
     readonly callerPolicies: readonly ApprovalPolicy[];

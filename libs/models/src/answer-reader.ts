@@ -43,7 +43,7 @@ export class ErrorInAnswer extends Error {
 /** The stream ended, or makes no sense, before the answer was complete. */
 export class AnswerBroken extends Error {}
 
-/** How often a stream is checked for a shortcut; a provider whose chunks all differ costs only these checks. */
+/** Most attempts to learn the template of a stream. A stream whose chunks all differ costs only these. */
 const MAX_LESSONS = 8;
 const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
 

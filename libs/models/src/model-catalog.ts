@@ -38,7 +38,7 @@ interface Choice {
   readonly isGuarded: boolean;
 }
 
-/** Where a per-job provider key is sealed to. */
+/** Binds the encrypted key to its row. */
 export function jobKeyPlace(job: { readonly workspaceId: string; readonly jobId: string }): SecretPlace {
   return { workspaceId: job.workspaceId, table: 'job', row: job.jobId, field: 'key_cipher' };
 }
@@ -51,8 +51,8 @@ export const jobKeys: SealedColumn = {
 };
 
 /**
- * Finds the model of a job. The place is the workspace's default provider, else the instance's; the key is the request's own,
- * else that of the place. A workspace that requires own keys falls back to nothing.
+ * Finds the model of a job. The endpoint is the workspace's default provider, else the instance's. The key is that of the request, else
+ * that of the endpoint, unless the workspace requires user keys.
  */
 @Injectable()
 export class ModelCatalog implements OnApplicationShutdown {

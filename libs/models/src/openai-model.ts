@@ -50,7 +50,7 @@ class OpenAiModel implements Model {
     readonly limits: ModelLimits;
     readonly newCallId: () => string;
   };
-  /** Learned from a server that refuses to be asked. */
+  /** False after a server refused `stream_options`. */
   private askForUsage = true;
 
   constructor(
@@ -95,7 +95,7 @@ class OpenAiModel implements Model {
     }
   }
 
-  /** Sends one attempt; what goes wrong from here on comes out of its `next`. */
+  /** Sends one request. Later errors are thrown by `next`. */
   private start(request: ModelRequest, signal: AbortSignal): ModelCall {
     const body = toChatCompletionsBody(request, { askForUsage: this.askForUsage });
     const headers = this.headers();

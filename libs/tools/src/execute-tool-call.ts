@@ -127,7 +127,7 @@ function shownReason(run: ToolRun, error: unknown): string {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return value.toString();
-  // undefined, a function and a symbol have no JSON: a tool that returns nothing has nothing to say
+  // `undefined`, functions and symbols have no JSON: the result is empty.
   const json: unknown = JSON.stringify(value);
   return typeof json === 'string' ? json : '';
 }

@@ -151,7 +151,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly error: ToolFailure | null;
   /** How long it ran, ms; null: it did not, or not yet. */
   readonly ranMs: number | null;
-  /** What kind of thing answers it; absent: a handler of this server. */
+  /** Where the tool runs. Absent: in a handler of this server. */
   readonly runtime?: ToolSort;
   /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
   readonly resultBytes?: number;
@@ -162,7 +162,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   /** The person who approved or denied it; absent: no call of its round needed approval. */
   readonly approval?: Approval | null;
   readonly grantId?: string | null;
-  /** Fingerprint of the tool that was offered; absent: none was. */
+  /** Fingerprint of the offered tool. Absent: no tool was offered. */
   readonly toolVersion?: string | null;
   /** Of a call in the isolated queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
   readonly concurrency?: number | null;
@@ -206,7 +206,7 @@ function withDueMessage(row: PartRow, job: JobRef): PartRow {
   return { ...row, message: subJobsDue(job, systemClock.now() + subJobStartMs) };
 }
 
-/** Takes the right to run a committed call under the present epoch, or to have a job of its own run it. */
+/** Starts a committed call under this epoch, here or as a sub-job. */
 export function startCallRow(
   job: JobRef,
   { round, ordinal }: { readonly round: number; readonly ordinal: number },
@@ -235,7 +235,7 @@ const openedCalls: CommitPart<OpenedRow> = {
      AND t.status IN ('pending', 'awaiting_approval', 'running') RETURNING 1`,
 };
 
-/** An interrupted call that the tool itself could vouch for. */
+/** An interrupted call whose tool reported the outcome. */
 const verifiedCalls: CommitPart<SettledRow> = {
   name: 'verified_calls',
   columns: settledCalls.columns,

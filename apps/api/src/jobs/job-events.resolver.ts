@@ -73,7 +73,7 @@ function toModel(event: JobEvent): JobEventModel {
   return { __typename: typenames[type], seq, jobId, at, attempt, ...fieldsOf(event) };
 }
 
-/** The body by the names of GraphQL, where they are others. */
+/** The body with GraphQL's field names. */
 function fieldsOf({ type, body }: JobEvent): object {
   if (type === 'tool-call' || type === 'tool-call-updated') return callOf(body);
   if (type === 'node-finished') {
@@ -140,7 +140,7 @@ export class JobEventsResolver {
   }
 }
 
-/** Maps what the feed gives. By hand: a generator around a generator would cost every event of every viewer another turn. */
+/** Maps the items without a second generator, which would cost each event one more turn of the event loop. */
 function modelsOf(items: AsyncGenerator<FeedItem, void, undefined>): AsyncIterable<readonly JobEventModel[]> {
   const toResult = ({
     done,

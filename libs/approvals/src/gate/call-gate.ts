@@ -175,7 +175,7 @@ export class CallGate {
 export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
   const parsed = parseArguments(call.arguments);
   if (!parsed.ok || !isApprovable(call.arguments, tool?.sensitiveFields ?? [])) return null;
-  // What a client runs under a name is not what the server has under it: no server tool's name has a colon.
+  // A client tool may have the name of a server tool. The prefix keeps their grants apart.
   if (tool === null) return `client:${call.name} ${markOf('client', call.version ?? '')}`;
   const narrowed = tool.grantKey?.(parsed.value);
   const what = narrowed === undefined ? call.name : `${call.name} ${narrowed}`;

@@ -70,7 +70,7 @@ export class ApprovalDecisions implements DueHandler {
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toAnswer(given);
     if (answer.edited !== null) {
-      assertEntitled(principal, interrupt); // before anything is spent on what was sent
+      assertEntitled(principal, interrupt); // Checked before the edit is validated.
       if (mayBeRounded(given.arguments)) throw invalidEdit([ROUNDED_PROBLEM]);
       await this.assertValidEdit(interrupt, answer.edited);
     }
@@ -149,7 +149,7 @@ export class ApprovalDecisions implements DueHandler {
   private async grant(held: LockedInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
     const { workspaceId, id: interruptId, threadId, requester, adminRequired, request } = held.interrupt;
     const operation = request['operation'];
-    // A grant is for what a person's own job does in its thread, not for what a model has started below it.
+    // A grant covers the requester's own job, not its sub-jobs.
     const isOfSubJob = held.interrupt.rootJobId !== held.interrupt.jobId;
     if (isOfSubJob || adminRequired || threadId === null || requester === null || typeof operation !== 'string')
       throw invalidAnswer('grantMinutes', 'This call cannot be granted for a time');
@@ -179,7 +179,7 @@ export class ApprovalDecisions implements DueHandler {
     if (Buffer.byteLength(edited) > MAX_ARGUMENT_BYTES)
       throw invalidEdit([`arguments exceed ${MAX_ARGUMENT_BYTES} bytes`]);
     const tool = (await this.catalog.of(workspaceId)).find(name ?? '');
-    if (tool === undefined) return; // a client's own: its schema is the client's to check
+    if (tool === undefined) return; // A client tool: the client checks its schema.
     const valid = validateArguments(tool, edited);
     if (!valid.ok) throw invalidEdit([valid.message]);
   }

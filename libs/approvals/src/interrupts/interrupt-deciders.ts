@@ -29,10 +29,10 @@ export interface InterruptAnswer {
   readonly result?: unknown;
 }
 
-/** What a kind makes of an answer. */
+/** Decides requests of one kind. */
 export interface InterruptDecider {
   /**
-   * Settles the request, under the lock of its job, and gives it as it then is. The same answer again gives the same outcome.
+   * Settles the request, under the lock of its job, and returns the settled request. The same answer again gives the same outcome.
    * Throws `cannot_decide` to a caller who may see the request and not decide it, `already_answered`, `expired`, and what
    * the kind refuses by itself; then nothing is changed.
    */

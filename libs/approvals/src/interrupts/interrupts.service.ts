@@ -30,7 +30,7 @@ export class InterruptsService {
     private readonly deciders: InterruptDeciders,
   ) {}
 
-  /** Throws `not_found` for everything that is not the principal's to read. */
+  /** Throws `not_found` if the principal may not read the request. */
   async find(principal: Principal, id: string): Promise<Interrupt> {
     const interrupt = isId(id) ? await this.interrupts.findInScope(scopeOf(principal), id) : null;
     if (interrupt === null) throw requestNotFound();
@@ -75,7 +75,7 @@ function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery):
   return { ...filter, decider: isMe ? deciderRightsOf(principal) : rightsOfOther(assignee.userId) };
 }
 
-/** Of others we only know what every member has. */
+/** The rights that every member has: those of other users are not loaded. */
 function rightsOfOther(userId: string): DeciderRights {
   return { userId, approves: 'own', changes: 'own' };
 }

@@ -5,11 +5,11 @@ import { canonicalJson } from '#tools';
 import { mayDecide } from '../policies/may-decide.js';
 import { cannotDecide } from './interrupts.errors.js';
 
-/** An answer as it is kept, to recognise the same one given twice. */
+/** An answer as it is stored, to recognize a repeated one. */
 export type KeptAnswer = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a held request can take this answer now. False: it was answered just so before, and the same reply is due again.
+ * Whether the locked request is still open. False: the same decision is already stored.
  * Throws `cannot_decide`, `already_answered` with the stored outcome, or `expired`.
  */
 export function mayTakeAnswer({ interrupt, job }: LockedInterrupt, principal: Principal, answer: KeptAnswer): boolean {

@@ -25,14 +25,14 @@ export interface CallQuestion {
   /** The requester, as it is now. */
   readonly principal: ConditionContext['principal'];
   readonly layers: readonly { readonly name: PolicyLayer; readonly policy: ApprovalPolicy }[];
-  /** The tool's own word: what it asks for itself, under the workspace's settings. */
+  /** The approval that the tool itself declares, under the workspace's settings. */
   readonly ownApproval: 'require_approval' | 'block' | null;
 }
 
 /** The rule that counted. */
 export interface MetRule {
   readonly layer: PolicyLayer;
-  /** From 0; null: the layer's default, or the tool's own word. */
+  /** From 0; null: the layer's default, or the approval that the tool itself declares. */
   readonly index: number | null;
   readonly match: string;
   /** A sentence for people; it counts the same way. */
@@ -52,7 +52,7 @@ export interface Verdict {
   readonly locked: boolean;
 }
 
-/** Conditions of one list together may cost this much of the processor's time; what comes after counts as too slow. */
+/** CPU time for all conditions of a list. The remaining conditions count as too slow. */
 const mostCpuMsOfAList = 50;
 const dayMs = 86_400_000;
 

@@ -47,7 +47,7 @@ export interface ApprovalRequest {
   readonly sensitiveFields: readonly string[];
 }
 
-/** Makes the request of a call, from its real arguments and never from a word of the model. Pure. */
+/** The request of a call. Built from the stored arguments. Contains no text of the model. Pure. */
 export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
   const { tool, agent, requester, reason, adminRequired } = question;
   const hidden = hiddenOf(question.arguments, tool.sensitiveFields);

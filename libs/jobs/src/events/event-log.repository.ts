@@ -35,7 +35,7 @@ export class EventLogRepository {
   ) {}
 
   /**
-   * Commits `writes` (each of another job) under their leases. Returns one entry per write: `Written`, or `LeaseLost` if the lease has
+   * Commits `writes` (at most one write for each job) under their leases. Returns one entry per write: `Written`, or `LeaseLost` if the lease has
    * another epoch (or if a cancel is requested and the write is `unlessCancelled`). A failure of one job fails only this job. May be
    * called again after a lost reply: a write is applied once.
    */

@@ -52,7 +52,7 @@ export class EventLog {
     return written;
   }
 
-  /** Calls `go`, which commits, after at most `ms`; a little earlier if a batch is sent then. */
+  /** Calls `go` within `ms`. `go` must commit. */
   later(ms: number, go: () => void): Timer {
     return this.waiting.later(ms, go);
   }

@@ -68,7 +68,7 @@ export class FeedRepository {
     return this.batches.submit(workspaceId, cursor);
   }
 
-  /** The first kept number after `after` and the amount of text there, to choose between a replay and a snapshot. */
+  /** The last number of the log, whether the job has ended, and how many events and bytes are kept after the cursor. Null: no such job. */
   async measureAfter(workspaceId: string, { jobId, after }: Cursor): Promise<Distance | null> {
     const rows = await this.postgres.readInWorkspace<Distance>(workspaceId, {
       name: 'feed-measure',

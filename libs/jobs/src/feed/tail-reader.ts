@@ -10,8 +10,8 @@ import { JobTail } from './job-tail.js';
 const pollMs = 1_500;
 
 /**
- * Keeps the live tails of this process up to date: one read for all tails of a workspace with new events, one read at a time, so that a thousand
- * hints during a read cost one more read.
+ * Keeps the live tails of this process up to date. One statement reads all changed tails of a workspace. Hints during a read cause one more
+ * read.
  */
 @Injectable()
 export class TailReader {

@@ -27,7 +27,7 @@ export class JobQueue {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Required before `insertions`. May be called again. */
+  /** Call it before `insertions`, `insertionOf` and `startInsertionOf`. May be called again. */
   start(): Promise<void> {
     return this.queues.start();
   }

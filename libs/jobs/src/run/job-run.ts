@@ -177,7 +177,7 @@ export class JobRun {
 
   /** Commits the buffered changes and `write`; durable when it resolves. Throws `LeaseLost` if the fence refused it. */
   async commit(write: RunWrite = {}, move?: JobMove): Promise<void> {
-    // Added only when it can be sent whole: a flush in between must not send the events of an end without its move.
+    // Wait for the write in flight: otherwise a flush could send `job-finished` without the status change.
     while (this.inFlight !== undefined && this.openWrite === undefined) await this.inFlight;
     this.assertHeld();
     this.take(write);

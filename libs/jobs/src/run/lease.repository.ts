@@ -158,7 +158,7 @@ export class LeaseRepository {
   /**
    * Claims the claimable jobs of `refs`: new epoch, `running`, event `job-started`; every `once` call that an older epoch left running becomes
    * `interrupted`. All in one statement. Skips a queued job if its workspace, user or agent has reached a cap, and a job whose row is locked:
-   * another worker may be claiming it, or an API process only reads it (`findClaimable`). Never waits for a lock.
+   * another worker may be claiming it, or a decision is being stored (`findClaimable`). Never waits for a lock.
    */
   async claim(refs: readonly JobRef[], owner: string): Promise<Claim> {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;

@@ -70,8 +70,8 @@ export class PendingWrite {
   }
 
   /**
-   * Drops unsent text of a round, which then need not be withdrawn. Later content of other rounds is sent again after the withdrawal, so
-   * their unsent deltas keep only the text at their nodes.
+   * Drops the unsent text of a round. Later text of other rounds is sent again by the withdrawal, so their unsent deltas keep only what
+   * their nodes show.
    */
   withdraw({ round, contentLength, reasoningLength }: JobEventBodies['round-restarted']): void {
     this.streams.delete(round);

@@ -86,7 +86,7 @@ export class RunEnder {
     const excess = run.job.attempts - this.config.values.MAX_ATTEMPTS;
     if (excess > 0) run.abort(new Poisoned());
     if (excess > 1) {
-      // Even the runs that only close the job stopped their workers: it ends without its handler.
+      // Attempts to close the job failed too, so it ends without its handler.
       run.totals.contentLength = (await this.cancels.abandon(run.job)) ?? run.totals.contentLength;
       this.hintCancelled(run.job);
       return poisoned(run);
@@ -148,7 +148,7 @@ export class RunEnder {
     return true;
   }
 
-  /** The open requests and sub-jobs of the job were cancelled. */
+  /** Publishes hints after requests and sub-jobs were cancelled. */
   private hintCancelled({ workspaceId, jobId }: ClaimedJob): void {
     this.bus.publish('interrupts-changed', { workspaceId });
     this.bus.publish('sub-jobs', { workspaceId, jobId });

@@ -24,7 +24,7 @@ const maxCandidates = 5_000;
 const claimBatch = 100;
 /** pg-boss delivers an announced job within this time, to this process or to another. */
 const announcedForMs = 1_000;
-/** A transaction that changes a job without its lease locks the row for a moment. */
+/** Delay before skipped jobs are checked again. A transaction without the lease may have locked their rows. */
 const lookAgainMs = 50;
 /** Delay before a deferred claim is repeated. */
 const claimLaterMs = 5;

@@ -110,8 +110,7 @@ function plus(a: Load, b: Load): Load {
 }
 
 /**
- * A load without `runs` jobs. It counts down from `bound` at most: a start takes the place of each of these runs, also while earlier runs
- * that were replaced have not ended yet.
+ * The load after `runs` paused jobs were replaced. Jobs replaced earlier may not have ended yet, so the load is cut to `bound` first.
  */
 function without({ unfinished, active }: Load, runs: number, bound: number): Load {
   return { unfinished: Math.min(unfinished, bound) - runs, active };
@@ -229,7 +228,7 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
     const { ref } = request.thread;
     return {
       type: 'accept',
-      // Lower case as in its row: a job that begins without a claim is compared with rows.
+      // Lower case, because Postgres returns ids in lower case.
       thread: { id: isId(ref) ? ref.toLowerCase() : newThreadId(), isNew: true, position: 1 },
       inLine: false,
       supersedes: [],

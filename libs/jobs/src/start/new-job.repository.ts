@@ -138,7 +138,7 @@ export class NewJobRepository {
 
   /**
    * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, rows of the caller, and the
-   * queue messages of the jobs that a worker must claim. Returns an `InsertedJob` for each job.
+   * queue messages of the jobs that a worker must claim. The statement returns an `InsertedJob` for each job.
    */
   insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll, limits: [] });

@@ -70,9 +70,9 @@ const freeCountStatement: Statement = {
 const lockCountSql = lockCounts('SELECT $1::text');
 
 /**
- * What the decisions depend on, in one row. Job counts: of the workspace, in the element without a user, and of each user of the batch. Each
- * count stops at its limit; `active` is 0 if the workspace queues starts over its caps, because no decision uses it then. Agents with a cap:
- * none where the workspace queues starts, for the same reason. Of two threads with one reference, the last one counts: the one with our id.
+ * What the decisions depend on, in one row. It counts the jobs of the workspace (the element without a user) and of each user of the batch,
+ * each count up to its limit. A workspace that queues starts over its caps needs neither `active`, which is 0 then, nor agents with a cap.
+ * If two threads have the same reference, the last one is used: the one with our id.
  */
 const factsSql = `WITH ${askedRows},
 limits AS (
@@ -208,7 +208,7 @@ export class StartRepository {
 /** The statement that writes a batch. */
 export interface Insertion {
   readonly statement: SqlStatement;
-  /** Some of its jobs begin with it, so it counts the running jobs. */
+  /** Some jobs are inserted as running, so the statement counts the running jobs. */
   readonly begins: boolean;
 }
 

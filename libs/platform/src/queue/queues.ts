@@ -137,7 +137,7 @@ export class Queues {
     this.handled = handledMessages(metrics);
   }
 
-  /** Required before `insertions`; everything else starts by itself. May be called again. */
+  /** Call it before `insertions` and `insertionOf`. The methods that use a queue call it themselves. May be called again. */
   start(): Promise<void> {
     this.starting ??= this.boss.start().then(() => this.readStatements());
     return this.starting;

@@ -20,7 +20,7 @@ export interface Outlet {
 export interface SubscriptionInit {
   readonly prepared: PreparedOperation;
   readonly context: GraphqlContext;
-  /** Batches of events, pulled only when the viewer has taken what was before. */
+  /** Batches of events. Each is pulled after the viewer has received the earlier batch. */
   readonly source: AsyncIterable<readonly object[]>;
   readonly encoder: EventEncoder | null;
   readonly outlet: Outlet;

@@ -17,7 +17,7 @@ interface Resolved {
   readonly userErrors: readonly UserError[];
 }
 
-/** Takes answers. */
+/** Receives decisions about requests. */
 @Resolver(() => ResolveInterruptPayload)
 export class InterruptMutationsResolver {
   constructor(

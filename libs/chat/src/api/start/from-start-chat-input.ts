@@ -15,9 +15,9 @@ import { toTools } from './to-tools.js';
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
-/** Reads the input of `startChat`. Throws `bad_request` naming the member at fault, `not_storable`. Pure. */
+/** Reads the input of `startChat`. Throws `bad_request` with the invalid field, or `not_storable`. Pure. */
 export function fromStartChatInput(given: StartChatInput): StartChat {
-  // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
+  // Normalized once, here: what is hashed is what is stored. The shape stays; only texts change.
   const input = toStorable(given) as unknown as StartChatInput;
   const { threadId, clientMessageId, model, toolChoice, parameters, whenBusy, providerKey } = input;
   return {
@@ -47,7 +47,7 @@ export function toName(field: string, text: string | null | undefined): string |
   return text;
 }
 
-/** The key with the hash of what it stands for: everything in `input` but the key. Throws `bad_request`. */
+/** The key, and the hash of the rest of the input. Throws `bad_request`. */
 export function toIdempotency(key: string | null | undefined, input: object): StartChat['idempotency'] {
   if (key == null) return null;
   if (!visibleAscii.test(key))
