@@ -106,9 +106,12 @@ describe('AnswerReader', () => {
     expect(() => read(chunks)).toThrow(AnswerBroken);
   });
 
-  it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])('breaks on %s', (document) => {
-    expect(() => read([delta({ content: 'x' }), document])).toThrow(AnswerBroken);
-  });
+  it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])(
+    'throws AnswerBroken for the chunk %s',
+    (document) => {
+      expect(() => read([delta({ content: 'x' }), document])).toThrow(AnswerBroken);
+    },
+  );
 
   it.each([
     [{ error: { message: 'no' } }, { message: 'no' }],
@@ -216,7 +219,7 @@ describe('AnswerReader', () => {
     );
   });
 
-  it('ignores text that looks like the end of its string', () => {
+  it('uses the last of two `content` members', () => {
     const chunks = [
       delta({ content: 'x' }),
       '{"id":"x","choices":[{"index":0,"delta":{"content":"a","content":"b"},"finish_reason":null}]}',

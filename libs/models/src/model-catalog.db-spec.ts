@@ -104,7 +104,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it('falls back to nothing where a workspace requires own keys', async () => {
+  it('throws missing_model_key if the workspace requires user keys', async () => {
     await given.sql('UPDATE workspace SET require_user_key = true WHERE id = $1', [given.workspaceId]);
     const { catalog } = open({ MODEL_BASE_URL: server.url, MODEL_API_KEY: 'instance-key' });
     await expect(nameFor(catalog)).rejects.toMatchObject({

@@ -85,7 +85,7 @@ describe('executeToolCall', () => {
     expect(calls).toBe(0);
   });
 
-  it('turns a throw, a rejection and a stranger into text', async () => {
+  it('reports a thrown Error, a rejection and a thrown value that is not an Error', async () => {
     const boom = await run(() => {
       throw new Error('boom');
     });
@@ -100,7 +100,7 @@ describe('executeToolCall', () => {
     expect(strange.modelText).toBe('Error executing tool "x": it failed without a reason');
   });
 
-  it('takes a handler at its word about bad arguments', async () => {
+  it('reports ToolArgumentsError as a validation failure', async () => {
     const outcome = await run(() => {
       throw new ToolArgumentsError('no such city');
     });
@@ -109,7 +109,7 @@ describe('executeToolCall', () => {
     });
   });
 
-  it('settles a result that has no JSON', async () => {
+  it('fails a call whose result cannot be serialized', async () => {
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
     expect(await run(() => circular)).toMatchObject({ status: 'error', failure: { phase: 'execution' } });

@@ -82,12 +82,12 @@ describe('a list of what one may decide', () => {
     expect(await app.get(InterruptsService).count(principal(), { assignee: 'mine' })).toBe(expected.length);
   });
 
-  it('holds nothing for Nightshift itself', async () => {
+  it('counts no requests in the inbox of the system principal', async () => {
     const itself = systemPrincipal(here.owner.workspaceId);
     expect(await app.get(InterruptsService).count(itself, { assignee: 'mine' })).toBe(0);
   });
 
-  it('holds nothing that the jobs behind it do not show', async () => {
+  it('hides requests from a principal that may not read their jobs', async () => {
     const blind = key(here.owner, ['approve', 'write']);
     const inbox = app.get(InterruptsService);
     expect(await inbox.count(blind, {})).toBe(0);

@@ -119,7 +119,7 @@ describe('within one list', () => {
     });
   });
 
-  it('the shortest time is not none', () => {
+  it('clamps a tiny timeoutDays to 1 ms', () => {
     expect(ask([{ timeoutDays: 1e-12 }]).timeoutMs).toBe(1);
   });
 });

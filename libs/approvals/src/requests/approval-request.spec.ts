@@ -118,7 +118,7 @@ describe('the hash of a request', () => {
     expect(argumentsHash({ ...call, ...over })).not.toBe(argumentsHash(call));
   });
 
-  it('hashes the canonical JSON of a list, which any client can compute', () => {
+  it('hashes a canonical JSON list, so that any client can compute the hash', () => {
     expect(argumentsHash(call)).toBe('57e8383e8abe0a96ceffdf2d5c092174ce0ba68e384c895e3d5f6c92dce6e8b1');
   });
 });

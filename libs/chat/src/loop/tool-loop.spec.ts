@@ -47,7 +47,7 @@ describe('toolLoop', () => {
     ]);
   });
 
-  it('hands out calls after their round finished and sends the results in the next one', async () => {
+  it('starts tool calls after their round has finished and sends their results in the next round', async () => {
     const { steps, outcome, requests } = await play([
       [[text('Let me see. '), ...calls(['x', '{"a":1}'], ['y'])]],
       [[text('Done'), finish()]],

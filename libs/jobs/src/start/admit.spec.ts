@@ -218,7 +218,7 @@ describe('admit', () => {
       expect(types([request({ parent })], below(changes))).toEqual([code]);
     });
 
-    it('refuses a sub-job of an unknown call', () => {
+    it('refuses a sub-job whose parent call does not exist', () => {
       expect(types([request({ parent })], facts())).toEqual(['sub_job_unwanted']);
     });
 

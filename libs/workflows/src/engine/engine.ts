@@ -46,7 +46,7 @@ export class Engine {
     this.commands.push(command);
   }
 
-  /** To be done when what is being done is done. */
+  /** Runs `step` after the current step. */
   soon(step: () => void): void {
     this.later.push(step);
   }
@@ -60,7 +60,7 @@ export class Engine {
     return this.hear();
   }
 
-  /** Does all that follows, and gives no place to anybody. */
+  /** Runs all deferred steps; starts no node. */
   drain(): void {
     // The list grows while it is walked.
     for (const step of this.later) if (this.halt === null) step();
@@ -74,7 +74,7 @@ export class Engine {
     return commands;
   }
 
-  /** Takes what an earlier life stored of a node run; from now on it can be found. */
+  /** Restores the stored row; from now on `find` returns this run. */
   open(run: LiveRun): void {
     this.atWork.set(textOf(run.row), run);
     const row = this.rows.take(run.row);
@@ -122,7 +122,7 @@ export class Engine {
     this.close(run, completed(run.row, settlement));
   }
 
-  /** A node failed; what that means, its mode and its edges say. */
+  /** A node failed. Its error mode and its edges decide what follows. */
   fail(run: LiveRun, failure: NodeFailed): void {
     this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
   }
@@ -143,7 +143,7 @@ export class Engine {
     }
   }
 
-  /** Nothing comes after this. */
+  /** Emits the last command. */
   end(result: RunResult): void {
     for (const row of this.rows.unfinished) this.say({ type: 'store', run: cancelled(row) });
     this.say({ type: 'end', result });

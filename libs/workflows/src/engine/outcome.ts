@@ -20,7 +20,7 @@ export function edgesTaken(
   return (handles ?? []).flatMap((handle) => edgesOf(graph, node.id, handle));
 }
 
-/** The edges on which the run continues after a failure that is passed over. */
+/** The edges that a node with mode `continue` takes after a failure. */
 function edgesPastFailure(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
   return (graph.outgoing.get(nodeId) ?? []).filter(({ handle }) => handle !== 'error');
 }

@@ -74,12 +74,12 @@ export class Readiness {
     return next;
   }
 
-  /** Nodes were reached that can never be ready. With nothing left to run, that is a circle. */
+  /** With nothing left to run: some reached nodes can never run, because the graph has a cycle. */
   get isStuck(): boolean {
     return this.reached > this.handedOut;
   }
 
-  /** What was handed on along the taken edges, in document order; once by each parent, and no empty texts. */
+  /** The outputs of the parents along the taken edges, in document order, each once, without empty texts. */
   inputOf(nodeId: string, handedOn: ReadonlyMap<string, string>): string {
     const { taken } = this.of(nodeId);
     const edges = (this.graph.incoming.get(nodeId) ?? []).filter((edge) => taken.has(edge));

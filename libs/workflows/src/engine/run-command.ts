@@ -13,10 +13,10 @@ export type RunCommand =
   | { readonly type: 'list'; readonly run: NodeRunRow }
   /** A loop begins a pass: for viewers. Its row, stored just before, counts it. */
   | { readonly type: 'iterate'; readonly key: NodeKey; readonly iteration: number; readonly of: number }
-  /** Abort what works for these; what they still report is passed over. Their rows, cancelled, are stored next. */
+  /** Stop these node runs and ignore their reports. Their cancelled rows are stored next. */
   | { readonly type: 'cancel'; readonly keys: readonly NodeKey[] }
   | { readonly type: 'warn'; readonly key: NodeKey; readonly code: string; readonly text: string }
-  /** As many nodes have been executed as were granted, and more are due. Answered by `granted` or `stopped`. */
+  /** The step limit is reached and more nodes are ready. Answered by `granted` or `stopped`. */
   | { readonly type: 'exhausted'; readonly maxSteps: number }
   /** The last one of a run. */
   | { readonly type: 'end'; readonly result: RunResult };

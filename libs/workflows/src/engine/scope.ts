@@ -31,9 +31,9 @@ export interface TakenOver {
   readonly again: ReadonlySet<string>;
   /** The nodes among them that run regardless of their parents. */
   readonly forced: readonly string[];
-  /** What nodes read in place of what their parents hand on. */
+  /** Inputs that replace those from the parents. */
   readonly given: ReadonlyMap<string, string>;
-  /** What is read where nothing was handed on. */
+  /** The input of a node without one. */
   readonly text: string;
   /** The responses of its nodes are already in the conversation. */
   readonly isInSession: boolean;
@@ -93,7 +93,7 @@ export class Scope implements Home {
     this.advance();
   }
 
-  /** Begins in the midst of it. */
+  /** Continues from an earlier run. */
   takeOver({ finished, again, forced, given, text, isInSession }: TakenOver): void {
     this.text = text;
     this.given = given;
@@ -110,12 +110,12 @@ export class Scope implements Home {
     return [...this.outputs.values()].at(-1) ?? '';
   }
 
-  /** The texts of all nodes after which no node ran. */
+  /** The outputs of the last nodes. */
   get endings(): string {
     return joined(this.ends);
   }
 
-  /** What has not ended in it, however deep. */
+  /** All unfinished node runs inside. */
   *unfinished(): Generator<LiveRun> {
     for (const run of this.wave) {
       if (run.isOver) continue;
@@ -241,7 +241,7 @@ export class Scope implements Home {
     return [...this.graph.nodes.keys()].filter(this.readiness.isOnLevel);
   }
 
-  /** Later, unless what it is inside of has ended by then. */
+  /** Runs `step` later, unless the owner has ended. */
   private soon(step: () => void): void {
     this.engine.soon(() => {
       if (this.terms.owner?.isOver !== true) step();

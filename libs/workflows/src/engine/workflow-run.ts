@@ -115,7 +115,7 @@ export class WorkflowRun {
   private readonly top: Scope;
   private isEnded = false;
 
-  /** `rows`: all that an earlier life stored of its node runs, in any order; none for a new job. */
+  /** `rows`: the node runs that an earlier lease stored, in any order; none for a new job. */
   constructor(
     readonly plan: RunPlan,
     rows: readonly NodeRunRow[] = [],
@@ -244,7 +244,7 @@ export class WorkflowRun {
     this.engine.end(result);
   }
 
-  /** What ended in an earlier life is not gone through again, but for loops: what comes after them sees their inside. */
+  /** A container that finished in an earlier lease is not rebuilt, except a loop: later nodes read its results. */
   private containerOf(run: LiveRun, around: ScopeTerms): Container | null {
     const { node } = run;
     if (node.type === 'whileLoop') return new LoopRun(run, node, around);

@@ -26,7 +26,7 @@ describe('what an agent reads', () => {
     expect(outcome).toEqual({ type: 'finished', output: 'answer', handles: ['output'], handOn: 'output' });
   });
 
-  it('names routers too where they echo', async () => {
+  it('names routers among the earlier outputs if `routerEcho` is set', async () => {
     const { record } = await runNode({ ...agent, earlier, models, meta: { compat: { routerEcho: true } } });
     expect(record.texts()[0]).toContain('[Router]: hello\n\n[Researcher]');
   });
@@ -53,7 +53,7 @@ describe('what an agent reads', () => {
     expect(record.texts()).toEqual(texts);
   });
 
-  it('leaves an empty input out', async () => {
+  it('does not send an empty input to the model', async () => {
     const { record } = await runNode({ ...agent, input: '', models });
     expect(record.texts()).toEqual(['Write.']);
   });
@@ -152,7 +152,7 @@ describe('an agent at its tool limit', () => {
   const at = (mode: string) => ({ ...agent, data: { ...agent.data, maxToolIterations: 3, onMaxToolIterations: mode } });
   const done = { type: 'finished', handles: ['output'], handOn: 'output' };
 
-  it('warns', async () => {
+  it('completes with a warning if the mode is `warning`', async () => {
     const { outcome, record } = await runNode({ ...at('warning'), models: { '': [limit] } });
     const output = 'Warning: Maximum tool iterations (3) reached. Last content: so far';
     expect(outcome).toEqual({ ...done, output });

@@ -39,7 +39,7 @@ type Row = readonly [
   finishedAt: number | null,
 ];
 
-/** A merge, since the writer of a job is alone: an insert that minds conflicts would log each row twice. */
+/** MERGE, because the job has one writer: INSERT … ON CONFLICT would log each row twice. */
 const nodeRuns: CommitPart<Row> = {
   name: 'node_runs',
   columns: [

@@ -12,7 +12,7 @@ import type { RunScope } from './running-node.js';
 export class NodeRunWriter {
   constructor(private readonly scope: Pick<RunScope, 'run' | 'facts'>) {}
 
-  /** It is about to work. `isKept`: its row is written before; else once, when it has ended. */
+  /** Call it before the node runs. `isKept`: writes the row now; otherwise only when the node has ended. */
   begin(row: NodeRunRow, isKept: boolean): void {
     const { run, facts } = this.scope;
     if (facts.begin(row.ordinal)) run.append({ events: [nodeStarted(run.job.jobId, row)] });
@@ -20,7 +20,7 @@ export class NodeRunWriter {
     crashpoint('after-node-start');
   }
 
-  /** False: with this row, the run's nodes exceed the limit of text read and written; the row's own texts are cut. */
+  /** False: the text limit of the run is exceeded; this row is truncated. */
   store(given: NodeRunRow): boolean {
     const { run, facts } = this.scope;
     const isWithin = facts.addText(given) <= LIMITS.runText;

@@ -23,7 +23,7 @@ export interface Awaited {
   readonly calls: readonly string[];
 }
 
-/** What of it has come: what is not open any more. */
+/** The settled ones among the awaited requests and calls. */
 export interface Answers extends Awaited {
   /** Those of the requests that are questions of nodes. */
   readonly questions: readonly StoredQuestion[];
@@ -111,7 +111,7 @@ export class NodeRunsRepository {
     return { text: joined(text), reasoning: joined(reasoning) };
   }
 
-  /** What of what its nodes wait for has come. */
+  /** Reads which awaited requests and calls are settled. */
   async answersTo({ workspaceId, jobId }: JobRef, { requests, calls }: Awaited): Promise<Answers> {
     const at = calls.map((call) => call.split(':').map(Number));
     const [rounds, ordinals] = [at.map(([round]) => round), at.map(([, ordinal]) => ordinal)];

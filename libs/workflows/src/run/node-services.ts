@@ -8,7 +8,7 @@ import { createNodeRegistry } from '../nodes/create-node-registry.js';
 import { LoopCondition } from '../nodes/loop-condition.js';
 import { MemoryRepository } from './memory.repository.js';
 
-/** What nodes work with that is not their run's. */
+/** Services that all node runs share. */
 @Injectable()
 export class NodeServices {
   readonly registry = createNodeRegistry(systemClock);

@@ -50,8 +50,8 @@ export class NodeWork {
   }
 
   /**
-   * What a pure node gives: it waits for nothing, so there is nothing to be waited for. Null: it failed, or its executor takes its
-   * time, and it is to be executed like any other.
+   * The result of a pure node, available at once. Null: it failed or has no result at once, so it is executed like any
+   * other node.
    */
   executeNow({ row, view, portsWithin, signal }: Assignment): RunEvent | null {
     const { node, graph } = this.nodes.find(row.nodeId);
@@ -148,7 +148,7 @@ function settled(key: NodeKey, { output, handles, handOn, extra }: Finished): Ru
   return { type: 'settled', key, settlement };
 }
 
-/** Texts are stored, and not every text that can be made can be. */
+/** Removes text that Postgres cannot store. */
 function toExtra(extra: Finished['extra']): Pick<Finished, 'extra'> {
   if (extra?.outputs === undefined) return extra === undefined ? {} : { extra };
   const outputs = Object.entries(extra.outputs).map(([name, text]) => [name, toStorableText(text)] as const);

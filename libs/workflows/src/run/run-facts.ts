@@ -80,7 +80,7 @@ export class RunFacts implements RunTally {
     this.onSpent?.(used);
   }
 
-  /** Gives what it is with it. */
+  /** Returns the new total. */
   addText({ input, output, status }: Pick<NodeRunRow, 'input' | 'output' | 'status'>): number {
     if (isFinished(status)) this.text += input.length + (output?.length ?? 0);
     return this.text;

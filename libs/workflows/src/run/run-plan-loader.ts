@@ -19,7 +19,7 @@ export class RunPlanLoader {
     private readonly agents: AgentsService,
   ) {}
 
-  /** The agents that nodes name, as they were pinned, by the names that they give them. Throws `agent_gone`. */
+  /** The pinned agents, by the names that the nodes use. Throws `agent_gone`. */
   async agentsOf({ job }: JobRun, { agents = {} }: WorkflowInput): Promise<ReadonlyMap<string, AgentPreset>> {
     const pins = Object.entries(agents);
     if (pins.length === 0) return new Map();

@@ -53,7 +53,7 @@ export class RunningNode implements NodePorts {
     this.job = scope.run.job;
   }
 
-  /** What has been done so far is on disk before a model is asked: no crash has it asked again. */
+  /** Commits before the model call, so that a crash does not repeat earlier work. */
   async converse(request: Conversing): Promise<Conversed> {
     await this.scope.run.commit();
     const { branch, signal, messages: whole, ...asked } = request;
@@ -150,7 +150,7 @@ export class RunningNode implements NodePorts {
     this.scope.run.append({ events: [{ type: 'branch-finished', body }] });
   }
 
-  /** Models say nothing of what they take; images and files are what chat sends them too. */
+  /** No model reports what it accepts, so images and files are allowed, as in chat. */
   modelTakes(_model: string | null, type: Attachment['type']): Promise<boolean> {
     return Promise.resolve(type === 'image' || type === 'file');
   }

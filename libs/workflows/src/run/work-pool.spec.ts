@@ -75,7 +75,7 @@ describe('nodes that wait while others work', () => {
     expect(asked[0]?.requests).toEqual(nodes.map((id) => `about ${id}`));
   });
 
-  it('run again once a call that another process runs has ended', async () => {
+  it('run again after a tool call that they wait for has ended in another process', async () => {
     const { answer, asked } = await scene({
       queued: { interruptIds: [], calls: ['1:1', '1:2'] },
       both: { interruptIds: ['about both'], calls: ['2:1'] },
@@ -87,7 +87,7 @@ describe('nodes that wait while others work', () => {
     expect(asked[0]).toEqual({ requests: ['about both'], calls: ['1:1', '1:2', '2:1', '3:1'] });
   });
 
-  it('ignore answers to other nodes', async () => {
+  it('do not run again after answers to requests and calls of other nodes', async () => {
     const { answer } = await scene({ a: { interruptIds: ['x'] } });
     expect(await answer({})).toEqual([]);
     expect(await answer({ requests: ['y'], calls: ['1:1'] })).toEqual([]);

@@ -210,7 +210,7 @@ export class WorkPool {
   }
 }
 
-/** Requests and calls: ids of the ones are never names of the others. */
+/** Ids of requests and calls never collide. */
 function thingsOf({ interruptIds, calls = [] }: Waiting): readonly string[] {
   return [...interruptIds, ...calls];
 }

@@ -15,15 +15,15 @@ import type { RunBudget, UsedUp } from './run-budget.js';
 import type { RunScope } from './running-node.js';
 import { WorkPool } from './work-pool.js';
 
-/** What a run does about a limit that is reached. */
+/** The reaction to a reached limit. */
 type Asked =
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
   /** The run must stop. */
   | { readonly type: 'stopped'; readonly message: string };
 
 /**
- * Sees a run reach its limits. That of time is reached while nodes work: then the run is given back like one of a worker that
- * stops, so that a node that hangs does not keep it from asking. Rounds may reach their commit meanwhile.
+ * Watches the limits of a run. At the time limit the run is released, as in a drain, so that a node that hangs cannot delay the question.
+ * Open rounds may still commit within `pauseMs`.
  */
 class BudgetWatch {
   /** Until more is granted nothing is begun. */
@@ -56,7 +56,7 @@ class BudgetWatch {
     this.exhausted ??= { kind: 'steps', used: steps };
   }
 
-  /** For more, where it is needed; null: it is not. */
+  /** Asks for more budget. Null: no limit is reached. */
   ask(): Asked | null {
     if (this.exhausted === null) return null;
     const answer = this.budget.ask(this.terms.workflowName, this.exhausted);
@@ -106,7 +106,7 @@ export interface RunnerParts {
   readonly budget: RunBudget;
   /** How long nodes at work may continue when the time limit is reached. */
   readonly pauseMs: number;
-  /** Reads what of what nodes wait for has come. */
+  /** Reads which awaited requests and calls are settled. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
 }
 
@@ -223,7 +223,7 @@ export class WorkflowRunner {
     this.assign(row, (assignment) => this.work.execute(assignment));
   }
 
-  /** Once it may not, it leaves. */
+  /** False: the lease is being released. */
   private mayBegin(): boolean {
     const { run } = this.parts.scope;
     this.isReleased ||= run.draining || run.signal.aborted;
@@ -275,7 +275,7 @@ export class WorkflowRunner {
     this.wake = undefined;
   }
 
-  /** Nodes that wait for nothing follow each other for as long as there are any; others in this process have their turn too. */
+  /** Lets other work of this process run after 100 nodes. */
   private async giveWay(): Promise<void> {
     this.turns += 1;
     if (this.turns % turnsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -34,11 +34,11 @@ interface Opened {
 
 const now = (): number => Date.now();
 
-/** Runs workflows: makes the run again from its plan and its rows, has it driven to its next rest, and ends its job. */
+/** Rebuilds the run from its plan and rows, runs it until it ends or waits, and commits the outcome. */
 @Injectable()
 export class WorkflowHandler implements JobHandler {
   readonly kind = 'workflow';
-  /** A run that was answered while it went to wait is entered once more. */
+  /** A run that was answered while it was about to wait starts again. */
   private readonly enteredAt = new WeakMap<JobRun, number>();
 
   constructor(
@@ -54,7 +54,7 @@ export class WorkflowHandler implements JobHandler {
     try {
       return await this.proceed(run, opened);
     } catch (error) {
-      // What is open must not stay so when the job ends with this, and what was shown must not go.
+      // Close open requests and keep the shown text.
       if (endsWith(run, error)) {
         await this.conversations.closeAll(run);
         if (opened.scope !== undefined) await this.keepContent(opened.scope);
@@ -103,7 +103,7 @@ export class WorkflowHandler implements JobHandler {
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
-    // Also what was asked about nodes that were given up just before a crash.
+    // Also requests of nodes that were cancelled just before a crash.
     if (!rest.result.success || rest.gaveUp || !isFirstLook) await conversations.closeAll();
     return this.end(scope, rest.result);
   }
@@ -138,7 +138,7 @@ export class WorkflowHandler implements JobHandler {
       run.append(keptContent(run, { text, reasoning, round: conversations.takeRound(), startedAt: now() }));
   }
 
-  /** Word for word; what an earlier look has shown, and what was withdrawn, only the log knows. */
+  /** Exact text; after a restart only the log has it. */
   private async contentOf(run: JobRun, { shown }: RunFacts): Promise<ShownContent> {
     if (shown !== null) return shown;
     await run.commit();
@@ -160,7 +160,7 @@ function outputLimit(bytes: number): JobOutcome {
   return { status: 'failed', code: 'OUTPUT_LIMIT', message: `The final output is longer than ${bytes} bytes` };
 }
 
-/** What a run has to show for itself in the end. */
+/** The final content of a job. */
 interface FinalContent {
   readonly text: string;
   /** What was shown with it. */

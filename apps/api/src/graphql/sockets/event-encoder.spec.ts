@@ -134,7 +134,7 @@ describe('EventEncoder', () => {
     expect(encoderOf(prepared)).toBeNull();
   });
 
-  it('gives the same text for the same event, written once', () => {
+  it('encodes each event once', () => {
     const encoder = encoderOf(prepare(documents()[1] ?? '', { jobId: 'j' }));
     const [, model = {}] = models;
     const text = encoder?.encode(model);

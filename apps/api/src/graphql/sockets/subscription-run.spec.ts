@@ -97,7 +97,7 @@ describe('a subscription', () => {
     expect(await done).toEqual({ done: true, value: undefined });
   });
 
-  it('fails as its source fails', async () => {
+  it('rejects with the error of its source', async () => {
     const { run, context } = setUp({
       // eslint-disable-next-line @typescript-eslint/require-await -- it fails at once
       async *[Symbol.asyncIterator](): AsyncGenerator<readonly object[]> {
