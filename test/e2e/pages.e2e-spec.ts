@@ -239,10 +239,14 @@ describe('GraphQL explorer', () => {
       await page.screenshot({ path: join(process.env['PICTURES'] ?? folder, 'explorer.png') });
       expect(statSync(join(process.env['PICTURES'] ?? folder, 'explorer.png')).size).toBeGreaterThan(20_000);
 
-      const opened = page.waitForEvent('websocket');
+      const isAcknowledged = Promise.withResolvers<true>();
+      page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+          if (String(payload).includes('connection_ack')) isAcknowledged.resolve(true);
+        }),
+      );
       await run(page, 'Activity', 'subscription Activity { workspaceActivity { jobId } }');
-      const socket = await opened;
-      await socket.waitForEvent('framereceived', ({ payload }) => String(payload).includes('connection_ack'));
+      await isAcknowledged.promise;
       await page.close();
       expect(requests.filter((url) => !url.startsWith(api.url) && !/^(data|blob):/.test(url))).toEqual([]);
       expect(complaints).toEqual([]);
