@@ -1,0 +1,123 @@
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+
+import { describe, expect, it } from '@jest/globals';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { Config, ManualClock } from '#platform';
+import { OpenStreams } from '#platform/api';
+
+import type { Files } from '../files.service.js';
+import type { ByteRange } from '../store/file-store.js';
+import { FileDownload } from './file-download.js';
+
+const bytes = 2_000_000;
+
+/** Reads that wait until `respond` is called for each. */
+class SlowFiles {
+  readonly reads: { readonly range: ByteRange; readonly respond: () => void }[] = [];
+
+  get() {
+    return Promise.resolve({ hash: 'a', mime: 'text/plain', bytes, name: null });
+  }
+
+  read(_file: unknown, range: ByteRange): Promise<Uint8Array> {
+    return new Promise((resolve) => {
+      const respond = () => {
+        resolve(new Uint8Array(range.end - range.start));
+      };
+      this.reads.push({ range, respond });
+    });
+  }
+}
+
+/** The response to a client that reads everything, or nothing. */
+function responseTo({ reads }: { readonly reads: boolean }) {
+  const taken: number[] = [];
+  const stream = new Writable({
+    write: (part: Uint8Array, _encoding, next) => {
+      taken.push(part.length);
+      if (reads) next();
+    },
+  });
+  const self = () => stream;
+  const response = Object.assign(stream, { setHeader: self, status: self, attachment: self });
+  return { taken, response: response as unknown as Response }; // what a download uses of it
+}
+
+function stage() {
+  const files = new SlowFiles();
+  const streams = new OpenStreams(Config.from({}));
+  const download = new FileDownload(files as unknown as Files, streams); // what a download uses of it
+  const clock = new ManualClock();
+  download.clock = clock;
+  const start = (userId: string, reads: boolean) => {
+    const { taken, response } = responseTo({ reads });
+    const request = { params: { hash: 'a' }, headers: {}, method: 'GET', fresh: false, range: () => undefined };
+    const principal = { id: `user:${userId}`, userId, workspaceId: 'w' } as MemberPrincipal; // as above
+    const ended = download.write(principal, request as unknown as Request<{ hash: string }>, response);
+    return { taken, response, ended };
+  };
+  return { files, streams, clock, start };
+}
+
+describe('FileDownload', () => {
+  it('sends a content in the parts in which it is stored', async () => {
+    const { files, streams, start } = stage();
+    const { taken, ended } = start('ada', true);
+    for (let part = 0; part < 4; part += 1) {
+      await setImmediate();
+      files.reads[part]?.respond();
+    }
+    await ended;
+    expect(taken).toEqual([524_288, 524_288, 524_288, bytes - 3 * 524_288]);
+    expect(streams.size).toBe(0);
+  });
+
+  it('reads two parts at once, whatever the number of downloads', async () => {
+    const { files, start } = stage();
+    for (const user of ['ada', 'bob', 'eve'])
+      for (let i = 0; i < 5; i += 1) start(user, true).ended.catch(() => undefined);
+    await setImmediate();
+    expect(files.reads.length).toBe(2);
+    files.reads[0]?.respond();
+    await setImmediate();
+    expect(files.reads.length).toBe(3);
+  });
+
+  it('rejects the 11th download of a user at once', async () => {
+    const { start } = stage();
+    for (let i = 0; i < 10; i += 1) start('ada', false).ended.catch(() => undefined);
+    await setImmediate();
+    const refusal = { code: 'rate_limited', details: { limit: 'file_downloads_at_once', limitValue: 10 } };
+    await expect(start('ada', false).ended).rejects.toMatchObject(refusal);
+    start('bob', false).ended.catch(() => undefined);
+  });
+
+  it('disconnects a client that takes nothing for a minute', async () => {
+    const { files, streams, clock, start } = stage();
+    const { response, ended } = start('ada', false);
+    await setImmediate();
+    files.reads[0]?.respond();
+    await setImmediate();
+    files.reads[1]?.respond();
+    await setImmediate();
+    clock.advance(59_999);
+    expect(response.destroyed).toBe(false);
+    clock.advance(1);
+    expect(response.destroyed).toBe(true);
+    await ended;
+    expect(streams.size).toBe(0);
+  });
+
+  it('ends without an error and reads no more if the client leaves before the first part', async () => {
+    const { files, streams, start } = stage();
+    const { response, ended } = start('ada', true);
+    await setImmediate();
+    response.destroy();
+    files.reads[0]?.respond();
+    await ended;
+    expect([files.reads.length, streams.size]).toEqual([1, 0]);
+  });
+});

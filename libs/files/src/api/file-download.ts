@@ -1,0 +1,154 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { AppError, type Clock, type RateLimit, systemClock, type Timer } from '#platform';
+import { OpenStreams } from '#platform/api';
+
+import type { PlacedFile } from '../files.repository.js';
+import { Files } from '../files.service.js';
+import type { ByteRange } from '../store/file-store.js';
+
+/** Maximum bytes of a file that each download reads and has in memory at once. */
+const partBytes = 524_288;
+/** Maximum parts that a process reads at once: each takes 15 ms of the event loop and a database connection. */
+const readsAtOnce = 2;
+/** A client that reads no part for this time is disconnected. */
+const timeoutMs = 60_000;
+const perUser: RateLimit = {
+  name: 'file_downloads_at_once',
+  value: 10,
+  raisedBy: 'fixed',
+  counts: 'downloads of files of a user at once',
+};
+
+/** Writes the content of a file, a part at a time: the next one is read when the client has taken the last one. */
+@Injectable()
+export class FileDownload {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+  private reads = 0;
+  /** Downloads that wait to read, the oldest first: as many as there are streams. */
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly files: Files,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  /** Throws before anything is written: `not_found`, `rate_limited`, `unavailable`. */
+  async write(principal: MemberPrincipal, request: Request<{ hash: string }>, response: Response): Promise<void> {
+    const file = await this.files.get(principal, request.params.hash);
+    const etag = `"${file.hash}"`;
+    response.setHeader('ETag', etag).setHeader('Accept-Ranges', 'bytes');
+    // Rights to a file may end, so caches must revalidate every response.
+    response.setHeader('Cache-Control', 'private, no-cache');
+    if (request.fresh) {
+      response.status(304).end();
+      return;
+    }
+    const ranges = isOfOther(request, etag) ? undefined : request.range(file.bytes);
+    if (ranges === -1) {
+      response.status(416).setHeader('Content-Range', `bytes */${file.bytes}`).end();
+      return;
+    }
+    const [one, more] = Array.isArray(ranges) && ranges.type === 'bytes' ? ranges : [];
+    const range = one === undefined || more !== undefined ? null : { start: one.start, end: one.end + 1 };
+    describe(response, file, range);
+    if (request.method === 'HEAD') response.end();
+    else await this.sendInSlot(principal, { file, range: range ?? { start: 0, end: file.bytes } }, response);
+  }
+
+  /** Slow clients keep their connections for long, so a user and a workspace have a limited number of downloads. */
+  private async sendInSlot(
+    { userId, workspaceId }: MemberPrincipal,
+    content: Content,
+    response: Response,
+  ): Promise<void> {
+    const owner = { principal: `files ${userId}`, workspaceId, jobId: `files:${workspaceId}` };
+    const slot = this.streams.enter(owner, () => response.destroy(), perUser);
+    try {
+      await this.send(content, response);
+    } finally {
+      slot.leave();
+    }
+  }
+
+  private async send(content: Content, response: Response): Promise<void> {
+    const parts = this.partsOf(content, response);
+    const first = await parts.next();
+    if (response.destroyed) return; // the client has left
+    try {
+      await pipeline(Readable.from(joined(first, parts), { objectMode: true, highWaterMark: 1 }), response);
+    } catch (error) {
+      response.destroy();
+      if (!(error instanceof AppError) && !isPrematureClose(error)) throw error;
+    }
+  }
+
+  private async *partsOf({ file, range: { start, end } }: Content, response: Response) {
+    let timeout: Timer | undefined;
+    try {
+      for (let at = start; at < end && !response.destroyed;) {
+        const partEnd = Math.min(at - (at % partBytes) + partBytes, end); // stores keep contents in rows of this size
+        const part = await this.read({ file, range: { start: at, end: partEnd } }, response);
+        timeout?.cancel();
+        timeout = this.clock.after(timeoutMs, () => response.destroy());
+        yield part;
+        at = partEnd;
+      }
+    } finally {
+      timeout?.cancel();
+    }
+  }
+
+  private async read({ file, range }: Content, response: Response): Promise<Uint8Array> {
+    if (this.reads < readsAtOnce) this.reads += 1;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return response.destroyed ? new Uint8Array() : await this.files.read(file, range);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.reads -= 1;
+      else next();
+    }
+  }
+}
+
+/** A file, and what of it is sent. */
+interface Content {
+  readonly file: PlacedFile;
+  readonly range: ByteRange;
+}
+
+type Parts = AsyncGenerator<Uint8Array, void>;
+
+async function* joined(first: IteratorResult<Uint8Array, void>, rest: Parts): Parts {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
+}
+
+/** Content that a browser renders under our origin could run scripts there: the headers make it a download, in a sandbox without rights. */
+function describe(response: Response, file: PlacedFile, range: ByteRange | null): void {
+  const { start, end } = range ?? { start: 0, end: file.bytes };
+  response.status(range === null ? 200 : 206).attachment(file.name ?? file.hash);
+  response.setHeader('Content-Type', file.mime.startsWith('text/') ? `${file.mime}; charset=utf-8` : file.mime);
+  response.setHeader('Content-Length', end - start);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Content-Security-Policy', "default-src 'none'; sandbox");
+  if (range !== null) response.setHeader('Content-Range', `bytes ${start}-${end - 1}/${file.bytes}`);
+}
+
+/** Whether `If-Range` names another content; then the whole file is sent. */
+function isOfOther(request: Pick<Request, 'headers'>, etag: string): boolean {
+  const known = request.headers['if-range'];
+  return known !== undefined && known !== etag;
+}
+
+function isPrematureClose(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}

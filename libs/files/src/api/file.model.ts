@@ -1,0 +1,41 @@
+import { Field, InputType, Int, ObjectType } from '@nestjs/graphql';
+
+import { connectionOf, DateTime, UserError } from '#platform/api';
+
+@ObjectType('File', {
+  description:
+    'A file of the workspace. `GET /api/files/{hash}` returns its content; `POST /api/files` uploads a file.',
+})
+export class FileModel {
+  @Field(() => String, { description: 'SHA-256 of its content, in hex. Attachments refer to the file by this hash.' })
+  hash!: string;
+
+  @Field(() => String, { description: 'Its media type.' })
+  mime!: string;
+
+  @Field(() => Int, { description: 'Size of its content in bytes.' })
+  bytes!: number;
+
+  @Field(() => String, { nullable: true, description: 'The name from its first upload. Null: the upload had none.' })
+  name?: string | null;
+
+  @Field(() => DateTime, { description: 'When it was first uploaded.' })
+  createdAt!: number;
+}
+
+export const FileConnection = connectionOf(FileModel, 'File');
+
+@InputType({ description: 'The file to delete.' })
+export class DeleteFileInput {
+  @Field(() => String, { description: 'Its hash.' })
+  hash!: string;
+}
+
+@ObjectType({ description: 'The file before it was deleted, or the reasons why it was not deleted.' })
+export class FilePayload {
+  @Field(() => FileModel, { nullable: true, description: 'The file.' })
+  file?: FileModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}

@@ -1,0 +1,1 @@
+export { FilesApiModule } from './files-api.module.js';

@@ -1,0 +1,29 @@
+import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
+
+import { JobsModule, Retention } from '#jobs';
+
+import { FilesRepository } from './files.repository.js';
+import { Files } from './files.service.js';
+import { FileStores } from './store/file-stores.js';
+import { PostgresFileStore } from './store/postgres-file-store.repository.js';
+
+/** Registers the retention of files. */
+@Injectable()
+class FileRetention implements OnModuleInit {
+  constructor(
+    private readonly retention: Retention,
+    private readonly files: Files,
+  ) {}
+
+  onModuleInit(): void {
+    this.retention.register(this.files);
+  }
+}
+
+/** The files of workspaces. Requires a global `PlatformModule`. */
+@Module({
+  imports: [JobsModule],
+  providers: [FileRetention, Files, FilesRepository, FileStores, PostgresFileStore],
+  exports: [Files],
+})
+export class FilesModule {}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { AppError, Config, newId, type Page, type PageRequest, systemClock } from '#platform';
+
+import { typeProblem } from './file-type.js';
+import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
+import { FilesRepository, type PlacedFile } from './files.repository.js';
+import type { ByteRange } from './store/file-store.js';
+import { FileStores } from './store/file-stores.js';
+import { PostgresFileStore } from './store/postgres-file-store.repository.js';
+import { isFileHash, type StoredFile } from './stored-file.js';
+
+/** A file to be stored. */
+export interface NewContent {
+  readonly workspaceId: string;
+  /** The user whose file it is. */
+  readonly createdBy: string | null;
+  readonly content: Uint8Array;
+  /** SHA-256 of the content in hex, if the caller has computed it. */
+  readonly hash?: string;
+  readonly mime: string;
+  readonly name: string | null;
+}
+
+/** Rows that the retention handles at once. */
+const batch = 50;
+const dayMs = 86_400_000;
+
+/** The files of workspaces: one row for each content of a workspace, and the content in a store. */
+@Injectable()
+export class Files {
+  constructor(
+    private readonly files: FilesRepository,
+    private readonly stores: FileStores,
+    private readonly postgres: PostgresFileStore,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws `unsupported_media_type` if the server does not accept files of this type. */
+  assertAllowed(mime: string): void {
+    const { FILE_TYPES } = this.config.values;
+    if (!FILE_TYPES.includes(mime)) throw typeNotAllowed(FILE_TYPES);
+  }
+
+  /**
+   * Stores a content, or finds the file that has it. Throws `bad_request` (empty), `too_large`, `unsupported_media_type`, `limit_reached`,
+   * `unavailable`.
+   */
+  async save({ workspaceId, createdBy, content, hash: known, mime, name }: NewContent): Promise<StoredFile> {
+    const { MAX_FILE_BYTES, FILE_BYTES_PER_WORKSPACE: mostBytes } = this.config.values;
+    this.assertAllowed(mime);
+    if (content.length === 0) throw emptyFile();
+    if (content.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
+    const problem = typeProblem(mime, content);
+    if (problem !== null) throw typeMismatch(problem);
+    const hash = known ?? createHash('sha256').update(content).digest('hex');
+    const [found] = await this.use(workspaceId, [hash]);
+    if (found !== undefined) return found;
+    if ((await this.files.bytesOf(workspaceId)) + content.length > mostBytes) throw workspaceFull(mostBytes);
+    const store = this.stores.current;
+    const file = { workspaceId, id: newId(), hash, mime, bytes: content.length, name, store, createdBy };
+    await this.stores.of(store).put(file, { content, hash });
+    const outcome = await this.files.insert({ ...file, keptUntil: this.keptUntil() }, mostBytes);
+    if (outcome === 'inserted') return { ...file, createdAt: systemClock.now() };
+    await this.stores.of(store).delete(file);
+    if (outcome === 'full') throw workspaceFull(mostBytes);
+    return this.save({ workspaceId, createdBy, content, hash, mime, name });
+  }
+
+  /** Throws `not_found`. */
+  async get(principal: MemberPrincipal, hash: string): Promise<PlacedFile> {
+    const file = isFileHash(hash) ? await this.files.find(scopeOf(principal), hash) : null;
+    if (file === null) throw fileNotFound();
+    return file;
+  }
+
+  list(principal: MemberPrincipal, page: PageRequest): Promise<Page<StoredFile>> {
+    return this.files.list(scopeOf(principal), page);
+  }
+
+  /** Messages that refer to it keep the reference: models then read that the file was removed. Throws `not_found`, `forbidden`. */
+  async remove(principal: MemberPrincipal, hash: string): Promise<StoredFile> {
+    const file = await this.get(principal, hash);
+    assertCan(abilityOf(principal), { action: 'delete', subject: 'StoredFile', row: file });
+    if (!(await this.files.delete(file))) throw fileNotFound();
+    await this.stores.of(file.store).delete(file);
+    return file;
+  }
+
+  /** The files of these hashes that the workspace has, for its jobs, whose right to read was checked when they started. */
+  use(workspaceId: string, hashes: readonly string[]): Promise<readonly PlacedFile[]> {
+    return this.files.use(workspaceId, hashes.filter(isFileHash), this.keptUntil());
+  }
+
+  /** The content of a file, or a part of it. Throws `not_found` (removed meanwhile), `unavailable`. */
+  read(file: PlacedFile, range: ByteRange = { start: 0, end: file.bytes }): Promise<Uint8Array> {
+    return this.stores.of(file.store).read(file, range);
+  }
+
+  /** For the retention: removes files that no message refers to and whose retention time is over. */
+  async forget(workspaceId: string): Promise<number> {
+    const expired = await this.files.takeExpired(workspaceId, batch, new Date(systemClock.now() + dayMs));
+    for (const file of expired) await this.deleteContent(file);
+    await this.postgres.deleteAbandoned(workspaceId, systemClock.now());
+    return expired.length;
+  }
+
+  /** The row is deleted already: if the bucket does not respond, the object stays in it. */
+  private async deleteContent(file: PlacedFile): Promise<void> {
+    try {
+      await this.stores.of(file.store).delete(file);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
+  }
+
+  private keptUntil(): Date {
+    return new Date(systemClock.now() + this.config.values.FILE_RETENTION_MS);
+  }
+}
