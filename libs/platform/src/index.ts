@@ -43,7 +43,7 @@ export { Metrics } from './metrics/metrics.js';
 export { asAnswerable, isPassing, sqlState, violatedConstraint } from './postgres/availability.js';
 export { CallNotClaimed, DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlStatement } from './postgres/sql-statement.js';
-export { Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { Postgres, type PostgresOptions, TOOL_PROCESS_CONNECTIONS } from './postgres/postgres.js';
 export { assertBackupReadable, assertBackupWritable } from './postgres/backup/check-backup.js';
 export { dumpDatabase, type DumpInit, type WrittenBackup } from './postgres/backup/dump-database.js';
 export { restoreDatabase, type RestoreInit } from './postgres/backup/restore-database.js';
@@ -57,6 +57,7 @@ export {
 export { type DatabaseUrls, databaseUrls, toolsDatabaseUrl } from './postgres/database-urls.js';
 export { canLogIn } from './postgres/database-roles.js';
 export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postgres.js';
+export { createEphemeralDataDir } from './postgres/ephemeral-data-dir.js';
 export { toolDatabaseProblem } from './postgres/tool-database.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
 export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
@@ -91,9 +92,11 @@ export {
   type MessageRow,
   type ModelProviderRow,
   type NodeRunTableRow,
+  type NotificationChannelRow,
   Prisma,
   type RoundRow,
   type ScheduledSlotRow,
+  type StoredFileRow,
   type SyntrixConnectionRow,
   type ThreadRow,
   type ToolCallRow,
@@ -104,7 +107,7 @@ export {
   type WebhookDeliveryRow,
   type WebhookEndpointRow,
   type WorkflowRow,
-  type WorkflowScheduleRow,
+  type ScheduleRow,
   type WorkflowVersionRow,
   type WorkspaceRow,
   type WorkspaceSecretRow,

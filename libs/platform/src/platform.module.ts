@@ -3,12 +3,12 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { BUS, type Bus } from './bus/bus.js';
 import { MemoryBus } from './bus/memory.bus.js';
 import { PostgresBus } from './bus/postgres.bus.js';
-import { Config } from './config/config.js';
+import { Config, queuesServed } from './config/config.js';
 import { LOGGER, type Logger } from './logger.js';
 import { Metrics } from './metrics/metrics.js';
 import { GuardedFetch } from './outbound/guarded-fetch.js';
 import type { DatabaseUrls } from './postgres/database-urls.js';
-import { Postgres, type PostgresOptions } from './postgres/postgres.js';
+import { Postgres, type PostgresOptions, TOOL_PROCESS_CONNECTIONS } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
 import { Queues } from './queue/queues.js';
 import { type HeldSecrets, rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
@@ -80,6 +80,7 @@ type Surroundings = Pick<PlatformInit, 'config' | 'logger' | 'redactor'>;
 function poolOptions({ config, logger }: Surroundings): PostgresOptions {
   return {
     poolSize: config.values.DATABASE_POOL_SIZE,
+    ...(queuesServed(config.values).includes('tool-execution') ? { applicationName: TOOL_PROCESS_CONNECTIONS } : {}),
     onIdleError: (error) => {
       logger.warn({ err: error }, 'an idle database connection broke');
     },

@@ -12,13 +12,16 @@ export type ScopedSubject =
   | 'SyntrixConnection'
   | 'Workflow'
   | 'Agent'
+  | 'StoredFile'
   | 'Trigger'
+  | 'Schedule'
   | 'Thread'
   | 'Message'
   | 'Job'
   | 'ToolCall'
   | 'Interrupt'
   | 'Notification'
+  | 'NotificationChannel'
   | 'AuditEntry';
 
 /**

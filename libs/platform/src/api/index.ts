@@ -1,5 +1,5 @@
 export { drainRestMiddleware } from './body/drain-rest.js';
-export { bodyMiddleware, hasEmptyBody, readBody, readPublicBody } from './body/read-body.js';
+export { bodyMiddleware, hasEmptyBody, readBody, readPublicBody, readRawBody } from './body/read-body.js';
 export { CallerTurns } from './body/caller-turns.js';
 export { invalidCursor, invalidPage } from './connections/connection.errors.js';
 export { connectionOf } from './connections/connection.model.js';
@@ -9,7 +9,15 @@ export { ForwardPageArgs, PageArgs } from './connections/page.args.js';
 export { type ConnectionOf, toConnection } from './connections/to-connection.js';
 export { listCost, pageCost, toWantedPage, type WantedPage } from './connections/to-page.js';
 export { errorRowOf, errorTable, isExpected } from './errors/error-table.js';
-export { accessLost, crossOriginRefused, invalidBody, invalidField, missing, tooLarge } from './errors/http.errors.js';
+export {
+  accessLost,
+  crossOriginRefused,
+  invalidBody,
+  invalidField,
+  invalidParameter,
+  missing,
+  tooLarge,
+} from './errors/http.errors.js';
 export { orNull } from './errors/or-null.js';
 export { toPayload, UserError } from './errors/user-error.model.js';
 export { DateTimeFilter, IdFilter } from './filters/filter.input.js';

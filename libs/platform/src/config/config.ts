@@ -2,9 +2,11 @@ import { z } from 'zod';
 
 import { accessSettings } from './access-settings.js';
 import { connectionSettings } from './connection-settings.js';
+import { fileSettings } from './file-settings.js';
 import { limitSettings } from './limit-settings.js';
 import { modelPrices } from './model-prices.js';
 import { modelRequestSettings } from './model-request-settings.js';
+import { notificationSettings } from './notification-settings.js';
 import {
   choice,
   flag,
@@ -26,6 +28,7 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
 const humanWaits = ['wait', 'reject'] as const;
 const approvals = ['auto_approve', 'require_approval'] as const;
+const isolations = ['per_tool', 'queue'] as const;
 
 /** Every setting there is: variable, allowed values, default, meaning. The one place that knows the names of the environment. */
 export const settings = z.object({
@@ -125,7 +128,7 @@ export const settings = z.object({
   FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),
   COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Where coingecko_price asks.'),
   TAVILY_API_KEY: text('Offers the tool web_search, answered by Tavily.'),
-  TAVILY_URL: httpUrlOr('https://api.tavily.com', 'Where Tavily is.'),
+  TAVILY_URL: httpUrlOr('https://api.tavily.com', 'Base URL of Tavily, for web_search and tavily_search.'),
   BRAVE_API_KEY: text('Offers web_search, answered by Brave, unless there is a key for Tavily.'),
   BRAVE_URL: httpUrlOr('https://api.search.brave.com/res/v1', 'Where Brave Search is.'),
   SEARXNG_URL: httpUrl('Offers web_search, answered by this SearXNG, unless there is a key for one of the others.'),
@@ -152,12 +155,34 @@ export const settings = z.object({
     [10_000, 0],
     'A workflow has reached its time limit: how long its nodes may still run to commit their round.',
   ),
+  TOOL_ISOLATION: z
+    .enum(isolations)
+    .default('per_tool')
+    .meta(
+      choice(
+        isolations,
+        'per_tool',
+        'Where server tools run. queue: every call goes to the tool processes, in every workspace (docs/tool-queue.md).',
+      ),
+    ),
+  TOOL_ISOLATION_CEILING: z
+    .enum(isolations)
+    .default('queue')
+    .meta(choice(isolations, 'queue', 'Strictest mode that a workspace may choose (`toolIsolation`).')),
   TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
   TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
   TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
   TOOL_QUEUE_TTL_MS: ms(
     [300_000],
     'How long a call of an isolated tool may wait until a process takes it; then it ends as timed out. The time of the tool counts from there.',
+  ),
+  BACKGROUND_JOBS_ENABLED: flag(
+    true,
+    'Whether jobs run without a connected client. false: a new job is cancelled after its last client disconnects (docs/operations.md).',
+  ),
+  FOREGROUND_GRACE_MS: ms(
+    [10_000, 1, 3_600_000],
+    'With BACKGROUND_JOBS_ENABLED=false: how long a job may have no client before it is cancelled.',
   ),
   MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
@@ -220,6 +245,8 @@ export const settings = z.object({
     ),
   ...connectionSettings,
   ...triggerSettings,
+  ...fileSettings,
+  ...notificationSettings,
 
   CRASH_POINT: z
     .string()
@@ -270,6 +297,9 @@ export class Config {
     const unsafe = (['ALLOW_PRIVATE_MODEL_URLS', 'ALLOW_PRIVATE_TOOL_URLS'] as const).filter((it) => parsed.data[it]);
     if (unsafe.length > 0 && parsed.data.NODE_ENV === 'production') {
       throw new ConfigError(unsafe.map((name) => `${name} must be off with NODE_ENV=production.`));
+    }
+    if (parsed.data.SMTP_URL !== undefined && parsed.data.MAIL_FROM === undefined) {
+      throw new ConfigError(['MAIL_FROM must be set with SMTP_URL: the sender address of e-mails.']);
     }
     return new Config(Object.freeze(parsed.data));
   }

@@ -4,7 +4,7 @@ import { flag, ms, text, whole } from './setting-kinds.js';
 export const connectionSettings = {
   SOCKETS_PENDING: whole(
     [500, 1, 100_000],
-    'Maximum WebSockets of a process without an accepted connection_init. A further one waits for its turn and closes the oldest; when as many wait, or half as many of its address, it gets 503.',
+    'Maximum WebSockets of a process without an accepted connection_init. A further one waits for its turn and closes the oldest; when as many wait, or half as many of its address, it gets 503. While half as many of one address wait, the process reads new connections of that address one by one.',
   ),
   REFUSALS_PER_SECOND: whole(
     [20, 1, 1_000_000],

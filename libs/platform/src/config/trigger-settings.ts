@@ -4,6 +4,6 @@ import { text } from './setting-kinds.js';
 export const triggerSettings = {
   TRIGGERS_PATH: text('A file of triggers, or a folder of such files, loaded at the start and at SIGHUP.'),
   TRIGGERS_WORKSPACE: text(
-    'Id or name of the workspace of file triggers whose database names no workspace. Default: the only workspace.',
+    'Id or name of the workspace that owns a file trigger if the database of the trigger is not the id or name of a workspace. Default: the only workspace of the installation; with several workspaces, the server rejects such a trigger.',
   ),
 };

@@ -123,7 +123,7 @@ describe('GuardedFetch', () => {
       { headers: { 'x-a': 'ü€' } },
       { method: 'GET / HTTP/1.1\r\nx: y' },
       { method: 'CONNECT' },
-    ])('are refused when they cannot be sent: %j', async (request) => {
+    ])('reject headers and methods that HTTP does not allow: %j', async (request) => {
       await expect(given.ask(request)).rejects.toMatchObject({ code: 'outbound_request_invalid' });
       expect(given.target.connections()).toBe(0);
     });

@@ -138,7 +138,7 @@ export class GuardedFetch {
     return new GuardedFetch({ allowPrivate, ports: values.OUTBOUND_PORTS });
   }
 
-  /** Sends the request and reads the response, whatever its status. A body over `maxBytes` is cut there, and `isCut` is set. */
+  /** Sends the request and reads a response with any status. A body over `maxBytes` is cut there, and `isCut` is set. */
   async request(request: OutboundRequest): Promise<OutboundAnswer> {
     const opened = await this.open(request);
     const { hop, answer } = opened;

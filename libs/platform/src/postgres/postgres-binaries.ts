@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 import { embeddedUnavailable } from './postgres.errors.js';
@@ -23,6 +23,8 @@ export function serverUser(): ServerUser {
 export async function postgresHome(user: ServerUser): Promise<string> {
   const home = packagedHome();
   if (await runs(home, user)) return home;
+  await linkLibraries(home);
+  if (await runs(home, user)) return home;
   // An installation below a folder that is closed to others, /root for one: the binaries move to where they can be reached.
   const copy = await copyHome(home);
   if (await runs(copy, user)) return copy;
@@ -36,6 +38,23 @@ function packagedHome(): string {
   } catch (cause) {
     throw embeddedUnavailable(`the package ${name} is not installed`, cause);
   }
+}
+
+interface LibraryLink {
+  /** Both are relative to the package. */
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Creates the links between libraries, which a package cannot contain. The install script of the package does the same, and npm does
+ * not run it by default (npm 12) or with `--ignore-scripts`. An installation that cannot be written to stays as it is.
+ */
+async function linkLibraries(home: string): Promise<void> {
+  const list = await readFile(join(home, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links = JSON.parse(list) as readonly LibraryLink[]; // a file of the package
+  for (const { source, target } of links)
+    await symlink(relative(dirname(target), source), join(home, '..', target)).catch(() => undefined); // it exists
 }
 
 async function runs(home: string, user: ServerUser): Promise<boolean> {

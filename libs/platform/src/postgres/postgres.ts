@@ -7,6 +7,9 @@ import { processName } from '../process-name.js';
 import { asAvailabilityError } from './availability.js';
 import type { DatabaseUrls } from './database-urls.js';
 
+/** `application_name` of the connections of a process that serves the tool queue, before the pool's name. */
+export const TOOL_PROCESS_CONNECTIONS = 'nightshift-tools';
+
 export interface PostgresOptions {
   /** Most connections of `api`, and of `engine`. */
   readonly poolSize: number;

@@ -86,6 +86,8 @@ const deadLetters: QueueSettings = { partition: true, retryLimit: 0, retentionSe
 export const queues = {
   'job.chat': jobQueue,
   'job.workflow': jobQueue,
+  /** The instant of a job that was accepted for later has come. */
+  'job.due': timer,
   /** An instant of an open interrupt: its expiry, a reminder, or the end of a client's claim. */
   'interrupt.due': timer,
   /** The next slot of a workflow schedule has come. */
@@ -102,12 +104,16 @@ export const queues = {
   'trigger.start': timer,
   /** Finds changes and starts of triggers that have lost their message. */
   'maintenance.triggers': maintenance,
+  /** Lets delayed jobs begin that have lost their message. */
+  'maintenance.delayed-jobs': maintenance,
   /** Settles interrupts that are due and have lost their message. */
   'maintenance.interrupts': maintenance,
   /** Finds slots of workflow schedules that have lost their message. */
   'maintenance.schedules': maintenance,
   /** Finds webhook deliveries that have lost their message. */
   'maintenance.webhooks': maintenance,
+  /** Hands notifications to the channels that want them. */
+  'maintenance.notifications': maintenance,
   /** Handles sub-jobs that have lost their message. */
   'maintenance.sub-jobs': maintenance,
   /** Removes what has been kept long enough. */
@@ -128,6 +134,7 @@ interface JobMessage {
 export interface QueueData {
   readonly 'job.chat': JobMessage;
   readonly 'job.workflow': JobMessage;
+  readonly 'job.due': JobMessage;
   readonly 'interrupt.due': { readonly workspaceId: string; readonly jobId: string; readonly interruptId: string };
   readonly 'schedule.due': { readonly workspaceId: string; readonly scheduleId: string };
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
@@ -136,9 +143,11 @@ export interface QueueData {
   readonly 'trigger.changes': { readonly workspaceId: string };
   readonly 'trigger.start': { readonly workspaceId: string; readonly runId: string };
   readonly 'maintenance.triggers': null;
+  readonly 'maintenance.delayed-jobs': null;
   readonly 'maintenance.interrupts': null;
   readonly 'maintenance.schedules': null;
   readonly 'maintenance.webhooks': null;
+  readonly 'maintenance.notifications': null;
   readonly 'sub-job.due': JobMessage;
   readonly 'maintenance.sub-jobs': null;
   readonly 'maintenance.retention': null;

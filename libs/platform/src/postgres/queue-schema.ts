@@ -36,7 +36,7 @@ async function withBoss(client: pg.Client, use: (boss: PgBoss) => Promise<void>)
   }
 }
 
-/** Whether a queue has a table of its own is fixed when it is created: a queue of an older build is made anew, with its messages. */
+/** Whether a queue has a table of its own is fixed when it is created: a queue of an older build is recreated with its messages. */
 async function ensureQueue(boss: PgBoss, queue: string, settings: QueueSettings): Promise<void> {
   const found = await boss.getQueue(queue);
   if (found !== null && found.partition === (settings.partition ?? false)) {
@@ -80,7 +80,7 @@ const settledColumns =
 /** What pg-boss reads of its own before it sends or fetches: its version and the settings of queues. */
 const catalog = ['version', 'queue'];
 
-/** Tool processes have what this build needs, whatever an older one had granted them. */
+/** Tool processes get the grants that this build needs; grants of an older build are removed. */
 async function grant(client: pg.Client, found: readonly QueueResult[]): Promise<void> {
   const tableOf = (name: string) => `${QUEUE_SCHEMA}.${found.find((queue) => queue.name === name)?.table ?? ''}`;
   const messages = new Set(found.map(({ name }) => tableOf(name)));

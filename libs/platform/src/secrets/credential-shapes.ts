@@ -9,7 +9,7 @@ export interface SecretRange {
 /** A line break, as it is or as JSON writes it. */
 const BREAK = String.raw`(?:\s|\\[nr])`;
 const PEM_LINE = String.raw`Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,40}(?:,[A-F0-9]{1,64})?|[A-Za-z0-9+/]{16,4096}={0,2}`;
-/** A private key by RFC 7468, or the first part of one: only what can stand in it, so that nothing else is hidden along with it. */
+/** A private key by RFC 7468, or the first part of one: only characters that a key can contain, so that no other text is redacted. */
 const PEM_KEY = new RegExp(
   `-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:${BREAK}{1,40}(?:${PEM_LINE})){0,400}` +
     `(?:${BREAK}{1,40}[A-Za-z0-9+/]{1,76}={0,2}(?=${BREAK}{1,40}-----END|${BREAK}{0,40}-{0,5}[END]{0,3}$))?` +

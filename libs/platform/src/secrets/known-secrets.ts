@@ -102,7 +102,7 @@ function runOf(text: string, start: number, end: number): HexRun {
   return { digits: digits.join('').toLowerCase(), places, isAtEnd: false };
 }
 
-/** Where secrets stand in a text. */
+/** The positions of secrets in a text. */
 export interface FoundSecrets {
   readonly ranges: readonly SecretRange[];
   /** Where a secret may begin that the end of the text cuts in two; the text's length: nowhere. */

@@ -10,8 +10,19 @@ import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
 
-/** Reads the bytes of one request for the caller named, if it has a JSON body. `use` gets them while they count as memory. */
-type BodyReader = (caller: BodyCaller, use: (bytes: Buffer) => void) => Promise<void>;
+/**
+ * Reads the bytes of one request for the caller named. `use` gets them while they count as memory. Without `raw`, only a JSON body is read.
+ */
+type BodyReader = (caller: BodyCaller, use: UseOfBody, raw?: RawBody) => Promise<void>;
+
+type UseOfBody = (bytes: Buffer) => void | Promise<void>;
+
+/** How a body that is not JSON is read. */
+export interface RawBody {
+  readonly limitBytes: number;
+  /** Receives each piece as it arrives. */
+  readonly onBytes: (bytes: Buffer) => void;
+}
 
 /** A caller with a credential; or the client address of a request to a public target. */
 type BodyCaller = { readonly name: string } | { readonly target: string };
@@ -34,12 +45,13 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
 export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addressOf: (request: Request) => string) {
   const [callers, addresses] = [new BodyBudget(), new BodyBudget(publicBodyBudgetLimits)];
   return (request: Request, response: Response, next: NextFunction): void => {
-    readers.set(request, (by, use) => {
+    readers.set(request, (by, use, raw) => {
       const counted =
         'name' in by
           ? { budget: callers, caller: by.name }
           : { budget: addresses, caller: `${addressOf(request)} ${by.target}` };
-      return readBytesOf(request, { settings, turns, response, ...counted }, use);
+      const reading: Reading = { settings, turns, response, ...counted };
+      return raw === undefined ? readJsonOf(request, reading, use) : readRawOf(request, { ...reading, raw }, use);
     });
     next();
   };
@@ -53,7 +65,9 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
   readers.delete(request);
-  await read?.({ name: caller }, (bytes) => (request.body = parse(bytes)));
+  await read?.({ name: caller }, (bytes) => {
+    request.body = parse(bytes);
+  });
 }
 
 /**
@@ -64,8 +78,24 @@ export async function readPublicBody(request: Request, target: string): Promise<
   const read = readers.get(request);
   readers.delete(request);
   let raw: Buffer = Buffer.alloc(0);
-  await read?.({ target }, (bytes) => (raw = bytes));
+  await read?.({ target }, (bytes) => {
+    raw = bytes;
+  });
   return raw;
+}
+
+/**
+ * Reads a body of any content type and passes its bytes to `use`, while they count against the memory of `caller`. Throws as
+ * `readBody`: over `limitBytes` before the rest is read. A request without a body has no bytes.
+ */
+export async function readRawBody(
+  request: Request,
+  caller: string,
+  { use, ...raw }: RawBody & { readonly use: UseOfBody },
+): Promise<void> {
+  const read = readers.get(request);
+  readers.delete(request);
+  await read?.({ name: caller }, use, raw);
 }
 
 /** Whether a JSON body was sent without a byte in it, by `Content-Length: 0` or in no chunks. */
@@ -81,30 +111,43 @@ interface Reading {
   readonly response: Response;
 }
 
-async function readBytesOf(request: Request, reading: Reading, use: (bytes: Buffer) => void): Promise<void> {
-  const { settings, budget, turns, caller } = reading;
+async function readJsonOf(request: Request, reading: Reading, use: UseOfBody): Promise<void> {
+  const { settings } = reading;
   if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
-  assertPlain(request);
-  const limit = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const limitBytes = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
   const scan = new JsonScan({ depth: MAX_JSON_DEPTH, tokens: settings.MAX_BODY_TOKENS });
+  const onBytes = (bytes: Buffer) => {
+    const exceeded = scan.push(bytes);
+    if (exceeded === 'depth') throw tooComplex(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    if (exceeded === 'tokens') throw tooComplex(`has more than ${settings.MAX_BODY_TOKENS} JSON tokens`);
+  };
+  await readRawOf(request, { ...reading, raw: { limitBytes, onBytes } }, async (bytes) => {
+    if (bytes.length === 0) empty.add(request);
+    if (scan.tokens >= LARGE_TOKENS) await takeTurn(scan.tokens * MS_PER_TOKEN, reading);
+    return use(bytes);
+  });
+}
+
+async function readRawOf(
+  request: Request,
+  { raw, settings, budget, turns, caller }: Reading & { readonly raw: RawBody },
+  use: UseOfBody,
+): Promise<void> {
+  assertPlain(request);
+  if (Number(request.headers['content-length'] ?? 0) > raw.limitBytes) throw tooLarge(raw.limitBytes);
   const body = budget.open(caller);
   try {
     const pieces: Buffer[] = [];
     let length = 0;
     const onBytes = (bytes: Buffer) => {
       length += bytes.length;
-      if (length > limit) throw tooLarge(limit);
-      const exceeded = scan.push(bytes);
-      if (exceeded === 'depth') throw tooComplex(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
-      if (exceeded === 'tokens') throw tooComplex(`has more than ${settings.MAX_BODY_TOKENS} JSON tokens`);
+      if (length > raw.limitBytes) throw tooLarge(raw.limitBytes);
+      raw.onBytes(bytes);
       body.take(bytes.length);
       pieces.push(bytes);
     };
-    await readBytes(request, { onBytes, withinMs: settings.BODY_TIMEOUT_MS, turns, caller });
-    if (length === 0) empty.add(request);
-    if (scan.tokens >= LARGE_TOKENS) await takeTurn(scan.tokens * MS_PER_TOKEN, reading);
-    use(Buffer.concat(pieces, length));
+    if (hasBody(request)) await readBytes(request, { onBytes, withinMs: settings.BODY_TIMEOUT_MS, turns, caller });
+    await use(Buffer.concat(pieces, length));
   } finally {
     body.release();
   }

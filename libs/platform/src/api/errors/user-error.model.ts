@@ -17,6 +17,9 @@ export class UserError {
 
   @Field(() => [String], { description: 'Details, one sentence each. Often empty.' })
   issues!: readonly string[];
+
+  @Field(() => Boolean, { description: 'Whether the same mutation may succeed later without a change.' })
+  retryable!: boolean;
 }
 
 /** Who may not, who must wait, and what is broken, is not the user's mistake: these go to `errors`. */
@@ -42,8 +45,9 @@ export async function toPayload<T extends object>(
   }
 }
 
-function toUserError({ code, message, field, details: { issues } }: AppError): UserError {
-  return { code, message, field: field ?? null, issues: Array.isArray(issues) ? issues.map(toSentence) : [] };
+function toUserError({ code, message, field, retryable, details: { issues } }: AppError): UserError {
+  const sentences = Array.isArray(issues) ? issues.map(toSentence) : [];
+  return { code, message, field: field ?? null, issues: sentences, retryable };
 }
 
 /** Issues with a code of their own say it first. */
