@@ -30,6 +30,7 @@ export {
   type Outcome,
   listedKinds,
   requestKinds,
+  retriedKinds,
 } from './interrupt.js';
 export {
   type DueHandler,
@@ -77,6 +78,7 @@ export {
 } from './jobs.errors.js';
 export { JobsModule } from './jobs.module.js';
 export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
+export { DelayedJobs } from './thread-queue/delayed-jobs.js';
 export { TurnMessages, type Turn, type TurnStarter } from './thread-queue/turn-messages.js';
 export {
   type Notification,
@@ -85,7 +87,7 @@ export {
   notificationTypes,
 } from './notifications/notification.js';
 export { notificationNotFound } from './notifications/notifications.errors.js';
-export { NotificationsRepository } from './notifications/notifications.repository.js';
+export { NotificationsRepository, type UnreadNotification } from './notifications/notifications.repository.js';
 export { Draining, endsJob, endsWith, JobCancelled } from './run/end-reason.js';
 export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
@@ -107,6 +109,7 @@ export {
 } from './snapshot/snapshot.repository.js';
 export { type NewRound, roundRow } from './rounds/round-part.repository.js';
 export { subJobLimits } from './start/admit.js';
+export { type StartFilter, StartFilters } from './start/start-filters.js';
 export { JobStarter } from './start/job-starter.js';
 export {
   type ParentCall,
@@ -116,3 +119,5 @@ export {
   type WhenFull,
   whenBusyChoices,
 } from './start/start-request.js';
+export { BackgroundJobs } from './foreground/background-jobs.js';
+export { ForegroundWatch } from './foreground/foreground-watch.js';

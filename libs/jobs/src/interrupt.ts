@@ -6,6 +6,7 @@ export const interruptKinds = [
   'unknown_outcome',
   'wait',
   'provider_unavailable',
+  'plugin_missing',
 ] as const;
 export type InterruptKind = (typeof interruptKinds)[number];
 
@@ -15,11 +16,14 @@ export const personKinds = ['tool_approval', 'human_input', 'unknown_outcome'] a
 /** Kinds that need a person or a client. A timer or an event ends the others. */
 export const requestKinds = [...personKinds, 'client_tool'] as const satisfies InterruptKind[];
 
-/** Kinds that a person may decide. Without a decision, the timer of a `provider_unavailable` retries it. */
-export const decidableKinds = [...personKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
+/** Kinds whose expiry retries the failed step, unless a person decides earlier. */
+export const retriedKinds = ['provider_unavailable', 'plugin_missing'] as const satisfies InterruptKind[];
+
+/** Kinds that a person may decide. */
+export const decidableKinds = [...personKinds, ...retriedKinds] as const satisfies InterruptKind[];
 
 /** Kinds that a list shows by default. */
-export const listedKinds = [...requestKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
+export const listedKinds = [...requestKinds, ...retriedKinds] as const satisfies InterruptKind[];
 
 export const interruptStatuses = ['open', 'resolved', 'expired', 'cancelled'] as const;
 export type InterruptStatus = (typeof interruptStatuses)[number];

@@ -13,6 +13,7 @@ export class JobTelemetry {
   readonly commits;
   readonly batchSize;
   readonly deltaLength;
+  readonly sentEvents;
   readonly rounds;
   readonly viewers;
 
@@ -34,8 +35,11 @@ export class JobTelemetry {
     this.batchSize = metrics.histogram('nightshift_commit_batch_jobs', 'Jobs whose writes shared one commit', {
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
     });
-    this.deltaLength = metrics.histogram('sse_broadcast_batch_size', 'UTF-16 units of text in one stored delta', {
+    this.deltaLength = metrics.histogram('nightshift_delta_length', 'UTF-16 units of text in one stored delta', {
       buckets: [16, 64, 256, 1_024, 4_096, 16_384],
+    });
+    this.sentEvents = metrics.histogram('sse_broadcast_batch_size', 'Events that a viewer receives at once', {
+      buckets: [1, 2, 5, 10, 20, 50, 100, 500, 2_000],
     });
     this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, at its end', {
       buckets: [0, 1, 2, 3, 5, 8, 10, 20],

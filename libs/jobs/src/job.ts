@@ -16,6 +16,15 @@ export interface JobRef {
   readonly jobId: string;
 }
 
+/** Why a job failed. */
+export interface JobFailure {
+  /** Stable; the list grows. */
+  readonly code: string;
+  readonly message: string;
+  /** Whether a retry of the same job may succeed; absent: no. */
+  readonly retryable?: boolean;
+}
+
 /** A job as an API shows it. Instants in ms since the epoch. */
 export interface Job {
   readonly workspaceId: string;
@@ -43,13 +52,15 @@ export interface Job {
   /** How often the job withdrew text that it had shown; `attempt` in the wire format. */
   readonly restarts: number;
   readonly reason: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: JobFailure | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly rounds: number;
   readonly toolCalls: number;
   readonly cancelRequested: boolean;
   readonly createdAt: number;
+  /** Null: it did not have to wait for an instant. */
+  readonly startAt: number | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
 }

@@ -13,6 +13,9 @@ import { LocalEvents } from './events/local-events.js';
 import { EventFeed } from './feed/event-feed.js';
 import { FeedRepository } from './feed/feed.repository.js';
 import { TailReader } from './feed/tail-reader.js';
+import { BackgroundJobs } from './foreground/background-jobs.js';
+import { ForegroundJobsRepository } from './foreground/foreground-jobs.repository.js';
+import { ForegroundWatch } from './foreground/foreground-watch.js';
 import { InterruptsRepository } from './interrupts/interrupts.repository.js';
 import { JobTelemetry } from './job.telemetry.js';
 import { JobOwnersRepository } from './job-owners.repository.js';
@@ -44,7 +47,9 @@ import { PausedRunsRepository } from './start/paused-runs.repository.js';
 import { StartRepository } from './start/start.repository.js';
 import { StartAdmission } from './start/start-admission.js';
 import { StartEffectsPublisher } from './start/start-effects.js';
+import { StartFilters } from './start/start-filters.js';
 import { ShownTextsRepository } from './text/shown-texts.repository.js';
+import { DelayedJobs } from './thread-queue/delayed-jobs.js';
 import { ThreadQueue } from './thread-queue/thread-queue.js';
 import { ThreadQueueRepository } from './thread-queue/thread-queue.repository.js';
 import { TurnMessages } from './thread-queue/turn-messages.js';
@@ -73,6 +78,9 @@ export class JobGauges {
 
 const shared = [
   AdmissionRepository,
+  BackgroundJobs,
+  ForegroundJobsRepository,
+  ForegroundWatch,
   JobUpdateRepository,
   CancelRepository,
   DueInterruptsRepository,
@@ -84,6 +92,7 @@ const shared = [
   FreedCapacityRepository,
   InterruptSettler,
   InterruptsRepository,
+  DelayedJobs,
   InterruptTimers,
   JobUpdater,
   JobGauges,
@@ -92,6 +101,7 @@ const shared = [
   JobQueue,
   JobRunner,
   JobStarter,
+  StartFilters,
   JobStopper,
   JobsRepository,
   JobTelemetry,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { firstIdAt, type JobRow, type Prisma, PrismaService, type Scope } from '#platform';
+import { firstIdAt, isId, type JobRow, type Prisma, PrismaService, type Scope, toStorableText } from '#platform';
 
 import { isJobKind, type Job } from './job.js';
 import { isJobStatus, type JobStatus } from './job.lifecycle.js';
@@ -14,6 +14,12 @@ export interface JobFilter {
   readonly createdBy?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
+}
+
+/** A message of a thread, each by our id or by the id that the client chose. */
+export interface MessageRef {
+  readonly threadId: string;
+  readonly messageId: string;
 }
 
 /** A keyset page. Ids are in order of creation, so the last id of a page is the cursor. */
@@ -47,6 +53,25 @@ export class JobsRepository {
       const where = { AND: [scope.where('Job'), { id: { in: [...ids] } }] };
       const rows = await tx.job.findMany({ omit: unshown, where });
       return rows.map(toJob);
+    });
+  }
+
+  /** The newest job that writes this message; a thread by a client's id is one of the caller's own. */
+  findByMessageInScope(scope: Scope, message: MessageRef): Promise<Job | null> {
+    const { workspaceId, userId } = scope;
+    const [threadId, messageId] = [message.threadId, message.messageId].map(toStorableText) as [string, string]; // maps two texts
+    const threads: Prisma.ThreadWhereInput[] = [
+      ...(isId(threadId) ? [{ id: threadId }] : []),
+      ...(userId === null ? [] : [{ clientId: threadId, createdBy: userId }]),
+    ];
+    const messages = [{ messageClientId: messageId }, ...(isId(messageId) ? [{ messageId }] : [])];
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const row = await tx.job.findFirst({
+        omit: unshown,
+        where: { AND: [scope.where('Job'), { workspaceId, OR: messages, thread: { OR: threads } }] },
+        orderBy: { id: 'desc' },
+      });
+      return row === null ? null : toJob(row);
     });
   }
 
@@ -163,6 +188,7 @@ function toJob(row: ShownRow): Job {
     toolCalls: row.toolCalls,
     cancelRequested: row.cancelRequestedAt !== null,
     createdAt: row.createdAt.getTime(),
+    startAt: row.startAt?.getTime() ?? null,
     startedAt: row.startedAt?.getTime() ?? null,
     finishedAt: row.finishedAt?.getTime() ?? null,
   };
@@ -170,5 +196,6 @@ function toJob(row: ShownRow): Job {
 
 function toError(value: unknown): Job['error'] {
   if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return null;
-  return { code: String(value.code), message: String(value.message) };
+  const isPassing = 'retryable' in value && value.retryable === true;
+  return { code: String(value.code), message: String(value.message), ...(isPassing && { retryable: true }) };
 }

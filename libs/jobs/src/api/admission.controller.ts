@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
@@ -6,11 +6,12 @@ import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
 import { ApiRefusals, ApiReply } from '#platform/api';
 
+import type { MessageRef } from '../jobs.repository.js';
 import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
 import { type AdmittedJob, JobAdmissions } from './job-admissions.js';
-import { type AdmissionAbortBody, admissionAbortBody, jobReplies } from './job-schemas.js';
+import { type AdmissionAbortBody, admissionAbortBody, jobReplies, messageQuery } from './job-schemas.js';
 
-/** Jobs by the idempotency key that started them, or will. Only the principal that used the key sees anything. */
+/** Jobs by what their starter chose. Only the principal that used an idempotency key sees anything of it. */
 @ApiTags('Jobs')
 @Controller('api/jobs')
 @UseGuards(PrincipalGuard)
@@ -19,6 +20,18 @@ export class AdmissionController {
     private readonly admissions: JobAdmissions,
     private readonly jobAbort: JobAbort,
   ) {}
+
+  @Get()
+  @ApiOperation({ operationId: 'findJob', summary: 'Find the job that writes a message' })
+  @ApiReply(200, jobReplies.admitted, 'The newest such job.')
+  @ApiRefusals(400, 401, 404)
+  @RequireAbility('read', 'Job')
+  findByMessage(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Query({ schema: messageQuery }) message: MessageRef,
+  ): Promise<AdmittedJob> {
+    return this.admissions.findByMessage(principal, message);
+  }
 
   @Get('admission')
   @ApiOperation({ operationId: 'getNoAdmission', summary: 'The same without a key: always 400' })

@@ -10,6 +10,7 @@ export const InterruptKindEnum = {
   UNKNOWN_OUTCOME: 'unknown_outcome',
   WAIT: 'wait',
   PROVIDER_UNAVAILABLE: 'provider_unavailable',
+  PLUGIN_MISSING: 'plugin_missing',
 } as const satisfies Record<Uppercase<InterruptKind>, InterruptKind>;
 
 registerEnumType(InterruptKindEnum, {
@@ -24,6 +25,10 @@ registerEnumType(InterruptKindEnum, {
     PROVIDER_UNAVAILABLE: {
       description:
         'The model provider cannot be used. The job asks it again when the request expires, or after a decision.',
+    },
+    PLUGIN_MISSING: {
+      description:
+        'No plugin of the worker defines the type of a workflow node. The job looks again when the request expires, or after a decision.',
     },
   },
 });
@@ -79,7 +84,7 @@ export const InterruptDecisionEnum = {
 registerEnumType(InterruptDecisionEnum, {
   name: 'InterruptDecision',
   description:
-    'The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE, the others for an UNKNOWN_OUTCOME.',
+    'The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE or PLUGIN_MISSING, the others for an UNKNOWN_OUTCOME.',
   valuesMap: {
     APPROVE: { description: 'The call runs, with the arguments that were shown or with edited ones.' },
     DENY: { description: 'The call does not run. The model reads the denial.' },
@@ -87,7 +92,7 @@ registerEnumType(InterruptDecisionEnum, {
     DID_NOT_HAPPEN: { description: 'The call did not run. The job continues without its result.' },
     REPEAT: { description: 'The call is repeated with the same idempotency key.' },
     REPORT: { description: 'The model reads that the outcome is unknown.' },
-    RETRY: { description: 'The job asks the model provider again now.' },
-    GIVE_UP: { description: 'The job fails with the last error of the provider.' },
+    RETRY: { description: 'The job asks the model provider, or looks for the plugin, again now.' },
+    GIVE_UP: { description: 'The job fails with the last error of the provider; the node fails without its plugin.' },
   },
 });

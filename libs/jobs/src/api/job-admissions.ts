@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { type Principal, scopeOf } from '#auth';
 import { AppError } from '#platform';
 
+import type { Job } from '../job.js';
 import { jobNotFound } from '../jobs.errors.js';
-import { JobsRepository } from '../jobs.repository.js';
+import { JobsRepository, type MessageRef } from '../jobs.repository.js';
 import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobAccess } from './job-access.js';
 import { toWireStatus, type WireStatus } from './wire-status.js';
@@ -17,7 +18,7 @@ export interface AdmittedJob {
   readonly messageId: string | null;
 }
 
-/** Finds jobs by the idempotency keys that started them. */
+/** Finds jobs by what their starter chose: the idempotency key, or the ids of the thread and the message. */
 @Injectable()
 export class JobAdmissions {
   constructor(
@@ -31,7 +32,17 @@ export class JobAdmissions {
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw new AppError({ code: 'bad_request', message: 'Missing admission ID' });
     const known = await this.jobs.findAdmission(scopeOf(principal), key);
     if (known?.jobId == null) throw new AppError({ code: 'not_found', message: 'No job for this admission' });
-    const { workspaceId, id } = await this.access.read(principal, known.jobId);
+    return this.shown(await this.access.read(principal, known.jobId));
+  }
+
+  /** The newest job that writes the message. Throws `not_found`. */
+  async findByMessage(principal: Principal, message: MessageRef): Promise<AdmittedJob> {
+    const job = await this.jobs.findByMessageInScope(scopeOf(principal), message);
+    if (job === null) throw jobNotFound();
+    return this.shown(job);
+  }
+
+  private async shown({ workspaceId, id }: Job): Promise<AdmittedJob> {
     const snapshot = await this.snapshots.read(workspaceId, id);
     if (snapshot === null) throw jobNotFound();
     const { jobId, status, threadId, messageId } = snapshot;

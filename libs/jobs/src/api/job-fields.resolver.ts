@@ -3,7 +3,7 @@ import { ResolveField, Resolver } from '@nestjs/graphql';
 import { toNodeId } from '#platform/api';
 
 import type { Job } from '../job.js';
-import { JobModel } from './job.model.js';
+import { JobError, JobModel, toJobError } from './job.model.js';
 import { Usage } from './usage.model.js';
 
 /** What a job shows that is computed from its own row. */
@@ -17,6 +17,11 @@ export class JobFieldsResolver {
   @ResolveField(() => Number)
   attempt(job: Job): number {
     return job.restarts;
+  }
+
+  @ResolveField(() => JobError)
+  error({ error }: Job): JobError | null {
+    return error === null ? null : toJobError(error);
   }
 
   @ResolveField(() => Usage, { description: 'Tokens of all its rounds.' })

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
-import { invalidBody, invalidField, missing, named, refusedWith } from '#platform/api';
+import { invalidBody, invalidField, invalidParameter, missing, named, refusedWith } from '#platform/api';
 
+import type { MessageRef } from '../jobs.repository.js';
 import { idempotencyKeyPattern } from './idempotency-key.js';
 import type { AbortReply, AdmissionAbortReply } from './job-abort.js';
 import type { AdmittedJob } from './job-admissions.js';
@@ -37,6 +38,21 @@ export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionA
   if (field === undefined) return invalidBody();
   const isAbsent = value === undefined || value === null || value === '';
   return isAbsent ? missing('admission ID') : invalidField(field, 'must be 1 to 255 visible ASCII characters');
+});
+
+const messageRef: z.ZodType<MessageRef> = z.object({
+  threadId: z
+    .string()
+    .min(1)
+    .max(255)
+    .meta({ description: 'The thread, by its id or by the id that the starter chose.' }),
+  messageId: z.string().min(1).max(255).meta({ description: 'The assistant message, likewise.' }),
+});
+
+/** `?threadId` and `?messageId`. */
+export const messageQuery = refusedWith(messageRef, ({ field, value }) => {
+  if (field === undefined) return invalidBody();
+  return value === undefined || value === '' ? missing(field) : invalidParameter(field);
 });
 
 export type AdmissionAbortBody = z.infer<typeof admissionAbortBody>;

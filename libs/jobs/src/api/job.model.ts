@@ -2,6 +2,7 @@ import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import { connectionOf, DateTime, Node } from '#platform/api';
 
+import type { JobFailure } from '../job.js';
 import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 /** Why a job failed. */
@@ -14,6 +15,14 @@ export class JobError {
 
   @Field(() => String, { description: 'A message for people.' })
   message!: string;
+
+  @Field(() => Boolean, { description: 'Whether the same work may succeed later without a change.' })
+  retryable!: boolean;
+}
+
+/** Rows and events have `retryable` only if it is true. */
+export function toJobError({ retryable = false, ...failure }: JobFailure): JobError {
+  return { ...failure, retryable };
 }
 
 /** One accepted piece of background work. Its threads, rounds and calls are added by `JobFieldsResolver`. */
@@ -84,6 +93,12 @@ export class JobModel extends Node {
 
   @Field(() => DateTime, { description: 'When it was accepted.' })
   createdAt!: number;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When a job that was accepted for later begins; it is QUEUED until then. Null: the job began at once.',
+  })
+  startAt!: number | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When a worker first claimed it.' })
   startedAt!: number | null;

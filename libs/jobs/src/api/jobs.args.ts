@@ -51,6 +51,16 @@ export class JobsArgs extends PageArgs {
   filter?: JobFilterInput | null;
 }
 
+/** Arguments of `jobOfMessage`. */
+@ArgsType()
+export class JobOfMessageArgs {
+  @Field(() => ID, { description: 'The thread, by its id or by the id that the caller gave it.' })
+  threadId!: string;
+
+  @Field(() => ID, { description: 'The assistant message, by its id or by the id that the starter chose.' })
+  messageId!: string;
+}
+
 /** Arguments of `jobEvents`. */
 @ArgsType()
 export class JobEventsArgs {

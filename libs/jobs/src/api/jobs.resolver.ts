@@ -18,7 +18,7 @@ import type { JobStatus } from '../job.lifecycle.js';
 import { type JobFilter, JobsRepository } from '../jobs.repository.js';
 import { JobConnection, JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
-import { type JobFilterInput, JobsArgs } from './jobs.args.js';
+import { type JobFilterInput, JobOfMessageArgs, JobsArgs } from './jobs.args.js';
 
 /** Reads jobs. */
 @Resolver(() => JobModel)
@@ -35,6 +35,12 @@ export class JobsResolver {
     @Context() context: GraphqlContext,
   ): Promise<Job | null> | null {
     return isId(id) ? this.loaders.of(context).jobs.load(id) : null;
+  }
+
+  @RequireAbility('read', 'Job')
+  @Query(() => JobModel, { nullable: true, description: 'The newest job that writes a message. Null: not found.' })
+  jobOfMessage(@Args() message: JobOfMessageArgs, @Context() { scope }: GraphqlContext): Promise<Job | null> {
+    return this.jobs.findByMessageInScope(scope, message);
   }
 
   @RequireAbility('read', 'Job')

@@ -12,7 +12,7 @@ function setUp() {
   const move = (jobId: string, workspaceId = here) => {
     bus.publish('job-events', { workspaceId, jobId, seq: 1, status: 'running' });
   };
-  /** Begins to watch; what moved before is not told. */
+  /** Starts a subscription; it gets only later changes. */
   const watch = () => {
     const changes = activity.changes(here, ending.signal);
     return { first: changes.next(), next: () => changes.next() };

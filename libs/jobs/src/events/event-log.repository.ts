@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
-import { commitStatement, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
+import type { InsertionOf } from './commit-part.js';
+import { announces, commitStatement, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
 
 /** The result of a committed write. */
 export interface Written {
@@ -28,6 +30,9 @@ const pausesMs = [50, 100, 200, 400, 800, 1_600];
 /** Writes the logs of many jobs in one statement, which is its own transaction. */
 @Injectable()
 export class EventLogRepository {
+  /** Workspaces that had a webhook endpoint within the last minute: their events go by the statement that adds webhooks. */
+  private readonly withEndpoints = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 });
+
   constructor(
     private readonly postgres: Postgres,
     private readonly config: Config,
@@ -49,8 +54,26 @@ export class EventLogRepository {
     }
   }
 
+  /** The statement without webhooks drops the writes of workspaces with endpoints, and those are written again. */
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
-    const statement = commitStatement(writes, (queue, select) => this.queue.insertionOf(queue, select));
+    const addWebhooks = writes.some((write) => announces(write) && this.withEndpoints.has(write.workspaceId));
+    const answers = await this.commitAll(writes, addWebhooks);
+    if (addWebhooks) return answers;
+    const dropped = writes.filter((write, i) => announces(write) && answers[i] instanceof LeaseLost);
+    if (dropped.length === 0) return answers;
+    const again = await this.commitAll(dropped, true);
+    dropped.forEach((write, i) => {
+      const answer = again[i];
+      if (answer === undefined || answer instanceof Error) return;
+      answers[writes.indexOf(write)] = answer;
+      this.withEndpoints.set(write.workspaceId, true);
+    });
+    return answers;
+  }
+
+  private async commitAll(writes: readonly JobWrite[], addWebhooks: boolean): Promise<(Written | Error)[]> {
+    const insertionOf: InsertionOf = (queue, select) => this.queue.insertionOf(queue, select);
+    const statement = commitStatement(writes, insertionOf, { addWebhooks });
     const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
     const rows = await this.run({ ...statement, values }, this.queue.insertions(toMessages(writes)));
     const answers: (Written | undefined)[] = writes.map(() => undefined);

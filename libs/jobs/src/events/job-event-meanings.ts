@@ -9,9 +9,9 @@ interface Meaning {
 /** The meaning of each event type, for PROTOCOL.md. The type requires an entry for every type of event. */
 export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'job-queued': {
-    body: '`kind`, `threadId`, `messageId`, `workflowId?`, `parentJobId?`, `queuePosition?`',
+    body: '`kind`, `threadId`, `messageId`, `workflowId?`, `parentJobId?`, `queuePosition?`, `appliedHooks?`',
     meaning:
-      'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of the thread. `parentJobId` is set for sub-jobs.',
+      'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of the thread. `parentJobId` is set for sub-jobs. `appliedHooks`: the changes that hooks made to the request, in the format of `hook-applied`.',
   },
   'job-started': {
     body: '`epoch`',
@@ -59,6 +59,11 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`, `subJobId?`',
     meaning: 'Progress of a call, for display only. At most two events per second and call.',
   },
+  'hook-applied': {
+    body: '`hook`, `on`, `what`, `reason`, `round?`, `callId?`, `nodeId?`',
+    meaning:
+      'A plugin hook changed or ended a step of the job. `on`: the kind of the hook. `what`: the members of its outcome, such as `arguments` or `deny`, or `hook_failed`. `reason` is empty if the hook gave none.',
+  },
   'interrupt-opened': {
     body: '`interruptId`, `kind`, `callId?`, `nodeId?`, `title`, `expiresAt`, `request`',
     meaning: 'The job waits for a decision or a result from outside. `request` depends on the kind.',
@@ -76,6 +81,10 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'node-started': {
     body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`',
     meaning: 'A workflow node started. `path`: the enclosing nodes. `iteration`: of the innermost loop or map, from 1.',
+  },
+  'node-progress': {
+    body: '`nodeRunId`, `nodeId`, `progress?`, `total?`, `message?`',
+    meaning: 'Progress of a plugin node, for display only. At most two events per second and node run.',
   },
   'node-finished': {
     body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`, `status`, `output`, `error?`, `tokenCount?`, `route?`',

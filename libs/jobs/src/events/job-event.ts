@@ -1,3 +1,4 @@
+import type { JobFailure } from '../job.js';
 import type { JobStatus, TerminalStatus } from '../job.lifecycle.js';
 
 /** Token counts of a round or of a whole job. */
@@ -81,6 +82,8 @@ export interface JobEventBodies {
     /** Of a sub-job: the job whose tool call started it. */
     readonly parentJobId?: string;
     readonly queuePosition?: number;
+    /** The changes that hooks made to the request; members as in `hook-applied`. */
+    readonly appliedHooks?: readonly Pick<JobEventBodies['hook-applied'], 'hook' | 'on' | 'what' | 'reason'>[];
   };
   'job-started': { readonly epoch: number };
   /**
@@ -145,6 +148,18 @@ export interface JobEventBodies {
     /** The sub-job that runs the call. */
     readonly subJobId?: string;
   };
+  /**
+   * A plugin hook changed or ended a step of the job; stored with the step. `what`: the members of its outcome, such as
+   * `arguments` or `deny`, or `hook_failed`. `reason` is empty if the hook gave none.
+   */
+  'hook-applied': AtNode & {
+    readonly hook: string;
+    readonly on: string;
+    readonly what: readonly string[];
+    readonly reason: string;
+    readonly round?: number;
+    readonly callId?: string;
+  };
   /** `request` depends on `kind`; `expiresAt` in ms since the epoch, null: never. */
   'interrupt-opened': AtNode & {
     readonly interruptId: string;
@@ -169,11 +184,19 @@ export interface JobEventBodies {
   'job-waiting': { readonly interruptIds: readonly string[] };
   'job-requeued': { readonly reason: string };
   'node-started': NodeRunBody;
+  /** For display only. */
+  'node-progress': {
+    readonly nodeRunId: string;
+    readonly nodeId: string;
+    readonly progress?: number;
+    readonly total?: number;
+    readonly message?: string;
+  };
   /** `output` is truncated for display. */
   'node-finished': NodeRunBody & {
     readonly status: NodeRunStatus;
     readonly output: string;
-    readonly error?: { readonly code: string; readonly message: string };
+    readonly error?: JobFailure;
     readonly tokenCount?: number;
     readonly route?: TakenRoute;
   };
@@ -196,7 +219,7 @@ export interface JobEventBodies {
   'job-finished': {
     readonly status: TerminalStatus;
     readonly reason: string;
-    readonly error?: { readonly code: string; readonly message: string };
+    readonly error?: JobFailure;
     readonly content_length: number;
     readonly usage: Usage;
     readonly durationMs: number;
@@ -256,10 +279,12 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
     case 'tool-call':
     case 'tool-call-updated':
     case 'tool-progress':
+    case 'hook-applied':
     case 'interrupt-opened':
     case 'interrupt-reminder':
     case 'interrupt-resolved':
     case 'node-started':
+    case 'node-progress':
     case 'node-finished':
     case 'branch-started':
     case 'branch-finished':

@@ -1,3 +1,4 @@
+import type { JobFailure } from '../job.js';
 import type { TerminalStatus } from '../job.lifecycle.js';
 import type { NewJobEvent } from './job-event.js';
 
@@ -16,7 +17,7 @@ export interface JobEnd {
   readonly status: TerminalStatus;
   /** Finish reason, error code, or the reason of the cancel. */
   readonly reason: string;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: JobFailure;
 }
 
 /** The last event of a job. Every code path that ends a job builds it here. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService, type Scope } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
 
 import type { KeysetPage } from '../jobs.repository.js';
 import type { Notification, NotificationFilter } from './notification.js';
@@ -41,6 +41,19 @@ export interface NotificationChanges {
     /** The transaction that changed it last. */
     readonly changedIn: string;
   }[];
+}
+
+/** A notification with its user and place in the order of `unreadFrom`. */
+export interface UnreadNotification extends Notification {
+  readonly userId: string;
+  /** The transaction that wrote it. */
+  readonly changedIn: string;
+}
+
+/** One page of unread notifications, and the oldest transaction that had not ended. */
+export interface UnreadPage {
+  readonly oldestRunning: string;
+  readonly notifications: readonly UnreadNotification[];
 }
 
 /** Notifications of users. Every statement for a caller filters by the user of its scope. */
@@ -87,6 +100,45 @@ export class NotificationsRepository {
     );
     const changed = rows.flatMap(({ id, userId, changedIn }) => (id === null ? [] : [{ id, userId, changedIn }]));
     return { oldestRunning: rows[0]?.oldestRunning ?? '', changed };
+  }
+
+  /**
+   * Unread notifications of all users that transaction `since` or a later one wrote, in the order of their transactions, after `after`,
+   * at most `limit`. A later call with `oldestRunning` as `since` misses none, and may repeat some. Does not check rights.
+   */
+  async unreadFrom(
+    tx: PrismaTransaction,
+    workspaceId: string,
+    page: { readonly since: string; readonly after: UnreadNotification | null; readonly limit: number },
+  ): Promise<UnreadPage> {
+    const { since, after, limit } = page;
+    const beyond =
+      after === null
+        ? Prisma.empty
+        : Prisma.sql`AND (n.changed_in, n.id) > (${after.changedIn}::text::xid8, ${after.id}::uuid)`;
+    // After the dump of another server was restored, `since` may be a transaction of the future.
+    const rows = await tx.$queryRaw<(UnreadNotification | (Record<keyof UnreadNotification, null> & { id: null }))[]>`
+      SELECT now."oldestRunning"::text, found.*
+        FROM (SELECT pg_snapshot_xmin(s) AS "oldestRunning", pg_snapshot_xmax(s) AS next_transaction FROM pg_current_snapshot() s) now
+        LEFT JOIN LATERAL (
+          SELECT ${shown}, n.user_id AS "userId", n.changed_in::text AS "changedIn" FROM (
+            SELECT * FROM notification n WHERE n.workspace_id = ${workspaceId}::uuid AND n.read_at IS NULL ${beyond}
+               AND n.changed_in >= least(${since}::text::xid8, now."oldestRunning") AND n.changed_in < now.next_transaction
+             ORDER BY n.changed_in, n.id LIMIT ${limit}) n ${about} ORDER BY n.changed_in, n.id) found ON true`;
+    const notifications = rows.flatMap((row) => (row.id === null ? [] : [row]));
+    return {
+      oldestRunning: (rows[0] as { oldestRunning?: string } | undefined)?.oldestRunning ?? since,
+      notifications,
+    };
+  }
+
+  /** Whether its user has read it, or it was deleted. */
+  async isDone(workspaceId: string, id: string): Promise<boolean> {
+    const rows = await this.prisma.queryInWorkspace<{ id: string }>(
+      { workspaceId },
+      Prisma.sql`SELECT id FROM notification WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND read_at IS NULL`,
+    );
+    return rows.length === 0;
   }
 
   async countMine(scope: Scope, filter: NotificationFilter): Promise<number> {

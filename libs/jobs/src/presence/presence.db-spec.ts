@@ -128,6 +128,27 @@ describe('Presence', () => {
     expect(presence.size).toBe(0);
   });
 
+  it('records a viewer again soon after a write has failed, not only at the next refresh', async () => {
+    class SoonAgain extends Presence {
+      protected override readonly refreshMs = 3_600_000;
+      protected override readonly retryMs = 20;
+    }
+    const [repository, job] = [api.app.get(PresenceRepository), { workspaceId: api.workspaceId, jobId: newId() }];
+    let isDown = true;
+    const unreliable: Pick<PresenceRepository, 'store' | 'forgetStale'> = {
+      store: (...written) => (isDown ? Promise.reject(new Error('down')) : repository.store(...written)),
+      forgetStale: (process) => repository.forgetStale(process),
+    };
+    const presence = new SoonAgain(unreliable as PresenceRepository, createLogger({ level: 'silent' }));
+    await presence.enter(job);
+    isDown = false;
+    await eventually('the viewer is recorded', async () => {
+      const rows = await api.rows('SELECT 1 FROM job_viewer WHERE job_id = $1', [job.jobId]);
+      return rows.length === 1 ? true : undefined;
+    });
+    await presence.onModuleDestroy();
+  });
+
   it('lets a viewer in when the database does not answer', async () => {
     class ShortTimeout extends Presence {
       protected override readonly timeoutMs = 1;

@@ -18,6 +18,8 @@ interface Watched extends WatchedJob {
 @Injectable()
 export class Presence implements OnModuleDestroy {
   protected readonly refreshMs: number = 15_000;
+  /** After a write that failed. Less than FOREGROUND_GRACE_MS, after which jobs without a viewer may be cancelled. */
+  protected readonly retryMs: number = 1_000;
   /** A viewer often reconnects at once, and a job's end closes all its viewers: the delay combines these changes into one write. */
   protected readonly leaveMs: number = 250;
   /** A viewer waits at most this long for a slow database. */
@@ -86,8 +88,9 @@ export class Presence implements OnModuleDestroy {
     return this.store(left);
   }
 
-  private refreshLater(): void {
-    this.refresh = systemClock.after(this.refreshMs, () => {
+  private refreshLater(ms = this.refreshMs): void {
+    this.refresh?.cancel();
+    this.refresh = systemClock.after(ms, () => {
       this.refreshLater();
       void this.store([...this.watched.values()]);
       this.repository.forgetStale(this.process).catch(this.warn);
@@ -100,7 +103,10 @@ export class Presence implements OnModuleDestroy {
   }
 
   private async store(jobs: readonly WatchedJob[]): Promise<void> {
-    await this.writer.submit(jobs).catch(this.warn);
+    await this.writer.submit(jobs).catch((err: unknown) => {
+      this.warn(err);
+      if (this.watched.size > 0) this.refreshLater(this.retryMs);
+    });
   }
 
   /** Writes the current state, not that of the call: batches run one at a time, so the last one is right. */

@@ -9,7 +9,7 @@ import { humanWait, RefusedWaitsRepository } from './refused-waits.repository.js
 
 /**
  * Cancels jobs that were started with `humanWait: 'reject'` once they, or their descendants, ask a person. The row of a
- * request says from its opening whether it is refused. An API process that waits for the job cancels it at once; the handler of the
+ * request shows from its opening whether it is refused. An API process that waits for the job cancels it at once; the handler of the
  * request's queue message cancels all others.
  */
 @Injectable()

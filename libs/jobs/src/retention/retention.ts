@@ -97,7 +97,7 @@ export class Retention {
     let deleted = 0;
     for (const id of workspaces) {
       deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
-      for (const forgetter of this.forgetters) await forgetter.forget(id);
+      for (const forgetter of this.forgetters) await this.inBatches(() => forgetter.forget(id));
     }
     return deleted;
   }

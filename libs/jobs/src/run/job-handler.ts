@@ -1,10 +1,10 @@
-import type { JobKind } from '../job.js';
+import type { JobFailure, JobKind } from '../job.js';
 import type { JobRun } from './job-run.js';
 
 /** How a handler call ended. Committed writes stay in every case. */
 export type JobOutcome =
   | { readonly status: 'completed'; readonly reason: string }
-  | { readonly status: 'failed'; readonly code: string; readonly message: string }
+  | ({ readonly status: 'failed' } & JobFailure)
   /** Interrupts are open and committed; the job releases its slot. */
   | { readonly status: 'waiting'; readonly interruptIds: readonly string[] }
   /** The process drains, and the handler stopped at a round boundary; or the job chose its agent, whose cap counts it from the next claim on. */

@@ -13,7 +13,7 @@ import {
   roomClauses,
   waitingWorkspaces,
 } from '../capacity/room-statement.js';
-import { jobFormat, type JobRef } from '../job.js';
+import { type JobFailure, jobFormat, type JobRef } from '../job.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
 /** A job that this worker has claimed. Contains everything that a handler needs to begin, so no second read is necessary. */
@@ -61,7 +61,7 @@ export interface ClaimedJob {
   /** Calls that were running at this claim and whose outcome is unknown; null: none. */
   readonly interrupted: readonly { readonly round: number; readonly ordinal: number }[] | null;
   /** Error of an earlier attempt, if one was stored. */
-  readonly lastError: { readonly code: string; readonly message: string } | null;
+  readonly lastError: JobFailure | null;
 }
 
 /** The result of a claim. */
@@ -127,7 +127,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch A
        (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",
        (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS "remainingMs",
        (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
-       (extract(epoch FROM clock_timestamp() - created_at) * 1000)::int AS "waitedMs",
+       (extract(epoch FROM clock_timestamp() - greatest(created_at, start_at)) * 1000)::int AS "waitedMs",
        (SELECT json_agg(json_build_object('round', t.round, 'ordinal', t.ordinal)) FROM took t WHERE t.job_id = claimed.id)
          AS interrupted
   FROM claimed`;

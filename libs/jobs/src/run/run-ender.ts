@@ -20,9 +20,9 @@ type RunResult =
   | { readonly kind: 'waiting'; readonly interruptIds: readonly string[] }
   | { readonly kind: 'released'; readonly agentId?: string };
 
-const failed = (code: string, message: string): RunResult => ({
+const failed = (code: string, message: string, retryable = false): RunResult => ({
   kind: 'end',
-  end: { status: 'failed', reason: code, error: { code, message } },
+  end: { status: 'failed', reason: code, error: { code, message, ...(retryable && { retryable }) } },
 });
 
 /** Runs a handler until its job ends, waits or is released: derives the outcome from the handler's result and the abort reason, and commits it. */
@@ -117,10 +117,10 @@ export class RunEnder {
     if (error instanceof LeaseLost) throw error;
     // The error is not about the job. As after a write that failed, its lease expires and the next claim continues.
     if (isPassing(error)) throw run.lose(error);
-    if (error instanceof AppError) return failed(error.code, error.message);
+    if (error instanceof AppError) return failed(error.code, error.message, error.retryable);
     const { jobId, workspaceId } = run.job;
     this.telemetry.logger.error({ jobId, workspaceId, err: error }, 'a handler failed unexpectedly');
-    return failed('internal', 'Internal error');
+    return failed('internal', 'Internal error', true);
   }
 
   private async commitResult(run: JobRun, result: Exclude<RunResult, { kind: 'waiting' }>): Promise<void> {
@@ -169,7 +169,7 @@ function toResult(outcome: JobOutcome): RunResult {
     case 'completed':
       return { kind: 'end', end: { status: 'completed', reason: outcome.reason } };
     case 'failed':
-      return failed(outcome.code, outcome.message);
+      return failed(outcome.code, outcome.message, outcome.retryable);
     case 'waiting':
       return { kind: 'waiting', interruptIds: outcome.interruptIds };
     case 'released':

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#platform';
 
 import type { NewJobEvent } from '../events/job-event.js';
-import type { JobKind } from '../job.js';
+import type { JobFailure, JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { shownTexts } from '../text/shown-texts.js';
 
@@ -38,6 +38,8 @@ export interface SnapshotCall {
   readonly error: { readonly phase?: string; readonly message: string } | null;
   /** The call was routed to a client. */
   readonly byClient: boolean;
+  /** How long it ran, ms; null or absent: it has not ended, or never ran. */
+  readonly durationMs?: number | null;
 }
 
 /** An open request as it was first shown. */
@@ -65,10 +67,12 @@ export interface JobSnapshot {
   readonly model: string;
   readonly startedAt: number;
   readonly completedAt: number | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: JobFailure | null;
   /** Finish reason, error code, or the reason of the cancel. */
   readonly reason: string | null;
   readonly usage: SnapshotUsage;
+  /** Committed rounds, those of workflow nodes included. */
+  readonly roundCount: number;
   /** Text of the committed rounds, then of the open round. */
   readonly content: string;
   readonly reasoning: string;
@@ -96,7 +100,7 @@ const snapshotOf = (
 ) => Prisma.sql`SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
   j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
-  (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason,
+  (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason, j.rounds AS "roundCount",
   json_build_object('promptTokens', j.prompt_tokens, 'completionTokens', j.completion_tokens, 'estimated', EXISTS (
     SELECT 1 FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.usage_estimated AND NOT r.partial)) AS usage,
   (SELECT json_agg(json_build_object('number', r.number, 'text', r.text, 'reasoning', r.reasoning,
@@ -106,6 +110,7 @@ const snapshotOf = (
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
             'arguments', c.arguments, 'approvedArguments', nullif(coalesce(c.executed_arguments, c.approved_arguments), c.arguments),
             'status', c.status, 'result', c.result, 'error', c.error,
+            'durationMs', round(extract(epoch FROM c.finished_at - c.started_at) * 1000),
             'byClient', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
                                    AND i.kind = 'client_tool')) ORDER BY c.round, c.ordinal)
      FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,

@@ -59,8 +59,8 @@ const nothingKnown: StartFacts = {
  * no key is known and no limit is reached. Undefined: the facts are needed.
  */
 export function admitUnseen(requests: readonly StartRequest[], newThreadId: () => string): StartDecision[] | undefined {
-  const isNew = ({ parent, thread }: StartRequest): boolean =>
-    parent === undefined && (thread === null || thread.isNew === true);
+  const isNew = ({ parent, startAt, thread }: StartRequest): boolean =>
+    parent === undefined && startAt === undefined && (thread === null || thread.isNew === true);
   if (!requests.every(isNew)) return undefined;
   const decisions = admit(requests, nothingKnown, newThreadId);
   return decisions.every(({ type }) => type === 'accept') ? decisions : undefined;
@@ -219,7 +219,9 @@ function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () =>
 }
 
 function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision {
-  if (request.thread === null) return { type: 'accept', thread: null, inLine: false, supersedes: [] };
+  // A delayed job is not active, and its thread is not busy before its instant.
+  const isDelayed = request.startAt !== undefined;
+  if (request.thread === null) return { type: 'accept', thread: null, inLine: isDelayed, supersedes: [] };
   const thread = facts.threads.get(threadKey(request.createdBy, request.thread.ref));
   if (thread === undefined) {
     if (request.thread.createTitle === undefined || request.createdBy === null) {
@@ -230,7 +232,7 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
       type: 'accept',
       // Lower case, because Postgres returns ids in lower case.
       thread: { id: isId(ref) ? ref.toLowerCase() : newThreadId(), isNew: true, position: 1 },
-      inLine: false,
+      inLine: isDelayed,
       supersedes: [],
     };
   }
@@ -242,6 +244,7 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
 
 function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThread): StartDecision {
   const place = { id: thread.id, isNew: false, position: thread.nextPosition };
+  if (request.startAt !== undefined) return { type: 'accept', thread: place, inLine: true, supersedes: [] };
   const first = thread.activeJobId ?? thread.queuedJobIds[0];
   if (first === undefined) return { type: 'accept', thread: place, inLine: false, supersedes: [] };
   const queued = thread.queuedJobIds.length;

@@ -2,14 +2,17 @@ import { Injectable } from '@nestjs/common';
 
 import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock, WorkspaceBatches } from '#platform';
 
+import { BackgroundJobs } from '../foreground/background-jobs.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
 import { admitUnseen, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
 import { StartAdmission } from './start-admission.js';
+import { withStartAt } from './start-at.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
+import { StartFilters } from './start-filters.js';
 import type { StartedJob, StartRequest } from './start-request.js';
 
 /** A committed batch and the jobs it inserted. */
@@ -30,10 +33,12 @@ export class JobStarter {
 
   constructor(
     private readonly repository: StartRepository,
+    private readonly filters: StartFilters,
     private readonly newJobs: NewJobRepository,
     private readonly admission: StartAdmission,
     private readonly worker: Worker,
     private readonly effects: StartEffectsPublisher,
+    private readonly background: BackgroundJobs,
   ) {
     this.batches = new WorkspaceBatches(
       (workspaceId, requests) => this.startTogether(workspaceId, requests),
@@ -51,14 +56,23 @@ export class JobStarter {
   }
 
   /**
-   * Accepts `request`, or returns the job that its idempotency key started before. The job is committed on return. Throws `thread_busy`,
-   * `job_limit_reached`, `idempotency_key_mismatch`, `admission_cancelled`, `not_found`, `start_in_flight`.
+   * Accepts the request, or returns the job that its idempotency key started before. The job is committed on return. Throws `thread_busy`,
+   * `job_limit_reached`, `idempotency_key_mismatch`, `admission_cancelled`, `not_found`, `start_in_flight`, `bad_request` (`startAt`),
+   * `background_jobs_off` (`startAt`).
    */
-  async start(request: StartRequest): Promise<StartedJob> {
+  async start(given: StartRequest): Promise<StartedJob> {
+    const request = this.inForeground(withStartAt(given));
     for (;;) {
-      const answer = await this.batches.submit(request.workspaceId, request);
+      const answer = await this.submit(request);
       if (answer !== 'again') return answer;
     }
+  }
+
+  /** A sub-job ends with its root job. No client follows the start of a deferred job. */
+  private inForeground(request: StartRequest): StartRequest {
+    if (this.background.areOn || request.parent !== undefined) return request;
+    if (request.startAt !== undefined) this.background.assertOn();
+    return { ...request, foreground: true };
   }
 
   /**
@@ -76,6 +90,20 @@ export class JobStarter {
     if (decision === undefined) return null;
     if (decision.type === 'refuse') throw decision.error;
     return { ...decision.job, replayed: true };
+  }
+
+  /** Throws the errors of the filter. A job that is stored has passed the filter when it was accepted. */
+  private async submit(request: StartRequest): Promise<StartedJob | 'again'> {
+    const { filter } = this.filters;
+    if (filter === null) return this.batches.submit(request.workspaceId, request);
+    const { idempotency } = request;
+    const known = idempotency === null ? null : await this.replay({ ...request, idempotency });
+    if (known !== null) return known;
+    const filtered = await filter(request);
+    for (;;) {
+      const answer = await this.batches.submit(filtered.workspaceId, filtered);
+      if (answer !== 'again') return answer;
+    }
   }
 
   private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartAnswer[]> {
@@ -138,6 +166,7 @@ export class JobStarter {
         if (batch.jobs.length === 0) return [];
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
+        await this.newJobs.sendDelayed(tx, batch.jobs);
         return this.repository.insert(tx, workspaceId, { statement, begins: batch.hasReservedSlots });
       });
     } catch (error) {

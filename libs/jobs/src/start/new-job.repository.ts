@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, type SqlStatement } from '#platform';
+import { Config, type PrismaTransaction, type SqlStatement } from '#platform';
 
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
@@ -38,8 +38,8 @@ export interface NewJob {
 const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
-    workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
-    client_id text, messages int, event jsonb, owner text)`;
+    workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, foreground boolean, key_cipher text, title text,
+    client_id text, messages int, event jsonb, owner text, start_at timestamptz)`;
 
 /** Inserts all: the transaction has decided about them. */
 const wantAll = `WITH asked AS (
@@ -107,13 +107,13 @@ moved AS (
   UPDATE thread t SET next_position = t.next_position + w.messages, updated_at = clock_timestamp() FROM want w
    WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
 up AS (
-  INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
+  INSERT INTO job (workspace_id, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal,
                    idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, agent_id,
-                   model, input, background_mode, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
+                   model, input, background_mode, foreground, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
                    lease_until, started_at, deadline_at)
-  SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
+  SELECT $1, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, agent_id, model, input,
-         background_mode, decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
+         background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
          CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
          CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END
     FROM want, LATERAL (SELECT (i IN (SELECT i FROM begun))::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
@@ -189,6 +189,14 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
       .join('');
   }
 
+  /** Sends the messages of the jobs that begin later. */
+  async sendDelayed(tx: PrismaTransaction, jobs: readonly NewJob[]): Promise<void> {
+    const messages = jobs.flatMap(({ request: { workspaceId, jobId, startAt } }) =>
+      startAt === undefined ? [] : [{ queue: 'job.due', data: { workspaceId, jobId }, startAfter: startAt } as const],
+    );
+    await this.queue.sendAll(tx, messages);
+  }
+
   /** The job as a claim would have returned it. */
   claimed({ request, threadId, messageId }: NewJob): ClaimedJob {
     const { jobId, workspaceId, kind, format = 1, createdBy, principal, model, input, keyCipher } = request;
@@ -238,11 +246,13 @@ function toRow(job: NewJob, i: number, messages: number): object {
     model: request.model,
     input: request.input,
     background_mode: request.backgroundMode,
+    foreground: request.foreground,
     key_cipher: request.keyCipher === null ? null : Buffer.from(request.keyCipher).toString('hex'),
     title: job.newThread?.title,
     client_id: job.newThread?.clientId,
     messages,
     event: event.body,
     owner: job.owner,
+    ...(request.startAt === undefined ? {} : { start_at: new Date(request.startAt).toISOString() }),
   };
 }

@@ -82,6 +82,7 @@ export class StartBatch {
     if (slot !== undefined) this.reserved.push({ job, slot, since: systemClock.monotonic() });
     const { queued, runnable, threads } = this.effects;
     if (slot === undefined) queued.push(request);
+    if (request.startAt !== undefined) return toAnswer(job); // its queue message begins it
     if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
     else if (slot === undefined) runnable.push(request);
     return toAnswer(job);
@@ -107,6 +108,7 @@ function toNewJob(request: StartRequest, decision: Accepted, owner: string | nul
         messageId: request.messageClientId ?? messageId,
         ...(request.workflow === undefined ? {} : { workflowId: request.workflow.id }),
         ...(request.parent === undefined ? {} : { parentJobId: request.parent.jobId }),
+        ...(request.appliedHooks === undefined ? {} : { appliedHooks: request.appliedHooks }),
         ...(decision.queuePosition === undefined ? {} : { queuePosition: decision.queuePosition }),
       },
     },

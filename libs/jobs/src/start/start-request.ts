@@ -1,6 +1,7 @@
 import type { AppError } from '#platform';
 
 import type { PartRow } from '../events/commit-part.js';
+import type { JobEventBodies } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
 
@@ -41,14 +42,20 @@ export interface StartRequest {
   /** Format of the stored data, as the job's kind numbers them; default 1. A worker of a build that does not know it skips the job. */
   readonly format?: number;
   readonly backgroundMode?: unknown;
+  /** The job runs only while a client follows it; `JobStarter` decides. */
+  readonly foreground?: boolean;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;
+  /** Accepted now, and begun at this instant (ms since the epoch), at most 366 days ahead. Absent or past: at once. */
+  readonly startAt?: number;
   /** Of a sub-job: the call that starts it. A sub-job acts for its parent's principal and counts for its user. */
   readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
   readonly beside?: readonly PartRow[];
+  /** What hooks have changed of the request; stored with the job. */
+  readonly appliedHooks?: NonNullable<JobEventBodies['job-queued']['appliedHooks']>;
 }
 
 /** A call that a sub-job runs, or that only starts one. */

@@ -102,7 +102,8 @@ known_thread AS (
   SELECT a.thread_ref AS ref, a.created_by AS owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy",
          t.when_busy AS "whenBusy", t.next_position AS "nextPosition", (
            SELECT coalesce(json_agg(json_build_object('id', j.id, 'inLine', j.in_line) ORDER BY j.created_at, j.id), '[]') FROM job j
-            WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')) AS jobs
+            WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')
+              AND (j.start_at IS NULL OR j.start_at <= clock_timestamp())) AS jobs
     FROM asked_thread a JOIN thread t ON ${isAsked}
    ORDER BY t.id = a.thread_id NULLS FIRST),
 taken_message AS (

@@ -1,8 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-
-import { BUS, type Bus } from '#platform';
+import { Injectable } from '@nestjs/common';
 
 import { JobTelemetry } from '../job.telemetry.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { ThreadQueueRepository } from './thread-queue.repository.js';
 
 const stuckAtOnce = 50;
@@ -12,14 +11,14 @@ const stuckAtOnce = 50;
 export class ThreadQueue {
   constructor(
     private readonly repository: ThreadQueueRepository,
-    @Inject(BUS) private readonly bus: Bus,
+    private readonly queue: JobQueue,
     private readonly telemetry: JobTelemetry,
   ) {}
 
   /** Starts the first queued job if no job of the thread is active. Safe to call at any time. */
   async advance(workspaceId: string, threadId: string): Promise<void> {
     const promoted = await this.repository.promoteFirst(workspaceId, threadId);
-    if (promoted !== null) this.bus.publish('job-runnable', { workspaceId, ...promoted });
+    if (promoted !== null) this.queue.hint({ workspaceId, ...promoted });
   }
 
   /** Advances queues whose active job ended in a process that crashed before it advanced them. */

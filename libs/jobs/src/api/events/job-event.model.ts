@@ -20,6 +20,7 @@ import {
   BranchStartedEvent,
   LoopIterationEvent,
   NodeFinishedEvent,
+  NodeProgressEvent,
   NodeStartedEvent,
   RouteSelectedEvent,
 } from './workflow-event.model.js';
@@ -116,6 +117,33 @@ class ToolProgressEvent extends JobEventEntry {
   subJobId!: string | null;
 }
 
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'A plugin hook changed or ended a step of the job.',
+})
+class HookAppliedEvent extends NodeEventEntry {
+  @Field(() => String, { description: 'The name of the hook.' })
+  hook!: string;
+
+  @Field(() => String, { description: 'The kind of the hook, such as `beforeToolCall`.' })
+  on!: string;
+
+  @Field(() => [String], {
+    description:
+      'What the hook changed: members of its outcome, such as `arguments` or `deny`. `hook_failed`: the hook failed, so the step was denied.',
+  })
+  what!: string[];
+
+  @Field(() => String, { description: 'The reason. Empty: the hook gave none.' })
+  reason!: string;
+
+  @Field(() => Int, { nullable: true, description: 'The round, if the step belongs to one.' })
+  round!: number | null;
+
+  @Field(() => String, { nullable: true, description: 'The call id that the model uses, if the step is a tool call.' })
+  callId!: string | null;
+}
+
 @ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something outside.' })
 class JobWaitingEvent extends JobEventEntry {
   @Field(() => [ID], { description: 'The open requests.' })
@@ -191,12 +219,14 @@ export const jobEventModels = {
   ToolCallEvent,
   ToolCallUpdatedEvent,
   ToolProgressEvent,
+  HookAppliedEvent,
   InterruptOpenedEvent,
   InterruptReminderEvent,
   InterruptResolvedEvent,
   JobWaitingEvent,
   JobRequeuedEvent,
   NodeStartedEvent,
+  NodeProgressEvent,
   NodeFinishedEvent,
   BranchStartedEvent,
   BranchFinishedEvent,

@@ -1,4 +1,4 @@
-import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
+import { Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import { NodeRunStatusEnum } from '../job.enums.js';
 import { JobError } from '../job.model.js';
@@ -90,6 +90,24 @@ export class BranchFinishedEvent extends BranchEntry {
 
   @Field(() => String, { nullable: true, description: 'Why it failed, if it did.' })
   failure!: string | null;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'Progress of a plugin node, for display only. At most two events per second and node run.',
+})
+export class NodeProgressEvent extends NodeEventEntry {
+  @Field(() => ID, { description: 'The node run.' })
+  nodeRunId!: string;
+
+  @Field(() => Float, { nullable: true, description: 'The completed amount, in the unit of `total`.' })
+  progress!: number | null;
+
+  @Field(() => Float, { nullable: true, description: 'The total amount, if known.' })
+  total!: number | null;
+
+  @Field(() => String, { nullable: true, description: 'The current step.' })
+  message!: string | null;
 }
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'A router chose a route.' })

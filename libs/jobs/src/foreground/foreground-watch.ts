@@ -1,0 +1,78 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+
+import { JobStopper } from '../cancel/job-stopper.js';
+import type { JobRef } from '../job.js';
+import { ForegroundJobsRepository } from './foreground-jobs.repository.js';
+
+/** Maximum number of jobs without a viewer that a process watches at once; others wait for the next check. */
+const mostWatched = 1_000;
+const longestDelayMs = 1_000;
+const shortestDelayMs = 50;
+
+/**
+ * Cancels jobs that run only while a client follows them, once they have been without a viewer for FOREGROUND_GRACE_MS: after the start,
+ * so that the client can subscribe, and after each disconnection, so that it can reconnect. Every worker measures this time with its own clock.
+ */
+@Injectable()
+export class ForegroundWatch {
+  protected readonly clock: Clock = systemClock;
+  private readonly graceMs: number;
+  /** When this process first saw the job without a viewer, by the monotonic clock. */
+  private unwatchedSince = new Map<string, number>();
+  private timer: Timer | undefined;
+  private checking: Promise<void> = Promise.resolve();
+  private isStopped = true;
+
+  constructor(
+    private readonly repository: ForegroundJobsRepository,
+    private readonly stopper: JobStopper,
+    config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.graceMs = config.values.FOREGROUND_GRACE_MS;
+  }
+
+  start(): void {
+    if (!this.isStopped) return;
+    this.isStopped = false;
+    this.checkLater();
+  }
+
+  /** Resolves when no check is running. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.timer?.cancel();
+    await this.checking;
+  }
+
+  /** Cancels the jobs whose grace time is over. */
+  async check(): Promise<void> {
+    const now = this.clock.monotonic();
+    const unwatched = await this.repository.findUnwatched(mostWatched);
+    const since = new Map(unwatched.map(({ jobId }) => [jobId, this.unwatchedSince.get(jobId) ?? now]));
+    this.unwatchedSince = since;
+    for (const job of unwatched) if (now - (since.get(job.jobId) ?? now) >= this.graceMs) await this.cancel(job);
+  }
+
+  private async cancel(job: JobRef): Promise<void> {
+    await this.stopper.cancelTree(job, 'client_disconnected');
+    this.unwatchedSince.delete(job.jobId);
+    this.logger.info({ ...job }, 'cancelled a job whose clients have disconnected');
+  }
+
+  private checkLater(): void {
+    if (this.isStopped) return;
+    const delayMs = Math.max(shortestDelayMs, Math.min(this.graceMs / 4, longestDelayMs));
+    this.timer = this.clock.after(delayMs, () => {
+      this.checking = this.check()
+        .catch((err: unknown) => {
+          this.logger.warn({ err }, 'jobs without a client were not checked');
+        })
+        .finally(() => {
+          this.checkLater();
+        });
+    });
+  }
+}
