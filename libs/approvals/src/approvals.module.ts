@@ -22,7 +22,6 @@ import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
 import { InterruptsService } from './interrupts/interrupts.service.js';
 import { JobCloser } from './interrupts/job-closer.js';
-import { ProviderWaits } from './interrupts/provider-waits.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
 import { ApprovalPoliciesRepository } from './policies/approval-policies.repository.js';
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
@@ -46,7 +45,6 @@ const interrupts = [
   InterruptDeciders,
   InterruptsService,
   JobCloser,
-  ProviderWaits,
   UnknownOutcomes,
 ];
 const clientTools = [

@@ -32,13 +32,16 @@ const READS: Record<ScopedSubject, Read> = {
   SyntrixConnection: (tx, where) => tx.syntrixConnection.findMany({ where }),
   Workflow: (tx, where) => tx.workflow.findMany({ where }),
   Agent: (tx, where) => tx.agent.findMany({ where }),
+  StoredFile: (tx, where) => tx.storedFile.findMany({ where }),
   Trigger: (tx, where) => tx.trigger.findMany({ where }),
+  Schedule: (tx, where) => tx.schedule.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
   ToolCall: (tx, where) => tx.toolCall.findMany({ where }),
   Interrupt: (tx, where) => tx.interrupt.findMany({ where }),
   Notification: (tx, where) => tx.notification.findMany({ where }),
+  NotificationChannel: (tx, where) => tx.notificationChannel.findMany({ where }),
   AuditEntry: (tx, where) => tx.auditEntry.findMany({ where }),
 };
 const SUBJECTS = Object.keys(READS) as ScopedSubject[]; // the keys of a Record of exactly these
@@ -95,6 +98,17 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
       data: { workspaceId, id, jobId: id, kind: 'human_input', title: 't', request: {}, requester: userId },
     });
     await tx.notification.create({ data: { workspaceId, id, userId, type: 'job_completed', jobId: id } });
+    const channel = {
+      workspaceId,
+      kind: 'email',
+      address: 'a@example.org',
+      events: [],
+      enabled: true,
+      includeTitle: false,
+    };
+    const since = { activeSince: new Date(), createdBy: `user:${userId}` };
+    for (const owner of [userId, null])
+      await tx.notificationChannel.create({ data: { ...channel, ...since, id: newId(), userId: owner } });
     const offer = { email: `${id}@example.org`, role: 'owner', expiresAt: new Date(8.64e14) };
     await tx.invitation.create({ data: { workspaceId, id, invitedBy: userId, ...offer } });
     const key = { workspaceId, id, userId, name: role, prefix: id, hash: new Uint8Array(32), scopes: ['read'] };
@@ -113,8 +127,13 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.mcpServer.create({ data: server });
     const connection = { workspaceId, id, name: id, settings: {}, createdBy: `user:${userId}` };
     await tx.syntrixConnection.create({ data: connection });
+    const file = { hash: `${id}${id}`.replaceAll('-', ''), mime: 'text/plain', bytes: 1, store: 'postgres' };
+    await tx.storedFile.create({ data: { workspaceId, id, ...file, createdBy: userId, keptUntil: new Date() } });
     const workflow = { workspaceId, id, name: id, draft: '{}', draftHash: '', createdBy: `user:${userId}` };
     await tx.workflow.create({ data: workflow });
+    const slots = { cron: '0 7 * * *', timeZone: 'UTC', missed: 'once', prompt: '', enabled: false };
+    const saved = { createdBy: `user:${userId}`, savedBy: `user:${userId}`, userId };
+    await tx.schedule.create({ data: { workspaceId, id, chat: {}, ...slots, ...saved } });
     await tx.agent.create({
       data: { workspaceId, id, name: id, slug: id, description: '', createdBy: `user:${userId}` },
     });
@@ -163,13 +182,17 @@ const RUNNING = {
   WorkspaceSecret: 0,
   WebhookEndpoint: 0,
   SyntrixConnection: 0,
+  NotificationChannel: 0,
 };
 const NONE = {
   ...RUNNING,
   ...{ McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Interrupt: 0, Notification: 0, AuditEntry: 0 },
-  ...{ Workflow: 0, Agent: 0, Trigger: 0 },
+  ...{ Workflow: 0, Agent: 0, Trigger: 0, Schedule: 0, StoredFile: 0 },
 };
-const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Interrupt: 2, Workflow: 2, Agent: 2 };
+const SYSTEM = {
+  ...NONE,
+  ...{ Thread: 2, Message: 2, Job: 2, ToolCall: 2, Interrupt: 2, Workflow: 2, Agent: 2, Schedule: 2, StoredFile: 2 },
+};
 const WORK = { ...SYSTEM, McpServer: 2 };
 const ADMINS = {
   Workspace: 1,
@@ -182,16 +205,18 @@ const ADMINS = {
   WebhookEndpoint: 2,
   SyntrixConnection: 2,
   AuditEntry: 7,
+  NotificationChannel: 2,
 };
 const ALL = { ...WORK, ...ADMINS };
-/** Only the creators of jobs have notifications. */
-const INBOX: Record<Role, object> = { owner: { Notification: 1 }, admin: {}, member: { Notification: 1 }, viewer: {} };
+/** Only the creators of jobs have notifications and channels. */
+const OWN = { Notification: 1, NotificationChannel: 1 };
+const INBOX: Record<Role, object> = { owner: OWN, admin: {}, member: OWN, viewer: {} };
 
 describe('one ability, two answers', () => {
   it.each<[Role, Record<string, number>]>([
-    ['owner', { ...ALL, Notification: 1 }],
+    ['owner', { ...ALL, Notification: 1, NotificationChannel: 3 }],
     ['admin', ALL],
-    ['member', { ...WORK, ApiKey: 1, Notification: 1 }],
+    ['member', { ...WORK, ...OWN, ApiKey: 1 }],
     ['viewer', WORK],
   ])('can() and the Prisma filter agree row by row: %s', async (role, expected) => {
     for (const world of worlds) expect(await expectSame(world[role])).toEqual(expected);
@@ -226,6 +251,7 @@ describe('row-level security with CASL off', () => {
     'workspace_secret',
     'mcp_server',
     'syntrix_connection',
+    'notification_channel',
     'audit_entry',
   ];
   const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call', 'workflow', 'agent'];

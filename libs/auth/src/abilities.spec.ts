@@ -58,6 +58,10 @@ const call = (workspaceId: string, createdBy: string | null) => ({
   type: 'ToolCall' as const,
   row: { workspaceId, createdBy },
 });
+const channel = (workspaceId: string, userId: string | null) => ({
+  type: 'NotificationChannel' as const,
+  row: { workspaceId, userId },
+});
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (
   type:
@@ -113,6 +117,9 @@ describe('what a role may', () => {
     ['manages tools', rolesThatMay('manage', plain('WorkspaceTool', here)), ['owner', 'admin']],
     ['reads how tools are made', rolesThatMay('read', plain('WorkspaceTool', here)), ['owner', 'admin']],
     ['manages webhook endpoints', rolesThatMay('manage', plain('WebhookEndpoint', here)), ['owner', 'admin']],
+    ['changes its own notification channels', rolesThatMay('change', channel(here, me)), [...ROLES]],
+    ['reads the channels of another', rolesThatMay('read', channel(here, other)), []],
+    ['manages the channels of the workspace', rolesThatMay('manage', channel(here, null)), ['owner', 'admin']],
     ['manages secrets', rolesThatMay('manage', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['manages MCP servers', rolesThatMay('manage', plain('McpServer', here)), ['owner', 'admin']],
@@ -160,6 +167,8 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, member(elsewhere, 'viewer')),
       ...rolesThatMay(verb, invitation(elsewhere, 'viewer')),
       ...rolesThatMay(verb, key(elsewhere, me)),
+      ...rolesThatMay(verb, channel(elsewhere, me)),
+      ...rolesThatMay(verb, channel(elsewhere, null)),
       ...rolesThatMay(verb, workspace(elsewhere)),
       ...rolesThatMay(verb, plain('Message', elsewhere)),
       ...rolesThatMay(verb, plain('ToolCall', elsewhere)),

@@ -19,7 +19,11 @@ export type SubjectRow = {
   SyntrixConnection: { workspaceId: string };
   Workflow: { workspaceId: string };
   Agent: { workspaceId: string };
+  /** `createdBy`: the user who uploaded it first, or whose job made it. */
+  StoredFile: { workspaceId: string; createdBy: string | null };
   Trigger: { workspaceId: string };
+  /** `userId`: the user who saved it last. A schedule of a workflow belongs to its workflow instead. */
+  Schedule: { workspaceId: string; userId: string | null };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -28,6 +32,8 @@ export type SubjectRow = {
   /** `requester`: the user who started the root job. */
   Interrupt: { workspaceId: string; requester?: string | null };
   Notification: { workspaceId: string; userId: string };
+  /** `userId` null: it is sent the notifications of all users. */
+  NotificationChannel: { workspaceId: string; userId: string | null };
   AuditEntry: { workspaceId: string };
   /** A tool of the registry, built-in or of the workspace. No table: it is never part of a filter. */
   Tool: { workspaceId: string };
@@ -59,7 +65,17 @@ type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
 export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
 
-const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Interrupt', 'Workflow', 'Agent'];
+const WORK: ScopedSubject[] = [
+  'Thread',
+  'Message',
+  'Job',
+  'ToolCall',
+  'Interrupt',
+  'Workflow',
+  'Agent',
+  'Schedule',
+  'StoredFile',
+];
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 const BELOW_ADMIN = { in: ['member', 'viewer'] };
 
@@ -67,20 +83,25 @@ const BELOW_ADMIN = { in: ['member', 'viewer'] };
 // ---- key those it was given. `person` is the scope `admin` of a token, which no API key has: a leaked key must not be able to change
 // ---- roles, make owners or admins, or end the access of others. What no rule grants is denied. Every condition names the workspace.
 
-function viewer({ read, here, mine, myInbox }: Grants): void {
+function viewer({ read, write, here, mine, myInbox }: Grants): void {
   read.can('read', WORK, here);
   read.can('read', ['Tool'], here);
   read.can('survey', ['ToolCall'], mine);
   read.can('read', ['Notification'], myInbox);
   read.can('change', ['Notification'], myInbox); // to mark as read
+  read.can('read', ['NotificationChannel'], myInbox);
+  write.can('change', ['NotificationChannel'], myInbox); // also to create and remove
   read.can('read', ['McpServer'], here); // names and tools; where it is and what it is sent is for those who manage it
 }
 
 function member(grants: Grants): void {
-  const { write, admin, approve, here, mine, myRequests, myKeys } = grants;
+  const { write, admin, approve, here, mine, myRequests, myKeys, mySchedules } = grants;
   viewer(grants);
   write.can('create', ['Thread', 'Job'], mine);
   write.can('change', ['Thread', 'Job'], mine);
+  write.can('change', ['Schedule'], mySchedules); // when its own chats start
+  write.can('create', ['StoredFile'], mine);
+  write.can('delete', ['StoredFile'], mine);
   write.can('create', ['Workflow'], here);
   write.can('change', ['Workflow'], here); // drafts are everybody's; what runs is published by those who manage it
   write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
@@ -93,6 +114,8 @@ function administrator(grants: Grants): void {
   const { write, admin, person, approve, here, thisWorkspace } = grants;
   member(grants); // so an admin, too, chats only in threads of its own
   write.can('change', ['Thread', 'Job'], here);
+  write.can('change', ['Schedule'], here);
+  write.can('delete', ['StoredFile'], here);
   approve.can('approve', ['ToolCall', 'Interrupt'], here);
   admin.can('survey', ['ToolCall'], here);
   admin.can('read', ['Workspace'], thisWorkspace);
@@ -105,6 +128,7 @@ function administrator(grants: Grants): void {
   person.can('delete', ['ApiKey'], here); // but making a key for another user would be acting as them
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
   admin.can('manage', ['WebhookEndpoint'], here); // with the log of what was sent
+  admin.can('manage', ['NotificationChannel'], { ...here, userId: null });
   admin.can('manage', ['SyntrixConnection'], here);
   admin.can('manage', ['Trigger'], here);
   write.can('publish', ['Trigger'], here); // a key of a database needs no more than this scope
@@ -146,6 +170,7 @@ interface Grants extends Readonly<Record<KeyScope | 'person', Granter>> {
   readonly mine: Where;
   readonly myKeys: Where;
   readonly myInbox: Where;
+  readonly mySchedules: Where;
   readonly myRequests: Where;
 }
 
@@ -171,6 +196,7 @@ export function defineAbility(principal: Principal): AppAbility {
     mine: { workspaceId, createdBy: userId },
     myKeys: { workspaceId, userId },
     myInbox: { workspaceId, userId },
+    mySchedules: { workspaceId, userId },
     myRequests: { workspaceId, requester: userId },
   };
   (principal.role === null ? system : RULES_OF[principal.role])(grants);

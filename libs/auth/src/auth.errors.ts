@@ -7,7 +7,7 @@ export function unauthenticated(): AppError {
   return new AppError({ code: 'unauthenticated', message: 'Authentication required' });
 }
 
-/** For a principal who may read the row and may not do this to it. `reason`: a sentence that says why, and who may. */
+/** For a principal who may read the row and may not do this to it. `reason`: a sentence with the cause and the roles that may. */
 export function forbidden(reason = 'Forbidden'): AppError {
   return new AppError({ code: 'forbidden', message: reason });
 }
@@ -20,10 +20,12 @@ const NAMES: Record<AbilitySubject, string> = {
   ModelProvider: 'Provider',
   WorkspaceTool: 'Tool',
   McpServer: 'MCP server',
+  StoredFile: 'File',
   SyntrixConnection: 'Syntrix connection',
   Workflow: 'Workflow',
   Agent: 'Agent',
   Trigger: 'Trigger',
+  Schedule: 'Schedule',
   WorkspaceSecret: 'Secret',
   WebhookEndpoint: 'Webhook endpoint',
   Thread: 'Thread',
@@ -32,6 +34,7 @@ const NAMES: Record<AbilitySubject, string> = {
   ToolCall: 'Tool call',
   Interrupt: 'Request',
   Notification: 'Notification',
+  NotificationChannel: 'Notification channel',
   AuditEntry: 'Workspace',
   Tool: 'Tool',
 };
@@ -86,6 +89,13 @@ export function limitReached({ setting, value, counts, remedy }: OperatorLimit):
 export function aboveCeiling(field: string, setting: string, ceiling: number): AppError {
   const message = `${field} must be at most ${ceiling} on this server (${setting}). The operator of this server can raise it.`;
   return new AppError({ code: 'bad_request', message, field });
+}
+
+/** The operator does not let workspaces send all their calls to the tool processes. */
+export function toolIsolationRefused(): AppError {
+  const message =
+    'toolIsolation must be per_tool on this server (TOOL_ISOLATION_CEILING). The operator of this server can raise it.';
+  return new AppError({ code: 'bad_request', message, field: 'toolIsolation' });
 }
 
 /** A workspace is never left without an owner. */

@@ -10,9 +10,10 @@ export interface AdminChange {
     | 'WorkspaceSecret'
     | 'McpServer'
     | 'Workflow'
-    | 'WorkflowSchedule'
+    | 'Schedule'
     | 'Agent'
     | 'WebhookEndpoint'
+    | 'NotificationChannel'
     | 'SyntrixConnection'
     | 'Trigger'
     | 'Workspace';

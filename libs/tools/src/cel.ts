@@ -138,7 +138,7 @@ interface Call {
   readonly args: readonly ASTNode[];
 }
 
-/** So that `constructor` is no variable. */
+/** Without a prototype, so that `constructor` is not a variable. */
 function withoutPrototype(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.getPrototypeOf(values) === null
     ? values

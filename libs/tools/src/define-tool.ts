@@ -13,6 +13,8 @@ interface ToolSpec extends Omit<ToolOptions<ToolContext>, 'isolation'> {
   readonly sort?: ToolSort;
   /** As in plugins; `job` for a call that is a job of its own. */
   readonly isolation?: Tool['isolation'];
+  /** For tools of this server that read tables of jobs. Default false. */
+  readonly workerOnly?: boolean;
   /** Of a tool that is a workflow. */
   readonly workflowId?: string;
   /** Default: the handler runs the call. `person`: a call is a question that a person answers. */
@@ -63,6 +65,7 @@ function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
   return {
     sort: spec.sort ?? (spec.execute === undefined ? 'client' : 'server'),
     isolation: spec.isolation ?? 'worker',
+    workerOnly: spec.workerOnly ?? false,
     concurrency: spec.concurrency ?? null,
     workflowId: spec.workflowId ?? null,
     approval: spec.approval ?? null,

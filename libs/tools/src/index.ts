@@ -70,6 +70,12 @@ export {
 } from './tool-call.js';
 export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
+export type { Denied, HookEnd } from './hooks/fold-outcome.js';
+export { type EndedCallEvent, type FilteredResult, filterResult, hookResult } from './hooks/filter-result.js';
+export { hookDenied } from './hooks/hooks.errors.js';
+export { hookApplied } from './hooks/hook-applied.js';
+export type { FilterEvent } from './hooks/hook-outcome.js';
+export { type ActionEvent, type AppliedHook, type Filtered, type FilterOptions, Hooks } from './hooks/hooks.js';
 export { PluginContexts, type PluginServices, type PluginWorkspaces } from './plugins/plugin-contexts.js';
 export {
   PluginRegistry,
@@ -77,6 +83,7 @@ export {
   type RegisteredNode,
   type ShownPlugin,
 } from './plugins/plugin.registry.js';
+export { isPluginNodeType, NODE_MEMBERS, toJsonSchema } from './plugins/check-plugin.js';
 export type { LoadedPlugin } from './plugins/load-plugin.js';
 export { PluginsModule } from './plugins/plugins.module.js';
 export { assertTools } from './plugins/plugin-tools.js';
@@ -99,6 +106,7 @@ export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/qu
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
 export { SubJobs } from './sub-jobs/sub-jobs.js';
+export { ToolIsolation } from './isolation/tool-isolation.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
 export { ToolQueueModule } from './tool-queue.module.js';
 export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';

@@ -33,7 +33,7 @@ export function deniedText(reason: string | null): string {
 export const APPROVAL_EXPIRED_TEXT = 'Tool execution timed out waiting for user approval';
 /** A question to a person: it was skipped, or it expired. */
 export const PERSON_SKIPPED_TEXT = 'The person skipped this question';
-export const PERSON_SILENT_TEXT = 'Nobody answered this question in time';
+export const PERSON_SILENT_TEXT = 'No person answered this question in time';
 export const CANCELLED_TEXT = stoppedCall.message;
 export const UNKNOWN_OUTCOME_TEXT = unknownOutcome.message;
 export const ROUND_LIMIT_TEXT = 'Tool call limit for this round reached';

@@ -13,8 +13,8 @@ export type ToolErrorPhase = 'validation' | 'approval' | 'execution' | 'timeout'
 export interface ToolFailure {
   readonly phase: ToolErrorPhase;
   readonly message: string;
-  /** `tool_unavailable`: the tool was there when the model requested the call, and is gone. */
-  readonly code?: 'tool_unavailable' | undefined;
+  /** `tool_unavailable`: the tool was there when the model requested the call, and is gone. `hook_…`: a hook of a plugin decided. */
+  readonly code?: 'tool_unavailable' | 'hook_denied' | 'hook_failed' | undefined;
   /** The true reason, for those who may read the policy; neither the model nor a viewer is shown it. */
   readonly reason?: string;
   /** The whole job fails with this code, as its policy requires. */

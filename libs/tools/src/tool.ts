@@ -49,6 +49,8 @@ export interface Tool {
    * the handler only starts that, for `context.toolCallId` and once for each idempotency key.
    */
   readonly isolation: 'worker' | 'queue' | 'job';
+  /** The tool reads tables that the login of tool processes does not see: with isolation `worker`, it always runs there. */
+  readonly workerOnly: boolean;
   /** Of a tool with isolation `queue`: how many of its calls run at once in a workspace, in all tool processes. Null: no limit. */
   readonly concurrency: number | null;
   /** Of a tool that is a workflow: which one. It is not offered to jobs that run it. */

@@ -4,6 +4,9 @@ import { JobsModule } from '#jobs';
 
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
+import { StartHooks } from './hooks/start-hooks.js';
+import { ToolIsolation } from './isolation/tool-isolation.js';
+import { ToolIsolationRepository } from './isolation/tool-isolation.repository.js';
 import { OutputsModule } from './outputs/outputs.module.js';
 import { PluginsModule } from './plugins/plugins.module.js';
 import { CallEnds } from './remote/call-ends.js';
@@ -16,12 +19,12 @@ import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
-const shared = [AwaitingCallsRepository, CallEnds, ...subJobs, StartChecks, ToolQueue];
+const shared = [AwaitingCallsRepository, CallEnds, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({
   imports: [HistoryModule, JobsModule, OutputsModule, PluginsModule, ToolRegistryModule],
-  providers: shared,
+  providers: [...shared, StartHooks, ToolIsolationRepository],
   exports: [...shared, HistoryModule, OutputsModule, PluginsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

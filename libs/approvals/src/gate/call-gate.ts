@@ -39,6 +39,8 @@ export interface GateCall {
   readonly arguments: string;
   /** Fingerprint of a client's own tool; null: none was stored. For a server tool the gate uses the tool's version. */
   readonly version?: string | null;
+  /** Why a person must decide even if the policy or a grant allows the call; for people. A call that the policy blocks stays blocked. */
+  readonly mustAsk?: string;
 }
 
 /** The decision of the gate about a call. */
@@ -98,6 +100,7 @@ export class CallGate {
     if (requester === null) return lost('the requester is not a member any more');
     const verdict = await this.verdictOf({ ...asked, job, requester });
     if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
+    if (asked.call.mustAsk !== undefined) return { type: 'ask', verdict: toAsk(verdict, asked.call) };
     if (asked.allowed?.approval === 'person') return this.byPerson(job, asked.allowed, verdict);
     if (verdict.action === 'auto_approve') return { type: 'run', approval: 'policy', grantId: null };
     return (await this.byGrant(job, asked, verdict)) ?? { type: 'ask', verdict };
@@ -184,6 +187,13 @@ export function operationOf(call: GateCall, tool: GrantedTool | null): string | 
 
 function markOf(sort: ToolSort, version: string): string {
   return `#${createHash('sha256').update(`${sort} ${version}`).digest('hex').slice(0, 12)}`;
+}
+
+/** A verdict that asks for approval, on the terms of the policy. */
+function toAsk(verdict: Verdict, { name, mustAsk = '' }: GateCall): Verdict {
+  if (verdict.action === 'require_approval') return verdict;
+  const rule = { layer: 'request', index: null, match: name, reason: mustAsk } as const;
+  return { ...verdict, action: 'require_approval', rule };
 }
 
 function lost(reason: string): GateAnswer {

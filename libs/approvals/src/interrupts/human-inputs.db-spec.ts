@@ -214,7 +214,7 @@ describe('a question to a person', () => {
     });
     expect(await stateOf(job.jobId)).toMatchObject({
       status: 'denied',
-      error: 'Nobody answered this question in time',
+      error: 'No person answered this question in time',
       job: 'queued',
     });
   });

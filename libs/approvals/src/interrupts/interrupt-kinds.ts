@@ -1,13 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 
-import { InterruptTimers } from '#jobs';
+import { InterruptSettler, InterruptTimers, retriedKinds } from '#jobs';
 
 import { ApprovalDecisions } from './approval-decisions.js';
 import { InterruptDeciders } from './interrupt-deciders.js';
-import { ProviderWaits } from './provider-waits.js';
+import { RetriedWaits } from './retried-waits.js';
 import { UnknownOutcomes } from './unknown-outcomes.js';
 
-/** Makes the kinds of requests about tool calls, and about model providers, known to those who take answers and to the timers. */
+/** Registers the kinds of requests about tool calls, model providers and plugins for answers and timers. */
 @Injectable()
 export class CallInterruptKinds implements OnModuleInit {
   constructor(
@@ -15,11 +15,12 @@ export class CallInterruptKinds implements OnModuleInit {
     private readonly timers: InterruptTimers,
     private readonly approvals: ApprovalDecisions,
     private readonly unknown: UnknownOutcomes,
-    private readonly providers: ProviderWaits,
+    private readonly settler: InterruptSettler,
   ) {}
 
   onModuleInit(): void {
-    for (const kind of [this.approvals, this.unknown, this.providers]) {
+    const retried = retriedKinds.map((kind) => new RetriedWaits(kind, this.settler));
+    for (const kind of [this.approvals, this.unknown, ...retried]) {
       this.deciders.register(kind.kind, kind);
       this.timers.register(kind);
     }

@@ -92,6 +92,7 @@ const answerFields: Readonly<Record<DecidedKind, AnswerFields>> = {
   wait: { word: 'action', always: ['data', 'reason'], only: {} },
   unknown_outcome: { word: 'decision', always: ['reason'], only: { result: 'happened' } },
   provider_unavailable: { word: 'decision', always: ['reason'], only: {} },
+  plugin_missing: { word: 'decision', always: ['reason'], only: {} },
 };
 
 /**

@@ -85,7 +85,8 @@ export class UnknownOutcomes implements DueHandler {
 
   private async apply({ job, interrupt }: LockedInterrupt, end: { decided: Decided; by: string }): Promise<void> {
     const { decided, by } = end;
-    const call = interrupt.toolCallId === null ? null : await this.calls.find(job, interrupt.toolCallId);
+    if (interrupt.toolCallId === null) return; // of a workflow node, which reads the decision
+    const call = await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
     const decision = { by, decisionId: interrupt.id };
     switch (decided.decision) {

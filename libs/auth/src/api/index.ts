@@ -7,6 +7,7 @@ export { PrincipalGuard } from './principal.guard.js';
 export {
   Public,
   publicKey,
+  ReadsOwnBody,
   RequireAbility,
   RequireAuthentication,
   requiredAbilityKey,

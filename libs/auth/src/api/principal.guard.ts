@@ -10,7 +10,7 @@ import { Authenticator } from '../authenticator.service.js';
 import type { MemberPrincipal } from '../principal.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
-import { type RequiredAbility, requiredAbilityKey } from './require-ability.js';
+import { ownBodyKey, type RequiredAbility, requiredAbilityKey } from './require-ability.js';
 
 /** Admits no request without a valid credential, and no route without a named right. The body is read last. */
 @Injectable()
@@ -31,7 +31,8 @@ export class PrincipalGuard implements CanActivate {
       throw new AppError({ code: 'forbidden', message: 'Forbidden' });
     }
     rememberPrincipal(request, principal);
-    await readBody(request, principal.userId);
+    if (!this.reflector.get<boolean | undefined>(ownBodyKey, context.getHandler()))
+      await readBody(request, principal.userId);
     return true;
   }
 

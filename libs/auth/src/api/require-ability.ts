@@ -31,3 +31,8 @@ export const publicKey = 'nightshift:public';
 
 /** For endpoints that ask for no credential. */
 export const Public = () => SetMetadata(publicKey, true);
+
+export const ownBodyKey = 'nightshift:own-body';
+
+/** For routes that read a body of any content type themselves (`readRawBody`). */
+export const ReadsOwnBody = () => SetMetadata(ownBodyKey, true);

@@ -6,6 +6,9 @@ export const WHEN_BUSY = ['reject', 'enqueue', 'interrupt'] as const;
 /** What a start does while as many jobs run as the caps allow. */
 export const WHEN_FULL = ['queue', 'reject'] as const;
 
+/** Where server tools run, least strict first: as each tool declares, or all in the tool processes. */
+export const TOOL_ISOLATIONS = ['per_tool', 'queue'] as const;
+
 /** A tenant and its settings. */
 export interface Workspace {
   readonly id: string;
@@ -19,6 +22,8 @@ export interface Workspace {
   readonly requireUserKey: boolean;
   /** Names or globs of models that OpenAI clients may ask for by themselves, besides the provider's default. */
   readonly directModels: readonly string[];
+  /** The setting of the installation counts if it is stricter. */
+  readonly toolIsolation: (typeof TOOL_ISOLATIONS)[number];
   /** In ms; null: the instance's default. */
   readonly deltaRetentionMs: number | null;
   readonly jobRetentionMs: number | null;
@@ -50,6 +55,7 @@ export const workspaceChanges = z
       .array(z.string().trim().min(1).max(256).refine(isStorable, 'contains characters that cannot be stored'))
       .max(200)
       .readonly(),
+    toolIsolation: z.enum(TOOL_ISOLATIONS),
     deltaRetentionMs: retention,
     jobRetentionMs: retention,
   })

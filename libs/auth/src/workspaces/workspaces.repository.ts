@@ -1,6 +1,6 @@
 import type { Prisma, PrismaTransaction, Scope, WorkspaceRow } from '#platform';
 
-import { WHEN_BUSY, WHEN_FULL, type Workspace, type WorkspaceChanges } from './workspace.js';
+import { TOOL_ISOLATIONS, WHEN_BUSY, WHEN_FULL, type Workspace, type WorkspaceChanges } from './workspace.js';
 
 /** The rows of tenants. Every method runs in a transaction of that tenant's own. */
 export class WorkspacesRepository {
@@ -47,6 +47,7 @@ function toWorkspace(row: WorkspaceRow): Workspace {
     whenBusy,
     requireUserKey: row.requireUserKey,
     directModels: row.directModels,
+    toolIsolation: TOOL_ISOLATIONS.find((value) => value === row.toolIsolation) ?? 'queue',
     deltaRetentionMs: row.deltaRetentionMs === null ? null : Number(row.deltaRetentionMs),
     jobRetentionMs: row.jobRetentionMs === null ? null : Number(row.jobRetentionMs),
     createdAt: row.createdAt.getTime(),

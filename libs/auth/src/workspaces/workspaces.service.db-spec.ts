@@ -70,6 +70,7 @@ describe('a workspace', () => {
     { maxJobsPerUser: 1_001 },
     { whenFull: 'wait' },
     { whenBusy: 'wait' },
+    { toolIsolation: 'none' },
     { deltaRetentionMs: -1 },
     { id: newId() },
     { createdAt: 1 },

@@ -4,7 +4,14 @@ import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
 import type { ApiKeysService } from '../api-keys/api-keys.service.js';
 import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
-import { aboveCeiling, forbidden, limitReached, notFound, unauthenticated } from '../auth.errors.js';
+import {
+  aboveCeiling,
+  forbidden,
+  limitReached,
+  notFound,
+  toolIsolationRefused,
+  unauthenticated,
+} from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
 import { rowsFor, toPage } from '../page.js';
@@ -145,11 +152,13 @@ export class WorkspacesService {
     });
   }
 
-  private assertBelowCeilings({ maxJobs = 1, maxJobsPerUser = 1 }: WorkspaceChanges): void {
+  private assertBelowCeilings({ maxJobs = 1, maxJobsPerUser = 1, toolIsolation }: WorkspaceChanges): void {
     const { RUNNING_JOBS_CEILING, RUNNING_JOBS_PER_USER_CEILING } = this.parts.config.values;
     if (maxJobs > RUNNING_JOBS_CEILING) throw aboveCeiling('maxJobs', 'RUNNING_JOBS_CEILING', RUNNING_JOBS_CEILING);
     if (maxJobsPerUser > RUNNING_JOBS_PER_USER_CEILING)
       throw aboveCeiling('maxJobsPerUser', 'RUNNING_JOBS_PER_USER_CEILING', RUNNING_JOBS_PER_USER_CEILING);
+    if (toolIsolation === 'queue' && this.parts.config.values.TOOL_ISOLATION_CEILING !== 'queue')
+      throw toolIsolationRefused();
   }
 
   /** The audit, newest first. Throws `not_found` for a caller that may not read it. */

@@ -66,7 +66,8 @@ function fillHeaders(headers: readonly HttpHeader[], { args, secrets }: HttpCall
     placeholdersIn(withoutSecrets(value, '')).every((name) => argumentText(args, name) !== null);
   const secretOf = (name: string): string => {
     const value = secrets.get(name)?.reveal() ?? '';
-    if (!/^[\t\x20-\x7e]*$/.test(value)) throw answerRefused(`the secret "${name}" cannot stand in a header`);
+    if (!/^[\t\x20-\x7e]*$/.test(value))
+      throw answerRefused(`the secret "${name}" has characters that a header cannot contain`);
     return value;
   };
   const filled = headers.filter(isWhole).map(({ name, value }) => {
@@ -79,5 +80,5 @@ function fillHeaders(headers: readonly HttpHeader[], { args, secrets }: HttpCall
 /** A line break would begin another header (RFC 9110, 5.5). */
 function headerText(value: string, name: string): string {
   if (/^[\t\x20-\x7e]*$/.test(value)) return value;
-  throw new ToolArgumentsError(`invalid arguments: "${name}" holds characters that cannot stand in a header`);
+  throw new ToolArgumentsError(`invalid arguments: "${name}" has characters that a header cannot contain`);
 }

@@ -18,7 +18,7 @@ export interface UrlTemplate {
 const LONGEST = 2_000;
 
 /**
- * Reads a template such as `https://api.example.com/users/{id}?q={query}`. Arguments may stand in segments of the path and in
+ * Reads a template such as `https://api.example.com/users/{id}?q={query}`. Arguments may occur in segments of the path and in
  * values of the query, nowhere else. Gives the problem as a clause when it cannot be used.
  */
 export function parseUrlTemplate(text: string): UrlTemplate | string {

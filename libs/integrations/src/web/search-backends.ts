@@ -7,6 +7,13 @@ export interface SearchResult {
   readonly snippet: string;
 }
 
+/** A result, and the row of the answer that it was read from. */
+export interface FoundRow extends SearchResult {
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+const LONGEST_SNIPPET = 1_000;
+
 /** A search provider: how to send a query, and where the response has the results. */
 export interface SearchBackend {
   readonly name: 'tavily' | 'brave' | 'searxng';
@@ -36,14 +43,19 @@ export function searchBackend(settings: SearchSettings): SearchBackend | null {
 function tavily(base: string, key: string): SearchBackend {
   return {
     name: 'tavily',
-    toRequest: (query, count) => ({
-      method: 'POST',
-      url: below(base, 'search'),
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query, max_results: count }),
-    }),
+    toRequest: (query, count) => tavilyRequest(base, key, { query, max_results: count }),
     resultsIn: ({ results }) => results,
     snippet: 'content',
+  };
+}
+
+/** A search of Tavily. `options` are the members of its request body. */
+export function tavilyRequest(base: string, key: string, options: Readonly<Record<string, unknown>>): OutboundRequest {
+  return {
+    method: 'POST',
+    url: below(base, 'search'),
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(options),
   };
 }
 
@@ -66,6 +78,32 @@ function searxng(base: string): SearchBackend {
     resultsIn: ({ results }) => results,
     snippet: 'content',
   };
+}
+
+/** The results in an answer as it came, each with its row; rows without a web address are left out. */
+export function foundRows(
+  answer: unknown,
+  { resultsIn, snippet }: Pick<SearchBackend, 'resultsIn' | 'snippet'>,
+  redact = (text: string) => text,
+): readonly FoundRow[] {
+  const found: unknown = isRecord(answer) ? resultsIn(answer) : null;
+  const rows: readonly unknown[] = Array.isArray(found) ? found : [];
+  const textIn = (value: unknown) => toText(value, redact);
+  return rows
+    .filter(isRecord)
+    .map((row) => ({ title: textIn(row['title']), url: textIn(row['url']), snippet: textIn(row[snippet]), row }))
+    .filter(({ url }) => /^https?:\/\//.test(url));
+}
+
+/** Some services mark what was searched for in HTML. Redacted before it is cut, so that no first part of a secret is left. */
+function toText(value: unknown, redact: (text: string) => string): string {
+  return typeof value === 'string'
+    ? redact(value.replace(/<\/?(?:strong|em|b|i)>/g, '')).slice(0, LONGEST_SNIPPET)
+    : '';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A path below a base URL, whether or not that ends in a slash. */

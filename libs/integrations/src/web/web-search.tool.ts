@@ -4,11 +4,10 @@ import type { GuardedFetch } from '#platform';
 import { defineTool, type Tool } from '#tools';
 
 import { askJson } from './ask-json.js';
-import type { SearchBackend, SearchResult } from './search-backends.js';
+import { foundRows, type SearchBackend, type SearchResult } from './search-backends.js';
 
 const COUNT = 5;
 const LONGEST_QUERY = 400;
-const LONGEST_SNIPPET = 1_000;
 
 // Clients advertise exactly this: limits are checked by the handler.
 const input = z.object({ query: z.string().describe('What to search for') });
@@ -29,21 +28,8 @@ export function webSearchTool(fetch: GuardedFetch, backend: SearchBackend): Tool
   });
 }
 
-function toResults(answer: unknown, { resultsIn, snippet }: SearchBackend): readonly SearchResult[] {
-  const found: unknown = isRecord(answer) ? resultsIn(answer) : null;
-  const rows: readonly unknown[] = Array.isArray(found) ? found : [];
-  return rows
-    .filter(isRecord)
-    .map((row) => ({ title: textIn(row['title']), url: textIn(row['url']), snippet: textIn(row[snippet]) }))
-    .filter(({ url }) => /^https?:\/\//.test(url))
-    .slice(0, COUNT);
-}
-
-/** Some services mark what was searched for in HTML. */
-function textIn(value: unknown): string {
-  return typeof value === 'string' ? value.replace(/<\/?(?:strong|em|b|i)>/g, '').slice(0, LONGEST_SNIPPET) : '';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function toResults(answer: unknown, backend: SearchBackend): readonly SearchResult[] {
+  return foundRows(answer, backend)
+    .slice(0, COUNT)
+    .map(({ title, url, snippet }) => ({ title, url, snippet }));
 }

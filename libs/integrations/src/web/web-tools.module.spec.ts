@@ -50,17 +50,17 @@ async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonl
     .map(({ name }) => name);
   await app.close();
   await fetch.close();
-  return names.filter((name) => ['coingecko_price', 'fetch_url', 'web_search'].includes(name));
+  return names.filter((name) => ['coingecko_price', 'fetch_url', 'tavily_search', 'web_search'].includes(name));
 }
 
 describe('the tools that reach out', () => {
   it.each<[Record<string, string>, string[]]>([
-    [{}, []],
-    [{ FEATURE_FETCH_URL: 'on' }, ['fetch_url']],
-    [{ FEATURE_COINGECKO_PRICE: 'on' }, ['coingecko_price']],
-    [{ TAVILY_API_KEY: 'k' }, ['web_search']],
-    [{ BRAVE_API_KEY: 'k', FEATURE_FETCH_URL: '1' }, ['fetch_url', 'web_search']],
-    [{ SEARXNG_URL: 'http://127.0.0.1:8888' }, ['web_search']],
+    [{}, ['tavily_search']],
+    [{ FEATURE_FETCH_URL: 'on' }, ['fetch_url', 'tavily_search']],
+    [{ FEATURE_COINGECKO_PRICE: 'on' }, ['coingecko_price', 'tavily_search']],
+    [{ TAVILY_API_KEY: 'k' }, ['tavily_search', 'web_search']],
+    [{ BRAVE_API_KEY: 'k', FEATURE_FETCH_URL: '1' }, ['fetch_url', 'tavily_search', 'web_search']],
+    [{ SEARXNG_URL: 'http://127.0.0.1:8888' }, ['tavily_search', 'web_search']],
   ])('with %j are %j', async (env, names) => {
     expect(await toolsWith(env)).toEqual(names);
   });

@@ -5,9 +5,12 @@ import type { Tool } from '#tools';
 
 import { HttpToolsModule } from '../http/http-tools.module.js';
 import { OutboundHostsRepository } from '../http/outbound-hosts.repository.js';
+import { SecretsModule } from '../secrets/secrets.module.js';
+import { WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import { coingeckoPriceTool } from './coingecko-price.tool.js';
 import { fetchUrlTool } from './fetch-url.tool.js';
 import { searchBackend } from './search-backends.js';
+import { tavilySearchTool } from './tavily-search.tool.js';
 import { webSearchTool } from './web-search.tool.js';
 
 /** The HTTP client for services that the operator configured, which may run in the operator's own network. */
@@ -23,9 +26,9 @@ class OperatorFetch implements OnModuleDestroy {
 /** Null where a tool is not set up: then there is none, and its name is free for tools of workspaces. */
 type MaybeTool = Tool | null;
 
-/** The built-in tools that reach out, each only where it is set up. Expects the platform. */
+/** The built-in tools that send requests, each only if it is configured; `tavily_search` needs a secret of the workspace. Expects the platform. */
 @Module({
-  imports: [HttpToolsModule],
+  imports: [HttpToolsModule, SecretsModule],
   providers: [
     OperatorFetch,
     {
@@ -41,6 +44,12 @@ type MaybeTool = Tool | null;
         const backend = searchBackend(values);
         return backend === null ? null : webSearchTool(client, backend);
       },
+    },
+    {
+      provide: 'tavily_search',
+      inject: [Config, OperatorFetch, WorkspaceSecrets],
+      useFactory: ({ values }: Config, { client }: OperatorFetch, secrets: WorkspaceSecrets): Tool =>
+        tavilySearchTool(client, secrets, values.TAVILY_URL),
     },
     {
       provide: 'coingecko_price',

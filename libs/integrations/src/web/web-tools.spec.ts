@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { Config, systemClock } from '#platform';
+import { AppError, Config, Secret, systemClock } from '#platform';
 import { executeToolCall, type Tool } from '#tools';
 
 import { leading, OutboundFixture } from '../../../../test/harness/outbound-fixture.js';
+import type { WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import { coingeckoPriceTool } from './coingecko-price.tool.js';
 import { fetchUrlTool } from './fetch-url.tool.js';
 import { searchBackend } from './search-backends.js';
+import { tavilySearchTool } from './tavily-search.tool.js';
 import { webSearchTool } from './web-search.tool.js';
 
 const given = new OutboundFixture();
@@ -169,6 +171,59 @@ describe('web_search', () => {
       const env = { TAVILY_API_KEY: 't', TAVILY_URL: given.target.url };
       expect(JSON.parse(await search(env))).toEqual({ query: 'q&a', results: [] });
     }
+  });
+});
+
+describe('tavily_search', () => {
+  const secretsOf = (values: Readonly<Record<string, string>>): Pick<WorkspaceSecrets, 'use'> => ({
+    use: (_workspaceId, [name = ''], run) => {
+      const value = values[name];
+      if (value === undefined) return Promise.reject(new AppError({ code: 'secret_missing', message: `no ${name}` }));
+      const redact = (text: string) => text.replaceAll(value, '[redacted]');
+      return run({ values: new Map([[name, new Secret(value)]]), redact, redactCut: redact });
+    },
+  });
+  const withKey = { TAVILY_API_KEY: 'tavily-canary' };
+  const search = (args: object, secrets: Readonly<Record<string, string>> = withKey) =>
+    call(tavilySearchTool(open(), secretsOf(secrets), given.target.url), args);
+
+  it('asks Tavily with the key of the workspace and all options', async () => {
+    const row = { title: 'T', url: 'https://r.test/1', content: 'tavily-canary '.repeat(100), score: 0.9 };
+    json({ results: [row, { url: 'javascript:1' }, { ...row, score: 'x' }, row] });
+    const args = { searchDepth: 'advanced', maxResults: 2, includeDomains: ['r.test'], excludeDomains: ['x.test'] };
+    const text = await search({ query: ' weather in Tokyo ', ...args });
+    expect(JSON.parse(text)).toMatchObject({
+      query: 'weather in Tokyo',
+      results: [
+        { title: 'T', url: 'https://r.test/1', snippet: expect.stringContaining('[redacted]'), score: 0.9 },
+        { score: null },
+      ],
+    });
+    expect(text).not.toContain('canary');
+    const [request] = given.target.requests;
+    expect(request).toMatchObject({
+      method: 'POST',
+      path: '/search',
+      headers: { authorization: 'Bearer tavily-canary' },
+    });
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      ...{ query: 'weather in Tokyo', search_depth: 'advanced', max_results: 2 },
+      ...{ include_domains: ['r.test'], exclude_domains: ['x.test'] },
+    });
+  });
+
+  it('asks for five results by default', async () => {
+    json({ results: [] });
+    expect(JSON.parse(await search({ query: 'q' }))).toEqual({ query: 'q', results: [] });
+    expect(JSON.parse(given.target.requests[0]?.body ?? '')).toEqual({ query: 'q', max_results: 5 });
+  });
+
+  it('fails without the secret, and for arguments beyond its limits, before any request', async () => {
+    expect(await search({ query: 'q' }, {})).toBe('Error executing tool "tavily_search": no TAVILY_API_KEY');
+    for (const args of [{}, { query: '' }, { query: 'q', maxResults: 21 }, { query: 'q', searchDepth: 'deep' }]) {
+      expect(await search(args)).toMatch(/Missing required|Invalid|tavily_search/);
+    }
+    expect(given.target.requests).toHaveLength(0);
   });
 });
 

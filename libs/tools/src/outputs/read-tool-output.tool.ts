@@ -29,6 +29,7 @@ export class ReadToolOutput extends ToolProvider {
     input,
     effect: 'pure',
     repeatable: true,
+    workerOnly: true,
     execute: async ({ call_id: callId, offset = 0, length = USUAL }, context) => {
       const part = await this.outputs.read(context, callId, { offset, length });
       if (part === null) throw new Error(`no result of a call "${callId}" is kept in this job or thread`);

@@ -1,17 +1,29 @@
-import type { HookDefinition, HookEvent, InputSchema, NodeDefinition, PluginSpec } from '@nightshift/plugin';
+import type { HookDefinition, InputSchema, NodeDefinition, PluginSpec } from '@nightshift/plugin';
 import { z } from 'zod';
 
 import { compileSchema } from '../compile-schema.js';
+import { compileMatch, hookEvents, isHookEvent } from '../hooks/hook-match.js';
 import type { JsonSchema } from '../tool.js';
 
 const PLUGIN_NAME = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/i;
 const NODE_TYPE = /^[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+$/;
+const NODE_TYPE_LENGTH = 200;
 const MOST_ATTEMPTS = 10;
+const EFFECTS: ReadonlySet<string> = new Set(['pure', 'idempotent', 'once']);
+const MAX_ICON_LENGTH = 65_536;
 
-const hookEvents: Readonly<Record<HookEvent, true>> = {
-  ...{ beforeJobStart: true, beforeModelCall: true, afterModelCall: true, beforeToolCall: true, afterToolCall: true },
-  ...{ beforeNode: true, afterNode: true, onInterrupt: true, onJobFinished: true, onNotification: true },
-};
+/** Members of `data` that nodes of every type have: no input of a plugin's node may use these names. */
+export const NODE_MEMBERS = [
+  ...['label', 'description', 'errorHandling', 'timeoutMs', 'hitl', 'permissions', 'status'],
+] as const;
+
+/** Whether a type of node has a namespace, as types of plugins have; no built-in type does. */
+export function isPluginNodeType(name: string): boolean {
+  return name.length <= NODE_TYPE_LENGTH && NODE_TYPE.test(name);
+}
+
+/** Ms; a hook delays its job. */
+const LONGEST_HOOK_MS = 60_000;
 
 /** What is wrong with a plugin, its hooks and nodes, as a sentence without a full stop; null: nothing. Its tools are checked where they are registered. */
 export function problemOfPlugin({ name, version, hooks = [], nodes = [] }: PluginSpec): string | null {
@@ -31,23 +43,46 @@ export function problemOfPlugin({ name, version, hooks = [], nodes = [] }: Plugi
 function problemOfHook(hook: HookDefinition): string | null {
   const { on, name, priority = 0, timeoutMs = 1, failure = 'open' } = hook;
   if (typeof name !== 'string' || name.trim() === '') return 'it has no name';
-  if (!Object.hasOwn(hookEvents, on)) return `on must be one of ${Object.keys(hookEvents).join(', ')}`;
+  if (!isHookEvent(on)) return `on must be one of ${hookEvents.join(', ')}`;
   if (!Number.isFinite(priority)) return 'priority must be a number';
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1)
-    return 'timeoutMs must be a whole number of milliseconds, 1 or more';
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_HOOK_MS)
+    return `timeoutMs must be a whole number of milliseconds, 1 to ${LONGEST_HOOK_MS}`;
   if (!['open', 'closed'].includes(failure)) return 'failure must be open or closed';
-  return typeof hook.run === 'function' ? null : 'it has no function run';
+  if (typeof hook.run !== 'function') return 'it has no function run';
+  const match = compileMatch(on, hook.match);
+  return match.ok ? null : match.problem;
 }
 
 function problemOfNode(node: NodeDefinition): string | null {
-  const { type, title, input, output, retry } = node;
-  if (!NODE_TYPE.test(type)) return 'its type must have a namespace with a dot, as in acme.score';
+  const { type, title, icon = '', input, output, retry, timeoutMs = 1, effect = 'once' } = node;
+  if (typeof type !== 'string' || !isPluginNodeType(type))
+    return 'its type must have a namespace with a dot, as in acme.score';
   if (typeof title !== 'string' || title.trim() === '') return 'it has no title';
   if (typeof node.run !== 'function') return 'it has no function run';
   const attempts = retry?.attempts ?? 1;
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
     return `retry.attempts must be 1 to ${MOST_ATTEMPTS}`;
-  return problemOfSchema('input', input) ?? (output === undefined ? null : problemOfSchema('output', output));
+  const delayMs = retry?.delayMs ?? 0;
+  if (!Number.isInteger(delayMs) || delayMs < 0)
+    return 'retry.delayMs must be a whole number of milliseconds, 0 or more';
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1)
+    return 'timeoutMs must be a whole number of milliseconds, 1 or more';
+  if (!EFFECTS.has(effect)) return `effect must be one of ${[...EFFECTS].join(', ')}`;
+  if (typeof icon !== 'string' || icon.length > MAX_ICON_LENGTH)
+    return `icon must be a text of at most ${MAX_ICON_LENGTH} characters`;
+  return (
+    problemOfSchema('input', input) ??
+    problemOfMembers(input) ??
+    (output === undefined ? null : problemOfSchema('output', output))
+  );
+}
+
+/** The input of a node is next to the members that every node has. */
+function problemOfMembers(input: InputSchema): string | null {
+  const { type, properties = {} } = toJsonSchema(input);
+  if (type !== 'object') return 'input: the schema must describe an object';
+  const taken = NODE_MEMBERS.find((name) => Object.hasOwn(properties as object, name)); // the schema compiles
+  return taken === undefined ? null : `input: the schema must not have the property "${taken}", which every node has`;
 }
 
 function problemOfSchema(place: string, schema: InputSchema): string | null {
@@ -55,7 +90,7 @@ function problemOfSchema(place: string, schema: InputSchema): string | null {
     compileSchema(toJsonSchema(schema));
     return null;
   } catch (error) {
-    return `${place}: ${error instanceof Error ? error.message.replace(/\.$/, '') : 'it is no schema'}`;
+    return `${place}: ${error instanceof Error ? error.message.replace(/\.$/, '') : 'it is not a schema'}`;
   }
 }
 

@@ -54,7 +54,8 @@ function findPlace(place: string, workingDirectory: string): readonly PluginSour
 function findPackage(name: string, from: string): PluginSource {
   const folder = join(from, 'node_modules', ...name.split('/'));
   if (existsSync(join(folder, 'package.json'))) return readPackage(folder);
-  if (dirname(from) === from) throw pluginRefused(name, 'there is no such path, and no installed package of this name');
+  if (dirname(from) === from)
+    throw pluginRefused(name, 'neither a file or folder nor an installed package has this name');
   return findPackage(name, dirname(from));
 }
 

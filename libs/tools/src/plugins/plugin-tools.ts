@@ -41,7 +41,17 @@ export function registerTools(plugin: LoadedPlugin, { registry, contexts, longes
   }
 }
 
-/** Throws `plugin_refused` for a tool that a server with default settings would not register. Runs no tool. */
+/** Throws `plugin_refused` for a node with a timeout above the limit. */
+export function assertNodes(plugin: LoadedPlugin, longestTimeoutMs: number): void {
+  for (const { type, timeoutMs = 0 } of plugin.nodes)
+    if (timeoutMs > longestTimeoutMs)
+      throw pluginRefused(
+        plugin.source.entry,
+        `node "${type}": its timeout of ${timeoutMs} ms is above the limit of ${longestTimeoutMs} ms (MAX_TOOL_TIMEOUT_MS)`,
+      );
+}
+
+/** Throws `plugin_refused` for a tool or node that a server with default settings would not register. Runs no tool. */
 export function assertTools(plugins: readonly LoadedPlugin[]): void {
   const registry = new ToolRegistry();
   for (const tool of BUILTIN_TOOLS) registry.register(tool);
@@ -49,7 +59,10 @@ export function assertTools(plugins: readonly LoadedPlugin[]): void {
     throw new TypeError('no call runs here');
   };
   const contexts = { servicesFor: unused, userIdOf: unused };
-  for (const plugin of plugins) registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
+  for (const plugin of plugins) {
+    registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
+    assertNodes(plugin, LONGEST_TIMEOUT_MS);
+  }
 }
 
 function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: Contexts): Tool {

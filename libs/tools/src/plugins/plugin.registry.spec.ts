@@ -59,7 +59,9 @@ describe('findPlugins', () => {
 
   it('refuses a path that does not exist and a package that is not installed', () => {
     expect(() => entries(['./gone.ts'])).toThrow(`The plugin ${join(folder, 'gone.ts')} cannot be loaded: it does not`);
-    expect(() => entries(['acme-gone'])).toThrow('The plugin acme-gone cannot be loaded: there is no such path');
+    expect(() => entries(['acme-gone'])).toThrow(
+      'The plugin acme-gone cannot be loaded: neither a file or folder nor an installed package has this name',
+    );
   });
 });
 
@@ -130,9 +132,19 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
       'node "score": its type must have a namespace with a dot',
     ],
     [
-      'has a node whose input is no schema',
+      'has a node whose input cannot be compiled as a schema',
       `export const a = defineNode({ type: 'a.b', title: 's', input: { type: 'objekt' }, run() {} });`,
       'node "a.b": input: The JSON Schema cannot be used',
+    ],
+    [
+      'has a node whose input takes a name that every node has',
+      `export const a = defineNode({ type: 'a.b', title: 's', input: { type: 'object', properties: { label: {} } }, run() {} });`,
+      'node "a.b": input: the schema must not have the property "label", which every node has',
+    ],
+    [
+      'has a node with an unknown effect',
+      `export const a = defineNode({ type: 'a.b', title: 's', effect: 'twice', input: { type: 'object' }, run() {} });`,
+      'node "a.b": effect must be one of pure, idempotent, once',
     ],
     [
       'defines a hook twice',

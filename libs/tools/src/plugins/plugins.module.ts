@@ -1,14 +1,17 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { PrincipalsModule } from '#auth';
-import { Config, LOGGER, type Logger, processEnvironment, systemClock } from '#platform';
+import { Config, LOGGER, type Logger, Metrics, processEnvironment, Redactor, systemClock } from '#platform';
 
+import { Hooks } from '../hooks/hooks.js';
 import { ToolRegistry } from '../tool.registry.js';
 import { ToolRegistryModule } from '../tool-registry.module.js';
 import { PluginRegistry } from './plugin.registry.js';
 import { PluginContexts } from './plugin-contexts.js';
 import { PluginDifferences } from './plugin-differences.js';
-import { registerTools } from './plugin-tools.js';
+import { assertNodes, registerTools } from './plugin-tools.js';
+
+type HookDependencies = readonly [PluginRegistry, PluginContexts, Logger, Metrics, Redactor];
 
 /** The plugins of this process: all are loaded before any provider that asks for `PluginRegistry`. Requires a global `PlatformModule`. */
 @Module({
@@ -28,8 +31,14 @@ import { registerTools } from './plugin-tools.js';
           ...{ clock: systemClock, logger },
         }),
     },
+    {
+      provide: Hooks,
+      inject: [PluginRegistry, PluginContexts, LOGGER, Metrics, Redactor],
+      useFactory: (...[plugins, contexts, logger, metrics, redactor]: HookDependencies) =>
+        new Hooks(plugins.hooks, { contexts, clock: systemClock, logger, metrics, redactor }),
+    },
   ],
-  exports: [PluginContexts, PluginRegistry],
+  exports: [Hooks, PluginContexts, PluginRegistry],
 })
 export class PluginsModule implements OnModuleInit {
   constructor(
@@ -43,6 +52,9 @@ export class PluginsModule implements OnModuleInit {
   onModuleInit(): void {
     const { tools: registry, contexts } = this;
     const longestTimeoutMs = this.config.values.MAX_TOOL_TIMEOUT_MS;
-    for (const plugin of this.plugins.list()) registerTools(plugin, { registry, contexts, longestTimeoutMs });
+    for (const plugin of this.plugins.list()) {
+      registerTools(plugin, { registry, contexts, longestTimeoutMs });
+      assertNodes(plugin, longestTimeoutMs);
+    }
   }
 }

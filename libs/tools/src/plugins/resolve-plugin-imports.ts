@@ -11,7 +11,7 @@ export function versionOf(hash: string): string {
 
 /**
  * Resolves the imports of plugins for the rest of this process, once: a module that a plugin imports by a relative path has the version of
- * the plugin, so that a reload gets all of its modules anew; packages that only the server has come from the server.
+ * the plugin, so that a reload loads all of its modules again; packages that only the server has come from the server.
  */
 export function resolvePluginImports(): void {
   registerHooks({

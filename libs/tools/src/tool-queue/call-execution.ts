@@ -101,7 +101,7 @@ export class CallExecution {
 class WatchedTool {
   readonly tool: Tool;
   private handling: Promise<unknown> | undefined;
-  private saidNothing = false;
+  private didNothing = false;
 
   constructor(tool: Tool) {
     const { handler } = tool;
@@ -112,7 +112,7 @@ class WatchedTool {
         ((args, context) => {
           const handling = handler(args, context);
           this.handling = handling.catch((error: unknown) => {
-            this.saidNothing = error instanceof ToolDidNothing;
+            this.didNothing = error instanceof ToolDidNothing;
           });
           return handling;
         }),
@@ -121,7 +121,7 @@ class WatchedTool {
 
   /** Whether it may have done something. */
   get didStart(): boolean {
-    return this.handling !== undefined && !this.saidNothing;
+    return this.handling !== undefined && !this.didNothing;
   }
 
   /** Resolves when the handler has ended, or after `timeoutMs`. */

@@ -99,7 +99,7 @@ export class CallRunner {
     });
     await progress.close();
     crashpoint('before-tool-commit');
-    if (answer === null) await this.claims.release(call, { anew: false, delayMs: retryMs });
+    if (answer === null) await this.claims.release(call, { restartWait: false, delayMs: retryMs });
     else await this.end({ call, request, answer, stopped: signal.reason });
   }
 
@@ -109,7 +109,7 @@ export class CallRunner {
     if (isCut && stopped instanceof ClaimLost && stopped.why === 'not renewed') return;
     const mayRunAgain = call.effect !== 'once' || !answer.started;
     if (isCut && stopped instanceof Draining && mayRunAgain) {
-      await this.claims.release(call, { anew: true, delayMs: 0 });
+      await this.claims.release(call, { restartWait: true, delayMs: 0 });
       return;
     }
     await this.respond(call, answer, request);

@@ -76,7 +76,7 @@ const renewSql = `WITH mine AS (
 UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
   FROM mine m WHERE t.workspace_id = m.workspace_id AND t.id = m.id RETURNING t.id`;
 
-/** A release is no attempt; the same statement enqueues the call again. $2: its waiting time restarts; $3: the delay in ms. */
+/** A release does not count as an attempt; the same statement enqueues the call again. $2: its waiting time restarts; $3: the delay in ms. */
 const releaseSql = (insertion: string) => `WITH back AS (
   UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
          queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,
@@ -130,10 +130,10 @@ export class ExecClaimsRepository {
 
   /**
    * Gives a call back that surely did nothing, or may be called again: the next process takes it, at the earliest after
-   * `delayMs`. `anew`: the time it has waited so far does not count. False: this process did not own the claim any more.
+   * `delayMs`. `restartWait`: the time that the call has waited so far does not count. False: this process did not own the claim any more.
    */
-  async release(claim: Claim, { anew, delayMs }: { anew: boolean; delayMs: number }): Promise<boolean> {
-    const values = [JSON.stringify([claim]), anew, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
+  async release(claim: Claim, { restartWait, delayMs }: { restartWait: boolean; delayMs: number }): Promise<boolean> {
+    const values = [JSON.stringify([claim]), restartWait, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
     await this.queues.start();
     const text = releaseSql(this.queues.insertionOf(TOOL_QUEUES.requests, releasedSql));
     const { rows } = await this.postgres.engine.query<{ calls: number }>(text, values);

@@ -141,6 +141,6 @@ function requestRow({ workspaceId, jobId }: JobRef, call: QueuedCall, id: string
     concurrency = null,
   } = call;
   const key = idempotencyKey(jobId, round, ordinal);
-  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired, ttlMs, concurrency] as const;
-  return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...said]);
+  const fields = [name, runtime, call.arguments, key, allowEdit, adminRequired, ttlMs, concurrency] as const;
+  return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...fields]);
 }

@@ -73,7 +73,7 @@ const toolResponse = z.object({
     .object({
       phase: z.enum(['validation', 'approval', 'execution', 'timeout']),
       message: z.string(),
-      code: z.literal('tool_unavailable').optional(),
+      code: z.enum(['tool_unavailable', 'hook_denied', 'hook_failed']).optional(),
     })
     .nullable(),
   timestamp: z.number(),

@@ -2,7 +2,7 @@ import { TOOL_QUEUES } from '#platform';
 
 /**
  * SELECT of the requests for calls, for `Queues.insertionOf`. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt,
- * name, runtime, args, key, allow_edit, admin_required, ttl in ms, concurrency, delay) and their jobs `j`. A message's id says which
+ * name, runtime, args, key, allow_edit, admin_required, ttl in ms, concurrency, delay) and their jobs `j`. A message's id shows which
  * attempt it asks for, so that asking twice leaves one message. A tool with a limit is a group of its workspace, and its limit the tier.
  */
 export function selectRequestsSql(calls: string): string {

@@ -4,6 +4,7 @@ import type { Workspace } from '../../workspaces/workspace.js';
 
 type WhenBusy = Workspace['whenBusy'];
 type WhenFull = Workspace['whenFull'];
+type ToolIsolation = Workspace['toolIsolation'];
 
 /** GraphQL's names of what a busy thread does with a start. */
 export const WhenBusyEnum = {
@@ -37,5 +38,20 @@ registerEnumType(WhenFullEnum, {
         'The job is queued, and runs when the number of running jobs is below the caps again. Queued jobs are chosen fairly between users.',
     },
     REJECT: { description: 'The start is refused with `job_limit_reached`, and nothing is stored.' },
+  },
+});
+
+/** GraphQL's names of where server tools run. */
+export const ToolIsolationEnum = { PER_TOOL: 'per_tool', QUEUE: 'queue' } as const satisfies Record<
+  Uppercase<ToolIsolation>,
+  ToolIsolation
+>;
+
+registerEnumType(ToolIsolationEnum, {
+  name: 'ToolIsolation',
+  description: 'Where server tools run. Values may be added.',
+  valuesMap: {
+    PER_TOOL: { description: 'As each tool declares: in the worker of the job, or in the tool processes.' },
+    QUEUE: { description: 'Every call goes through the isolated queue to the tool processes.' },
   },
 });

@@ -4,7 +4,7 @@ import { DateTime, UserError } from '#platform/api';
 
 import type { KeyScope, Role } from '../../principal.js';
 import type { WorkspaceChanges } from '../../workspaces/workspace.js';
-import { WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
+import { ToolIsolationEnum, WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
 import { ApiKeyModel, KeyScopeEnum, Member, MemberRoleEnum, WorkspaceModel } from './workspace.model.js';
 
 @InputType({ description: 'The workspace to create.' })
@@ -47,6 +47,12 @@ export class UpdateWorkspaceInput {
     description: 'Names or globs of models that OpenAI clients may request directly, besides the default one.',
   })
   directModels?: string[] | null;
+
+  @Field(() => ToolIsolationEnum, {
+    nullable: true,
+    description: 'Where server tools run. A change applies to calls that are made a second later.',
+  })
+  toolIsolation?: WorkspaceChanges['toolIsolation'] | null;
 
   @Field(() => Float, {
     nullable: true,

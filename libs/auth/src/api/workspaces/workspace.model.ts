@@ -3,7 +3,7 @@ import { Field, Float, ID, Int, ObjectType, registerEnumType } from '@nestjs/gra
 import { connectionOf, DateTime } from '#platform/api';
 
 import type { KeyScope, Role } from '../../principal.js';
-import { WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
+import { ToolIsolationEnum, WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
 
 /** GraphQL's names of member roles. */
 export const MemberRoleEnum = {
@@ -119,6 +119,11 @@ export class WorkspaceModel {
     description: 'Names or globs of models that OpenAI clients may request directly, besides the default one.',
   })
   directModels!: readonly string[];
+
+  @Field(() => ToolIsolationEnum, {
+    description: 'Where the server tools of the workspace run, if the installation does not require a stricter mode.',
+  })
+  toolIsolation!: string;
 
   @Field(() => Float, {
     nullable: true,

@@ -1,13 +1,15 @@
 import { Module } from '@nestjs/common';
 
 import { ToolQueueModule } from '../../tool-queue.module.js';
+import { ToolsModule } from '../../tools.module.js';
 import { ToolQueueController } from './tool-queue.controller.js';
 import { ToolQueueResolver } from './tool-queue.resolver.js';
+import { WorkspaceIsolationResolver } from './workspace-isolation.resolver.js';
 
 /** The queue of isolated tools, over REST and GraphQL. */
 @Module({
-  imports: [ToolQueueModule],
+  imports: [ToolQueueModule, ToolsModule],
   controllers: [ToolQueueController],
-  providers: [ToolQueueResolver],
+  providers: [ToolQueueResolver, WorkspaceIsolationResolver],
 })
 export class ToolQueueApiModule {}

@@ -1,7 +1,5 @@
-import { Injectable } from '@nestjs/common';
-
 import type { Principal } from '#auth';
-import { type DueHandler, type Interrupt, type InterruptSettlement, InterruptSettler } from '#jobs';
+import type { DueHandler, Interrupt, InterruptSettlement, InterruptSettler, retriedKinds } from '#jobs';
 
 import { recordDecision } from './decision-audit.repository.js';
 import type { InterruptAnswer, InterruptDecider } from './interrupt-deciders.js';
@@ -11,14 +9,14 @@ import { mayTakeAnswer } from './pending-decision.js';
 const decisions = ['retry', 'give_up'] as const;
 
 /**
- * Jobs that wait for their model provider. The expiry of the request is the timer of the next try; a person may ask for the try at
- * once, or give the provider up. The job continues in each case: it asks the provider again, or fails with its last error.
+ * Jobs that wait for their model provider, or for a plugin. The next attempt is made when the request expires; a person may request the
+ * attempt at once, or give up. The job continues in each case: it tries again, or fails.
  */
-@Injectable()
-export class ProviderWaits implements InterruptDecider, DueHandler {
-  readonly kind = 'provider_unavailable';
-
-  constructor(private readonly settler: InterruptSettler) {}
+export class RetriedWaits implements InterruptDecider, DueHandler {
+  constructor(
+    readonly kind: (typeof retriedKinds)[number],
+    private readonly settler: InterruptSettler,
+  ) {}
 
   /** Throws `bad_request`, `cannot_decide`, `already_answered`, `expired`. */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
@@ -31,7 +29,7 @@ export class ProviderWaits implements InterruptDecider, DueHandler {
       await recordDecision(held.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
-        action: `provider_unavailable.${decision}`,
+        action: `${this.kind}.${decision}`,
         interruptId: interrupt.id,
         details: { reason: answer.reason },
       });

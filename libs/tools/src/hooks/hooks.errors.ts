@@ -1,0 +1,8 @@
+import { AppError } from '#platform';
+
+import type { Denied } from './fold-outcome.js';
+
+/** A hook has denied a job or a model call, or has failed and its `failure` is `closed`. */
+export function hookDenied({ code, reason }: Denied): AppError {
+  return new AppError({ code, message: reason });
+}
