@@ -49,7 +49,7 @@ export interface AgentPreset extends AgentSettings {
   readonly slug: string;
   /** The description by which `auto` chooses. */
   readonly description: string;
-  /** Maximum number of its jobs that run at once, whatever their versions. Null: only the caps of workspace and user. */
+  /** Maximum number of its jobs that run at once, over all its versions. Null: only the caps of workspace and user. */
   readonly maxRunningJobs: number | null;
 }
 

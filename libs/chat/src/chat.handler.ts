@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobCloser } from '#approvals';
 import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { isProviderDown } from '#models';
+import { AppError } from '#platform';
 import { type LedgerCall, type OfferedTool, ToolCatalog, toToolCallItem } from '#tools';
 
 import type { AgentPreset } from './agent.js';
@@ -25,6 +26,7 @@ import { ExternalRun } from './external/external-run.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, EMPTY_CONVERSATION } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
+import { ConversationHooks } from './hooks/conversation-hooks.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
@@ -61,9 +63,13 @@ class ChatSession {
           await this.calls.close();
           this.session.keepOpenText(end.open);
         }
-        return { status: 'failed', code: end.code, message: end.message };
+        return { status: 'failed', code: end.code, message: end.message, retryable: isRetryable(end.cause) };
     }
   }
+}
+
+function isRetryable(cause: unknown): boolean {
+  return cause instanceof AppError && cause.retryable;
 }
 
 /** The outcome of a chat job that does not call its model now. */
@@ -74,7 +80,7 @@ function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused' | 'ref
     case 'paused':
       return { status: 'waiting', interruptIds: [end.interruptId] };
     case 'refused':
-      return { status: 'failed', code: end.error.code, message: end.error.message };
+      return { status: 'failed', code: end.error.code, message: end.error.message, retryable: isRetryable(end.error) };
   }
 }
 
@@ -102,6 +108,7 @@ export class ChatCalls {
     readonly unknown: UnknownCalls,
     readonly sent: SentCalls,
     readonly closer: JobCloser,
+    readonly hooks: ConversationHooks,
   ) {}
 }
 

@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ApprovalsModule } from '#approvals';
+import { FilesModule } from '#files';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
@@ -15,6 +16,7 @@ import { AnswersRepository } from './answers/answers.repository.js';
 import { AppliedRuns } from './answers/applied-runs.service.js';
 import { Continuations } from './answers/continuations.service.js';
 import { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
+import { AttachedFiles } from './attachments/attached-files.service.js';
 import { CallIdsRepository } from './calls/call-ids.repository.js';
 import { CallRouter } from './calls/call-router.js';
 import { SentCalls } from './calls/sent-calls.js';
@@ -27,6 +29,7 @@ import { DirectCalls } from './direct/direct-calls.service.js';
 import { PendingCallsRepository } from './direct/pending-calls.repository.js';
 import { ExternalChats } from './external/external-chats.js';
 import { ConversationRepository } from './history/conversation.repository.js';
+import { ConversationHooks } from './hooks/conversation-hooks.js';
 import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
 import { NodeConversations } from './nodes/node-conversations.service.js';
 import { NodeLoops } from './nodes/node-loops.service.js';
@@ -55,17 +58,19 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
 
 /** Conversations as background jobs: builds the messages of a turn when a job starts, and registers the handler of chat jobs. */
 @Module({
-  imports: [ApprovalsModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
+  imports: [ApprovalsModule, FilesModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
   providers: [
     ActingAgents,
     AgentChoice,
     AgentsRepository,
     AgentsService,
+    AttachedFiles,
     CallRouter,
     ChatCalls,
     ChatHandler,
     ChatService,
     ChatTelemetry,
+    ConversationHooks,
     ConversationRepository,
     DirectCalls,
     ExternalChats,
@@ -84,6 +89,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
   ],
   exports: [
     AgentsService,
+    AttachedFiles,
     ChatHandler,
     ChatService,
     DirectCalls,

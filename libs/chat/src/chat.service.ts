@@ -15,6 +15,7 @@ import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform'
 import { type ClientSide, ToolCatalog } from '#tools';
 
 import { AgentChoice, NO_AGENT, type PinnedAgent } from './agents/agent-choice.js';
+import { AttachedFiles } from './attachments/attached-files.service.js';
 import {
   callNotRetried,
   handedOverNotRetried,
@@ -23,7 +24,7 @@ import {
   tooManyMessages,
   unknownTool,
 } from './chat.errors.js';
-import { chatFormat, type ChatInput, toChatInput } from './chat-input.js';
+import { chatFormat, type ChatInput, toChatInput, userMessagesSinceAnswer } from './chat-input.js';
 import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
@@ -39,6 +40,7 @@ export class ChatService {
     private readonly agents: AgentChoice,
     private readonly config: Config,
     private readonly secretBox: SecretBox,
+    private readonly attached: AttachedFiles,
   ) {}
 
   /**
@@ -46,31 +48,45 @@ export class ChatService {
    * principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of `JobStarter.start` (for a
    * sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent is gone.
    */
-  async start(principal: Principal, request: StartChat): Promise<StartedJob> {
+  async start(principal: Principal, given: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
-    const terms = await this.termsOf(principal, request);
+    const terms = await this.termsOf(principal, given);
     if ('jobId' in terms) return terms;
+    const request = { ...given, messages: await this.attached.accept(principal, given.messages) };
     const toolPins = await this.check(workspaceId, request, terms);
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
     const isCall = request.external?.call !== undefined;
     const options = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
+    const model = isCall ? '' : await this.models.modelNameFor(options);
+    this.attached.assertReadable(model, userMessagesSinceAnswer(request.messages));
     return this.starter.start({
       ...this.identityOf(principal, jobId),
       thread: isCall ? null : threadOf(request),
       messageClientId: request.messageClientId,
-      model: isCall ? '' : await this.models.modelNameFor(options),
+      model,
       ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
+      ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
       idempotency: request.idempotency,
       ...(request.below === undefined ? {} : { parent: request.below.parent }),
       ...(request.beside === undefined ? {} : { beside: request.beside({ workspaceId, jobId }) }),
     });
+  }
+
+  /** Checks a chat that is started later. Throws as `start` for the right, the agent, the tools, the model and the messages. */
+  async assertStartable(principal: Principal, request: StartChat): Promise<void> {
+    const { workspaceId, userId } = principal;
+    assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
+    const terms = await this.termsOf(principal, request);
+    if ('jobId' in terms) return;
+    await this.check(workspaceId, request, terms);
+    await this.models.modelNameFor({ workspaceId, wanted: terms.model ?? request.model, hasOwnKey: false });
   }
 
   /**

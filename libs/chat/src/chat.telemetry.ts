@@ -1,9 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
-import { Metrics } from '#platform';
+import { LOGGER, type Logger, Metrics } from '#platform';
 import type { ToolOutcome } from '#tools';
 
-/** Metrics of tool calls. Tool names come from the registry, so the set of labels is bounded. */
+/** A call that ended, for the log. */
+export interface EndedToolCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly callId: string;
+}
+
+/** Metrics and log lines of tool calls. Tool names come from the registry, so the set of labels is bounded. */
 @Injectable()
 export class ChatTelemetry {
   private readonly started;
@@ -11,7 +18,10 @@ export class ChatTelemetry {
   private readonly failed;
   private readonly seconds;
 
-  constructor(metrics: Metrics) {
+  constructor(
+    metrics: Metrics,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
     this.started = metrics.counter('background_tool_execution_started', 'Tool calls begun', ['tool_name']);
     this.completed = metrics.counter('background_tool_execution_completed', 'Tool calls that gave a result', [
       'tool_name',
@@ -30,9 +40,17 @@ export class ChatTelemetry {
     this.started.inc({ tool_name: tool });
   }
 
-  toolEnded(tool: string, outcome: ToolOutcome): void {
-    this.seconds.observe({ tool_name: tool }, outcome.durationMs / 1_000);
-    if (outcome.status === 'completed') this.completed.inc({ tool_name: tool });
-    else this.failed.inc({ tool_name: tool, error_type: outcome.status });
+  /** Logs one line for each call, under the name of the metric that counts it. */
+  toolEnded(tool: string, call: EndedToolCall, { status, durationMs }: ToolOutcome): void {
+    this.seconds.observe({ tool_name: tool }, durationMs / 1_000);
+    const { workspaceId, jobId, callId } = call;
+    const details = { workspaceId, jobId, callId, tool, durationMs: Math.round(durationMs) };
+    if (status === 'completed') {
+      this.completed.inc({ tool_name: tool });
+      this.logger.info(details, 'background_tool_execution_completed');
+    } else {
+      this.failed.inc({ tool_name: tool, error_type: status });
+      this.logger.info({ ...details, errorType: status }, 'background_tool_execution_failed');
+    }
   }
 }

@@ -48,6 +48,8 @@ export { type AnswerLookup, AnswersRepository } from './answers/answers.reposito
 export { type AppliedRun, AppliedRuns } from './answers/applied-runs.service.js';
 export { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
 export { type ContinuationInput, Continuations, type LockedAnswer } from './answers/continuations.service.js';
+export { AttachedFiles } from './attachments/attached-files.service.js';
+export { partsOf } from './attachments/file-parts.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
@@ -64,6 +66,7 @@ export {
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
 export type { DirectCall } from './direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
+export { CallProgress } from './calls/call-progress.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';
 export type { ConversationOptions, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
 export { NodeConversations } from './nodes/node-conversations.service.js';

@@ -1,12 +1,13 @@
 import { type ModelStream, roundRow } from '#jobs';
 import { type AppError, crashpoint, systemClock } from '#platform';
-import { isOpen, type ToolCallStatus } from '#tools';
+import { hookApplied, isOpen, type ToolCallStatus } from '#tools';
 
 import type { CallingRun } from './calls/calling-run.js';
 import { DeferredRoundCommit } from './calls/deferred-round-commit.js';
 import type { JobCalls } from './calls/job-calls.js';
 import { unlessCancelled } from './calls/job-calls.js';
 import { type FinishedRound, type RoundFinished, roundWrite, startState } from './calls/round-write.js';
+import type { HookedModel } from './hooks/hooked-model.js';
 import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound } from './loop/loop-step.js';
 import { toolLoop } from './loop/tool-loop.js';
 import type { AfterFailure, ConversationOutage } from './outages/conversation-outage.js';
@@ -41,6 +42,7 @@ export class LoopSession {
   private stream: ModelStream | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
+  private hooked: HookedModel | null = null;
 
   constructor(
     private readonly run: CallingRun,
@@ -53,8 +55,10 @@ export class LoopSession {
   async drive(input: LoopInput): Promise<SessionEnd> {
     this.modelName = input.modelName;
     this.last = toLastRound(input.rounds);
+    this.hooked = this.calls.hooks.modelOf(input);
+    const model = this.hooked ?? input.model;
     try {
-      return await this.steps(toolLoop({ ...input, onModelData: () => this.stream?.heard() }));
+      return await this.steps(toolLoop({ ...input, model, onModelData: () => this.stream?.heard() }));
     } finally {
       this.stream?.close();
     }
@@ -134,6 +138,7 @@ export class LoopSession {
     switch (step.type) {
       case 'round-started':
         this.roundStartedAt = Date.now();
+        this.hooked?.startRound(step.round);
         this.run.append({ events: [{ type: 'round-started', body: { round: step.round, model: this.modelName } }] });
         return undefined;
       case 'text':
@@ -151,34 +156,40 @@ export class LoopSession {
         return { held: await this.calls.takeIds(step.callIds) };
       case 'round-finished':
         crashpoint('after-response');
-        await this.commitRound(step);
-        crashpoint('after-round-commit');
-        this.last = { text: step.text, captured: step.captured ?? null, ends: endsOf(step) };
-        return undefined;
+        return this.commitRound(step);
       case 'run-calls':
         return this.runCalls(step);
     }
   }
 
   /** One commit: the round, its calls, their start, and the requests that they open. */
-  private async commitRound(step: RoundFinished): Promise<void> {
-    for (const { callId } of step.calls) this.callIds.add(callId);
-    const routes = await this.calls.routeRound(step);
+  private async commitRound(planned: RoundFinished): Promise<LoopReply> {
+    for (const { callId } of planned.calls) this.callIds.add(callId);
+    const { step, routes, applied } = await this.calls.routeRound(planned, this.hooked?.withheld);
+    const hookEvents = [...hookApplied(this.hooked?.applied ?? [], { round: step.round }), ...applied];
     const contentLength = this.run.closeRound(step.round);
     const { modelName, roundStartedAt: startedAt } = this;
-    const round: FinishedRound = { step, routes, modelName, startedAt, contentLength };
+    const round: FinishedRound = { step, routes, modelName, startedAt, contentLength, hookEvents };
     const goings = [...routes.values()].map(({ type }) => type);
-    const starts = goings.some((type) => type !== 'open' && type !== 'refused');
+    const starts = goings.some((type) => !['open', 'refused', 'answered'].includes(type));
     let cancelled = false;
     if (!starts) {
       // Nothing starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
-    } else if (goings.every((type) => type === 'run') && isPure(step)) {
+    } else if (this.mayDefer(step, goings)) {
       this.held = new DeferredRoundCommit(this.run, round, systemClock);
     } else {
       cancelled = !(await this.commitAndStart(round));
     }
     this.calls.committed(step, { cancelled });
+    crashpoint('after-round-commit');
+    this.last = { text: step.text, captured: step.captured ?? null, ends: endsOf(step) };
+    return step === planned ? undefined : { committed: step.calls };
+  }
+
+  /** Changes by hooks are committed with their results, so a round with such hooks is not deferred. */
+  private mayDefer(step: RoundFinished, goings: readonly string[]): boolean {
+    return goings.every((type) => type === 'run') && isPure(step) && !this.calls.hooks.has('afterToolCall');
   }
 
   /** False: a cancel was requested first, and the calls were committed as cancelled. */

@@ -58,6 +58,8 @@ export interface StartChat {
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;
+  /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
+  readonly startAt?: number;
   /** 1 to 255 visible ASCII characters. `requestHash`: SHA-256 (hex) of the client's request. */
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** For this job only; stored encrypted and erased when the job ends. */

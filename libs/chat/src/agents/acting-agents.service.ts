@@ -5,6 +5,7 @@ import { type Model, ModelCatalog } from '#models';
 import { Config, crashpoint, systemClock } from '#platform';
 
 import type { AgentCandidates, AgentPreset, ChosenAgent } from '../agent.js';
+import { AttachedFiles } from '../attachments/attached-files.service.js';
 import { type ChatInput, toChatInput } from '../chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
@@ -75,6 +76,7 @@ export class ActingAgents {
     private readonly agents: AgentsRepository,
     private readonly models: ModelCatalog,
     private readonly config: Config,
+    private readonly attached: AttachedFiles,
   ) {}
 
   /**
@@ -97,7 +99,8 @@ export class ActingAgents {
   ): Promise<{ readonly model: Model; readonly modelName: string }> {
     const { model, modelName } = await this.models.modelOf({ ...job, model: agent?.model ?? job.model });
     const limitMs = Math.min(this.config.values.ROUND_TIMEOUT_MS, agent?.limits.roundTimeoutMs ?? Infinity);
-    return { model: withRoundLimit(model, limitMs), modelName };
+    const readable = this.attached.readable(model, { workspaceId: job.workspaceId, modelName });
+    return { model: withRoundLimit(readable, limitMs), modelName };
   }
 
   /** The instance's limits of a conversation, tightened by those of the agent, and by `maxRounds`. */

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import type { ChatMessage } from '#models';
-import { toStorable } from '#platform';
+import { Config, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
+import { takeInlineFiles } from '../attachments/file-parts.js';
 import { userMessagesSinceAnswer } from '../chat-input.js';
 import { toContent } from '../threads/turn-message-part.repository.js';
 import { AnswersRepository } from './answers.repository.js';
@@ -15,7 +16,10 @@ import { AnswersRepository } from './answers.repository.js';
  */
 @Injectable()
 export class DuplicateMessageFilter {
-  constructor(private readonly answers: AnswersRepository) {}
+  constructor(
+    private readonly answers: AnswersRepository,
+    private readonly config: Config,
+  ) {}
 
   /** How many of the messages after the results of `callId`, from the first on, the thread already contains. */
   async count(
@@ -23,7 +27,9 @@ export class DuplicateMessageFilter {
     { threadId, callId }: { readonly threadId: string; readonly callId: string },
     messages: readonly ChatMessage[],
   ): Promise<number> {
-    const texts = userMessagesSinceAnswer(messages).map((message) => canonicalJson(toStorable(toContent(message))));
+    // As the start has stored them.
+    const { messages: stored } = takeInlineFiles(userMessagesSinceAnswer(messages), this.config.values.FILE_TYPES);
+    const texts = stored.map((message) => canonicalJson(toStorable(toContent(message))));
     if (texts.length === 0) return 0;
     const known = await this.answers.userMessagesSince(principal, { threadId, callId, limit: texts.length });
     const first = texts.findIndex((text, i) => i >= known.length || text !== canonicalJson(known[i]));

@@ -9,13 +9,11 @@ const SECRET = 'correct-horse-battery';
 function start() {
   const messages: unknown[] = [];
   const clock = new ManualClock();
-  const run = {
-    append: ({ events = [] }: { readonly events?: readonly { readonly body: object }[] }) => {
-      messages.push(...events.map(({ body }) => ('message' in body ? body.message : null)));
-    },
+  const emit = (_seq: number, { message = null }: { readonly message?: string | null }) => {
+    messages.push(message);
   };
   const redactor = new Redactor([new Secret(SECRET)]);
-  return { messages, clock, progress: new CallProgress(run, 'call_1', { clock, redactor }) };
+  return { messages, clock, progress: new CallProgress(emit, { clock, redactor }) };
 }
 
 describe('CallProgress', () => {

@@ -1,22 +1,19 @@
 import { type Clock, type TextRedactor, type Timer, toStorableText } from '#platform';
 import type { ToolProgress } from '#tools';
 
-import type { CallingRun } from './calling-run.js';
-
 /** At most two events per second. */
 const betweenMs = 500;
 const longestMessage = 500;
 
-/** Turns the progress reports of a running call into events: the first at once, then the newest twice a second. */
+/** Emits the progress reports of a running call or node: the first at once, then the newest twice a second. `seq`: 1, 2, 3 … */
 export class CallProgress {
-  private seqInCall = 0;
+  private seq = 0;
   private waiting: ToolProgress | undefined;
   private timer: Timer | undefined;
   private isOver = false;
 
   constructor(
-    private readonly run: Pick<CallingRun, 'append'>,
-    private readonly callId: string,
+    private readonly emit: (seq: number, shown: ToolProgress) => void,
     private readonly services: { readonly clock: Clock; readonly redactor: Pick<TextRedactor, 'redact'> },
   ) {}
 
@@ -26,7 +23,7 @@ export class CallProgress {
     if (this.timer === undefined) this.show();
   }
 
-  /** No progress event may follow the end of the call. */
+  /** No progress may follow the end. */
   close(): void {
     this.isOver = true;
     this.timer?.cancel();
@@ -37,10 +34,8 @@ export class CallProgress {
     const shown = this.waiting;
     if (shown === undefined || this.isOver) return;
     this.waiting = undefined;
-    this.seqInCall += 1;
-    const { callId, seqInCall } = this;
-    const body = { callId, seqInCall, ...clean(shown, this.services.redactor) };
-    this.run.append({ events: [{ type: 'tool-progress', body }] });
+    this.seq += 1;
+    this.emit(this.seq, clean(shown, this.services.redactor));
     this.timer = this.services.clock.after(betweenMs, () => {
       this.show();
     });

@@ -1,5 +1,5 @@
 import type { NewInterrupt } from '#jobs';
-import type { Approval, ToolFailure } from '#tools';
+import type { Approval, ToolFailure, ToolOutcome } from '#tools';
 
 /** Where a call goes. Decided when its round is committed, and again for a call that another worker left open. */
 export type CallRoute =
@@ -16,6 +16,8 @@ export type CallRoute =
       readonly executor: 'worker' | 'client';
       readonly interrupt: NewInterrupt;
     }
+  /** A hook has returned its result: it does not run. */
+  | { readonly type: 'answered'; readonly outcome: ToolOutcome }
   /** It must not run (`denied`), or its arguments are invalid (`error`), so that no request is opened. */
   | {
       readonly type: 'refused';

@@ -23,6 +23,7 @@ import {
   type Tool,
   ToolCatalog,
   toolChanged,
+  ToolIsolation,
   validateArguments,
 } from '#tools';
 
@@ -52,6 +53,8 @@ export interface RoutedCall {
   readonly arguments: string;
   /** Null: the call is new. */
   readonly state: CallState | null;
+  /** Why a person must decide about the call even if the policy allows it. */
+  readonly mustAsk?: string;
 }
 
 /** Asks the gate about a call and derives its route. */
@@ -60,6 +63,7 @@ export class CallRouter {
   constructor(
     private readonly gate: CallGate,
     private readonly catalog: ToolCatalog,
+    private readonly isolation: ToolIsolation,
     private readonly config: Config,
     private readonly callIds: CallIdsRepository,
   ) {}
@@ -80,6 +84,7 @@ export class CallRouter {
       name: call.name,
       arguments: call.state?.approvedArguments ?? call.arguments,
       version: isClients ? offer.version : null,
+      ...(call.mustAsk === undefined ? {} : { mustAsk: call.mustAsk }),
     };
     const tool = isClients ? null : ((await this.catalog.of(job.workspaceId)).find(call.name) ?? null);
     const answer =
@@ -92,7 +97,7 @@ export class CallRouter {
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
     const isHandedOver = isClients && context.client?.handedOver !== undefined;
     if (answer.type === 'ask' || (isClients && !isHandedOver)) {
-      // The client owns the schema of a function that is handed over, and it may be one that we cannot compile.
+      // A function that the client runs has a schema of the client, which we may be unable to compile.
       const schema = isHandedOver ? undefined : isClients ? offer.definition.function.parameters : tool?.parameters;
       const problem = problemOf(asked, schema);
       if (problem !== null) return problem;
@@ -108,19 +113,18 @@ export class CallRouter {
     }
     const { approval, grantId } = answer;
     const allowed = { approval, grantId, toolVersion: tool.version };
-    switch (tool.isolation) {
-      case 'worker':
-        return { type: 'run', ...allowed };
-      case 'queue':
-        return {
-          type: 'queue',
-          ttlMs: this.config.values.TOOL_QUEUE_TTL_MS,
-          concurrency: tool.concurrency,
-          ...allowed,
-        };
-      case 'job':
-        return { type: 'sub-job', ...allowed };
-    }
+    if (tool.isolation === 'job') return { type: 'sub-job', ...allowed };
+    if (!(await this.isolation.sendsToQueue(job.workspaceId, tool))) return { type: 'run', ...allowed };
+    return { type: 'queue', ttlMs: this.config.values.TOOL_QUEUE_TTL_MS, concurrency: tool.concurrency, ...allowed };
+  }
+
+  /** The schema of the arguments of a call. */
+  async schemaOf({ job, offered, client }: RouteContext, name: string): Promise<JsonSchema> {
+    const offer = offered.find((tool) => tool.name === name);
+    const any = { type: 'object' };
+    if (offer?.handling !== 'client') return (await this.catalog.of(job.workspaceId)).find(name)?.parameters ?? any;
+    // A function that the client runs has a schema of the client, which we may be unable to compile.
+    return client?.handedOver === undefined ? (offer.definition.function.parameters ?? any) : any;
   }
 
   private askFor(

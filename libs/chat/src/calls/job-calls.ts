@@ -1,17 +1,32 @@
 import type { JobCloser } from '#approvals';
-import { CancelRequested, endsJob, interruptOpened, JobCancelled, openInterruptRow, type PartRow } from '#jobs';
+import {
+  CancelRequested,
+  endsJob,
+  interruptOpened,
+  JobCancelled,
+  type NewJobEvent,
+  openInterruptRow,
+  type PartRow,
+} from '#jobs';
 import { newId } from '#platform';
 import {
+  hookApplied,
   isOpen,
   type LedgerCall,
+  notRegistered,
   openCallRow,
+  parseArguments,
+  type PlannedCall,
   queueCallRows,
   type QueuedCall,
   settleCallRow,
   startCallRow,
+  type ToolOutcome,
   toToolCallItem,
+  validateArguments,
 } from '#tools';
 
+import type { ConversationHooks, StepHooks } from '../hooks/conversation-hooks.js';
 import type { CallResult, LoopCall, LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
 import type { CallRouter, RouteContext, RoutedCall } from './call-router.js';
@@ -29,6 +44,16 @@ export interface CallServices {
   readonly tools: ToolRunner;
   readonly sent: SentCalls;
   readonly closer: JobCloser;
+  readonly hooks: ConversationHooks;
+}
+
+/** A new round with the routes of its calls. */
+interface RoutedRound {
+  /** With the arguments that hooks have changed; the same object if they have changed none. */
+  readonly step: RoundFinished;
+  readonly routes: CallRoutes;
+  /** What hooks have changed of its calls. */
+  readonly applied: readonly NewJobEvent[];
 }
 
 /** The calls of one run of a conversation: their routes, which of them are open, and how they are closed at its end. */
@@ -38,6 +63,7 @@ export class JobCalls {
   private readonly open = new Map<string, string | null>();
   /** A tool could not report the outcome of its call: the tool's policy is applied before the next round. */
   hasUndecided = false;
+  readonly hooks: StepHooks;
   private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
 
   constructor(
@@ -46,6 +72,7 @@ export class JobCalls {
     private readonly context: RouteContext,
     calls: readonly LedgerCall[],
   ) {
+    this.hooks = services.hooks.of(run, context.job.agent);
     this.ledger = new Map(calls.map((call) => [keyOf(call), call]));
     for (const call of calls) {
       const interruptId = call.state?.interruptId ?? null;
@@ -68,19 +95,65 @@ export class JobCalls {
     return this.services.router.takeIds(this.run.job, callIds);
   }
 
-  /** Decides the routes of a new round's calls, before it is committed. */
-  async routeRound({ round, calls }: RoundFinished): Promise<CallRoutes> {
-    const routed = calls.filter(({ disposition }) => disposition.type !== 'settled');
+  /** Decides the routes of a new round's calls, before it is committed. `withheld`: tools that hooks have removed from the request. */
+  async routeRound(planned: RoundFinished, withheld: ReadonlySet<string> = NONE): Promise<RoutedRound> {
+    const { round } = planned;
+    const open = planned.calls.filter(({ disposition }) => disposition.type !== 'settled');
     const entries = await Promise.all(
-      routed.map(async (call) => {
+      open.map(async (call) => {
         const [toolCallId, interruptId] = [newId(), newId()];
-        const route = await this.route({ ...call, round, toolCallId, interruptId, state: null });
-        return [call.ordinal, { ...route, toolCallId }] as const;
+        const routed = { ...call, round, toolCallId, interruptId, state: null };
+        const unknown = this.context.unknownTool ?? notRegistered;
+        const {
+          route,
+          arguments: args,
+          applied,
+        } = withheld.has(call.name)
+          ? { route: deniedBy(unknown(call.name)), arguments: call.arguments, applied: [] }
+          : await this.routeNew(routed, call);
+        return { ordinal: call.ordinal, route: { ...route, toolCallId }, args, applied };
       }),
     );
-    const routes: CallRoutes = new Map(entries);
+    const routes: CallRoutes = new Map(entries.map(({ ordinal, route }) => [ordinal, route]));
     this.fresh = { round, routes };
-    return routes;
+    const args = new Map(entries.map((entry) => [entry.ordinal, entry.args]));
+    const isChanged = open.some((call) => args.get(call.ordinal) !== call.arguments);
+    const calls = planned.calls.map((call) => ({ ...call, arguments: args.get(call.ordinal) ?? call.arguments }));
+    const applied = entries.flatMap((entry) => entry.applied);
+    return { step: isChanged ? { ...planned, calls } : planned, routes, applied };
+  }
+
+  /** The route of a new call after its hooks. A call with changed arguments is judged again, so that an approver sees what runs. */
+  private async routeNew(
+    call: RoutedCall,
+    { effect }: Pick<PlannedCall, 'effect'>,
+  ): Promise<{ readonly route: CallRoute; readonly arguments: string; readonly applied: readonly NewJobEvent[] }> {
+    const route = await this.route(call);
+    const { round, callId, name: tool } = call;
+    const parsed = parseArguments(call.arguments);
+    // The model reads why its arguments are invalid, or why the call must not run.
+    if (!this.hooks.has('beforeToolCall') || !parsed.ok || route.type === 'refused')
+      return { route, arguments: call.arguments, applied: [] };
+    const parameters = await this.services.router.schemaOf(this.context, tool);
+    const step = { callId, tool, arguments: parsed.value, effect, approval: approvalSoFar(route) };
+    const { event, end, applied } = await this.hooks.beforeCall(step, (args) => {
+      const valid = validateArguments({ name: tool, parameters }, JSON.stringify(args));
+      return valid.ok ? null : valid.message;
+    });
+    const args = event.arguments === parsed.value ? call.arguments : JSON.stringify(event.arguments);
+    const hooked = { arguments: args, applied: hookApplied(applied, { round, callId }) };
+    if (end?.type === 'denied') return { ...hooked, route: deniedBy(end.reason, end.code) };
+    if (end?.type === 'result')
+      return { ...hooked, route: { type: 'answered', outcome: this.answerOf(callId, end.value) } };
+    const asking = applied.find(({ what }) => what.includes('requireApproval'));
+    if (asking === undefined && args === call.arguments) return { ...hooked, route };
+    const mustAsk = asking === undefined ? {} : { mustAsk: `The hook "${asking.hook}" asks: ${asking.reason}` };
+    return { ...hooked, route: await this.route({ ...call, arguments: args, ...mustAsk }) };
+  }
+
+  /** The outcome of a call whose result a hook has returned. */
+  private answerOf(callId: string, value: unknown): ToolOutcome {
+    return this.hooks.outcomeOf(callId, typeof value === 'string' ? value : JSON.stringify(value));
   }
 
   /** Call it when the round and its routes are committed. `cancelled`: none of its calls was started. */
@@ -90,7 +163,7 @@ export class JobCalls {
       this.services.sent.queued(this.run.job);
     for (const call of calls) {
       const route = this.fresh?.routes.get(call.ordinal);
-      if (route === undefined || route.type === 'refused') continue;
+      if (route === undefined || route.type === 'refused' || route.type === 'answered') continue;
       this.open.set(keyOf({ round, ordinal: call.ordinal }), route.type === 'open' ? route.interrupt.id : null);
     }
   }
@@ -106,8 +179,10 @@ export class JobCalls {
       const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
       if (route?.type === 'run') runnable.push(this.toRunnable(round, call, route));
       if (route?.type === 'refused') results.push(refused(call, route));
+      if (route?.type === 'answered')
+        results.push({ ordinal: call.ordinal, status: route.outcome.status, text: route.outcome.modelText });
     }
-    const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
+    const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held, hooks: this.hooks });
     const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
     for (const { ordinal } of ended) this.open.delete(keyOf({ round, ordinal }));
     const decided = this.run.signal.aborted ? ran : ran.filter(({ status }) => status !== 'interrupted');
@@ -214,6 +289,18 @@ export async function unlessCancelled(run: CallingRun, write: () => Promise<void
     run.abort(new JobCancelled(error.why));
     return false;
   }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function deniedBy(message: string, code?: 'hook_denied' | 'hook_failed'): CallRoute {
+  const failure = { phase: 'approval', message, ...(code === undefined ? {} : { code }) } as const;
+  return { type: 'refused', status: 'denied', approval: 'blocked', failure };
+}
+
+function approvalSoFar(route: CallRoute): 'none' | 'required' | 'approved' {
+  if (route.type === 'open') return route.status === 'awaiting_approval' ? 'required' : 'none';
+  return 'approval' in route && route.approval === 'grant' ? 'approved' : 'none';
 }
 
 /** The result of a call that must not run; its receipt contains no more than that. */

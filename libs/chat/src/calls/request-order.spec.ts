@@ -46,11 +46,11 @@ describe('the requests of one round', () => {
     const gate = { judge: lastFirst(ordinals.length, { type: 'ask', verdict }) };
     const catalog = { of: () => Promise.resolve({ find: () => undefined }) };
     // Stand-ins: no other members are used here.
-    const router = new CallRouter(gate as never, catalog as never, {} as never, {} as never);
+    const router = new CallRouter(gate as never, catalog as never, {} as never, {} as never, {} as never);
     const job = { workspaceId: 'w', jobId: 'j' };
     const calls = new JobCalls(
       { job } as unknown as CallingRun,
-      { router } as unknown as CallServices,
+      { router, hooks: { of: () => ({ has: () => false }) } } as unknown as CallServices,
       {
         job: { ...job, threadId: null, createdBy: 'u', principal: 'user:u', agent: null, requestPolicy: null },
         offered: [],
@@ -58,7 +58,7 @@ describe('the requests of one round', () => {
       },
       [],
     );
-    const routes = await calls.routeRound({ round: 1, calls: ordinals.map(planned) } as unknown as RoundFinished);
+    const { routes } = await calls.routeRound({ round: 1, calls: ordinals.map(planned) } as unknown as RoundFinished);
     const ids = ordinals.map((ordinal) => {
       const route = routes.get(ordinal);
       return route?.type === 'open' ? route.interrupt.id : '';

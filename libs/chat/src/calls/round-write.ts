@@ -24,6 +24,8 @@ export interface FinishedRound {
   readonly startedAt: number;
   /** UTF-16 units of text that the round adds to the job's content. */
   readonly contentLength: number;
+  /** Changes by hooks, written with the round. */
+  readonly hookEvents: readonly NewJobEvent[];
 }
 
 /** State of a call of this worker when its round is committed: not started, started by this commit, cancelled, or ended. */
@@ -54,7 +56,7 @@ export function roundWrite(
   stateOf: (call: PlannedCall) => RunState,
 ): RunWrite {
   const { job } = owner;
-  const { step, contentLength, routes } = round;
+  const { step, contentLength, routes, hookEvents } = round;
   const { promptTokens, completionTokens, totalTokens, estimated } = step.usage;
   const calls = step.calls.map((call): RoundCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
   const wasAsked = [...routes.values()].some(({ type }) => type === 'open');
@@ -79,7 +81,7 @@ export function roundWrite(
     return { type: 'tool-call', body };
   });
   return {
-    events: [finished, ...callEvents, ...opened.map(interruptOpened)],
+    events: [...hookEvents, finished, ...callEvents, ...opened.map(interruptOpened)],
     rows: [
       toRow(owner, round),
       ...calls.map((call) => newCallRow(job, step.round, wasAsked ? call : withoutPolicy(call))),
@@ -130,6 +132,7 @@ function stored(
   const id = route.toolCallId;
   if (route.type === 'refused')
     return { ...begun, id, status: route.status, error: route.failure, approval: route.approval };
+  if (route.type === 'answered') return { id, ...endOf(route.outcome) };
   const state = stateOf(call);
   if (!('durationMs' in state) && state.status === 'cancelled') return { ...begun, id, status: 'cancelled' };
   if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };

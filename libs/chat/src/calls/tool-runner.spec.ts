@@ -46,7 +46,12 @@ it('tracks a call as work of its run, from the commit of its start until it is s
   };
   // A call reads only these members of its run.
   const asCallingRun = run as unknown as CallingRun;
-  const results = await runner.runCalls(asCallingRun, [call], { round: 1, isStarted: true, held: undefined });
+  const results = await runner.runCalls(asCallingRun, [call], {
+    round: 1,
+    isStarted: true,
+    held: undefined,
+    hooks: { has: () => false } as never,
+  });
   expect(results).toMatchObject([{ ordinal: 1, status: 'error' }]);
   expect(seen).toEqual([
     ['started', 1],

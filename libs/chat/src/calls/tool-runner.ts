@@ -3,21 +3,26 @@ import { Injectable } from '@nestjs/common';
 import { CancelRequested, Draining, JobCancelled, type PartRow } from '#jobs';
 import { Config, crashpoint, Redactor, systemClock } from '#platform';
 import {
+  type AppliedHook,
   executeToolCall,
+  hookApplied,
   idempotencyKey,
   keepOutputRow,
   notRegistered,
   type OutputOf,
+  parseArguments,
   settleCallRow,
   startCallRow,
   type Tool,
   ToolCatalog,
   toolChanged,
   type ToolOutcome,
+  type ToolProgress,
   toToolCallItem,
 } from '#tools';
 
 import { ChatTelemetry } from '../chat.telemetry.js';
+import type { StepHooks } from '../hooks/conversation-hooks.js';
 import type { CallResult, LoopCall } from '../loop/loop-step.js';
 import { runCalls, type StartVerdict } from '../loop/run-calls.js';
 import { CallProgress } from './call-progress.js';
@@ -39,12 +44,16 @@ interface RoundState {
   readonly isStarted: boolean;
   /** Buffers the outcomes of a round that is not written yet. */
   readonly held: DeferredRoundCommit | undefined;
+  readonly hooks: StepHooks;
 }
+
+/** The outcome of a call, and what hooks have changed of it. */
+type Ended = ToolOutcome & { readonly applied?: readonly AppliedHook[] };
 
 interface EndedCall {
   readonly round: number;
   readonly call: RunnableCall;
-  readonly outcome: ToolOutcome;
+  readonly outcome: Ended;
   readonly isHeld: boolean;
 }
 
@@ -71,7 +80,7 @@ export class ToolRunner {
         run.assertValid();
         return verdict;
       },
-      execute: (call) => this.execute(run, round, call),
+      execute: async (call) => this.filtered(state.hooks, call, await this.execute(run, round, call)),
       settled: async (call, outcome) => {
         crashpoint('before-tool-commit');
         const isHeld = (await held?.take(call.ordinal, outcome)) ?? false;
@@ -107,6 +116,14 @@ export class ToolRunner {
     }
   }
 
+  private async filtered(hooks: StepHooks, call: RunnableCall, outcome: ToolOutcome): Promise<Ended> {
+    if (!hooks.has('afterToolCall')) return outcome;
+    const parsed = parseArguments(call.toRun);
+    const ended = { callId: call.callId, tool: call.name, arguments: parsed.ok ? parsed.value : {} };
+    const { outcome: filtered, applied } = await hooks.afterCall(ended, outcome);
+    return { ...filtered, applied };
+  }
+
   private async execute(run: CallingRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
     const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
@@ -116,7 +133,11 @@ export class ToolRunner {
     const label = labelOf(tool);
     this.telemetry.toolStarted(label);
     const redactor = this.redactor.of(job.workspaceId);
-    const progress = new CallProgress(run, call.callId, { clock: systemClock, redactor });
+    const { callId } = call;
+    const emit = (seqInCall: number, shown: ToolProgress) => {
+      run.append({ events: [{ type: 'tool-progress', body: { callId, seqInCall, ...shown } }] });
+    };
+    const progress = new CallProgress(emit, { clock: systemClock, redactor });
     const ended = executeToolCall({
       tool,
       arguments: call.toRun,
@@ -125,7 +146,7 @@ export class ToolRunner {
         jobId: job.jobId,
         threadId: job.threadId,
         principal: job.principal,
-        callId: call.callId,
+        callId,
         idempotencyKey: idempotencyKey(job.jobId, round, call.ordinal),
         epoch: job.epoch,
         signal: run.signal,
@@ -141,7 +162,7 @@ export class ToolRunner {
     crashpoint('tool-in-flight');
     const outcome = await ended;
     progress.close();
-    this.telemetry.toolEnded(label, outcome);
+    this.telemetry.toolEnded(label, { ...job, callId: call.callId }, outcome);
     return outcome;
   }
 
@@ -154,7 +175,10 @@ export class ToolRunner {
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: outcome.status, ...shown });
     run.append({
       rows: [settleCallRow(run.job, place, outcome), ...outputRows(run, place, outcome)],
-      events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],
+      events: [
+        ...hookApplied(outcome.applied ?? [], { round, callId: call.callId }),
+        { type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } },
+      ],
     });
     // A pure call can be repeated, so its result is written with the next commit, unless the model may read it in pages.
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);

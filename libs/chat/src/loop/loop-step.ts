@@ -128,11 +128,15 @@ export type LoopStep =
   /** Open calls of a committed round. The reply contains their results; a call without one is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
 
-/** The consumer's reply to a step, passed to `next()`: required for `run-calls`, `take-call-ids` and `provider-down`, else undefined. */
+/**
+ * The consumer's reply to a step, passed to `next()`: required for `run-calls`, `take-call-ids` and `provider-down`. After `round-finished`,
+ * `committed` has the calls as they are stored, if hooks have changed their arguments. Else undefined.
+ */
 export type LoopReply =
   | { readonly results: readonly CallResult[] }
   | { readonly held: ReadonlySet<string> }
   | { readonly ask: 'again' | 'probe' }
+  | { readonly committed: readonly PlannedCall[] }
   | undefined;
 
 /** The shown text of a round that was not committed. */

@@ -121,8 +121,9 @@ function* finishRound(
     ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
     ...(input.unknownTool === undefined ? {} : { unknownTool: input.unknownTool }),
   });
-  yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
-  return { round, text, reasoning, finishReason, calls: calls.map(toLoopCall) };
+  const reply = yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
+  const committed = reply !== undefined && 'committed' in reply ? reply.committed : calls;
+  return { round, text, reasoning, finishReason, calls: committed.map(toLoopCall) };
 }
 
 const NO_IDS: ReadonlySet<string> = new Set();

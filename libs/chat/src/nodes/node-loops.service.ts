@@ -6,6 +6,7 @@ import { Config } from '#platform';
 import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 
 import { coveredBy, tightened } from '../agents/apply-agent.js';
+import { AttachedFiles } from '../attachments/attached-files.service.js';
 import type { CallingRun } from '../calls/calling-run.js';
 import { pagerOf } from '../calls/pager-of.js';
 import { type DirectCall, directCall } from '../direct-call.js';
@@ -41,6 +42,7 @@ export class NodeLoops {
     private readonly catalog: ToolCatalog,
     private readonly config: Config,
     readonly outages: ProviderOutages,
+    private readonly attached: AttachedFiles,
   ) {}
 
   /** `routed`: every tool that a call may name. Throws the errors of `ModelCatalog`. */
@@ -84,7 +86,9 @@ export class NodeLoops {
     if (typeof wanted === 'object' && wanted !== null) return { model: directCall(wanted), modelName: '' };
     const { workspaceId } = job;
     const options = { workspaceId, wanted, hasOwnKey: job.keyCipher !== null };
-    return this.models.modelOf({ ...job, model: wanted ?? (await this.models.modelNameFor(options)) });
+    const name = wanted ?? (await this.models.modelNameFor(options));
+    const { model, modelName } = await this.models.modelOf({ ...job, model: name });
+    return { model: this.attached.readable(model, { workspaceId, modelName }), modelName };
   }
 
   /** The instance's limits, tightened by the agent's. The node counts its rounds, because a person may grant it more. */

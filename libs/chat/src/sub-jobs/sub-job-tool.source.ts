@@ -24,6 +24,7 @@ function subJobTools(workspaceId: string, jobs: Pick<StartedJobs, 'start' | 'lis
         prompt: z.string().trim().min(1).max(longestPrompt).describe('What is to be done, in full'),
       }),
       runtime: 'server',
+      workerOnly: true,
       // The call's idempotency key starts one job in all attempts.
       effect: 'idempotent',
       timeoutMs,
@@ -34,6 +35,7 @@ function subJobTools(workspaceId: string, jobs: Pick<StartedJobs, 'start' | 'lis
       description: 'Lists the jobs that were started with start_job in this conversation, newest first.',
       input: z.object({}),
       runtime: 'server',
+      workerOnly: true,
       effect: 'pure',
       repeatable: true,
       execute: async (_, context) => ({ jobs: await jobs.list(context) }),
@@ -44,6 +46,7 @@ function subJobTools(workspaceId: string, jobs: Pick<StartedJobs, 'start' | 'lis
         'Returns the state of a job that was started with start_job, and its answer once it is completed. Waits a few seconds for a running job.',
       input: z.object({ job_id: z.string().max(64).describe('job_id of its handle') }),
       runtime: 'server',
+      workerOnly: true,
       effect: 'pure',
       repeatable: true,
       timeoutMs,

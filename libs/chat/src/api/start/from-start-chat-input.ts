@@ -8,6 +8,7 @@ import { canonicalJson } from '#tools';
 import { toChatMessage } from '../../history/to-chat-message.js';
 import type { StartChat } from '../../start-chat.js';
 import { toAgentSelection } from './agent-selection.input.js';
+import { attachTo } from './file-attachment.input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
@@ -34,6 +35,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     toolChoice: toToolChoice(toolChoice ?? null),
     parameters: toParameters(parameters ?? {}),
     whenBusy: whenBusy ?? null,
+    ...(input.startAt == null ? {} : { startAt: input.startAt }),
     idempotency: toIdempotency(input.idempotencyKey, input),
     providerKey: providerKey == null ? null : toProviderKey(providerKey),
     backgroundMode: null,
@@ -59,18 +61,20 @@ export function toIdempotency(key: string | null | undefined, input: object): St
   return { key, requestHash };
 }
 
-function toMessages({ message, messages }: StartChatInput): readonly ChatMessage[] {
+function toMessages({ message, messages, attachments }: StartChatInput): readonly ChatMessage[] {
   if (message != null && messages != null) throw invalid('messages', 'Give message or messages, not both');
   if (message === '' || (message == null && messages == null)) throw missing('message');
-  if (message != null) return [{ role: 'user', content: message }];
+  if (message != null) return [attachTo({ role: 'user', content: message }, attachments)];
+  if (attachments != null && attachments.length > 0)
+    throw invalid('attachments', 'attachments belong to message: attach files to an entry of messages');
   if (messages?.length === 0) throw missing('messages');
   return (messages ?? []).map(toMessage);
 }
 
-function toMessage({ role, content, name, toolCalls, toolCallId }: ChatMessageInput): ChatMessage {
+function toMessage({ role, content, name, toolCalls, toolCallId, attachments }: ChatMessageInput): ChatMessage {
   const message = toChatMessage(role, { content, name, tool_calls: toolCalls, tool_call_id: toolCallId });
   if (message === null) throw invalid('messages', 'A message needs a known role and content');
-  return message;
+  return attachTo(message, attachments);
 }
 
 function toToolChoice(value: unknown): ToolChoice | null {
@@ -79,6 +83,8 @@ function toToolChoice(value: unknown): ToolChoice | null {
   const name = isRecord(asked) ? asked['name'] : undefined;
   if (typeof name !== 'string')
     throw invalid('toolChoice', 'toolChoice must be "auto", "none", "required" or name a function');
+  if (name === '' || name.length > 256)
+    throw invalid('toolChoice', 'The name of a function in toolChoice must have 1 to 256 characters');
   return { type: 'function', function: { name } };
 }
 

@@ -17,9 +17,11 @@ export const controlFields = [
   'toolApproval',
   'admissionId',
   'whenBusy',
+  'startAt',
   'agent',
   'modelRetryForMs',
   'onProviderDown',
+  'attachments',
 ] as const;
 
 /** Sampling and routing fields that go to the provider as they are. Only those whose type OpenAI fixes are checked. */
@@ -29,23 +31,23 @@ const parameters = {
   max_tokens: z.int().positive(),
   max_completion_tokens: z.int().positive(),
   seed: z.int(),
-  stop: z.union([z.string(), z.array(z.string())]),
+  stop: z.union([z.string().max(1_024), z.array(z.string().max(1_024)).max(64)]),
   presence_penalty: z.number(),
   frequency_penalty: z.number(),
   parallel_tool_calls: z.boolean(),
   response_format: z.record(z.string(), z.unknown()),
-  reasoning_effort: z.string(),
+  reasoning_effort: z.string().max(64),
   logit_bias: z.record(z.string(), z.number()),
   top_k: z.number(),
   min_p: z.number(),
   top_a: z.number(),
   repetition_penalty: z.number(),
-  verbosity: z.string(),
-  user: z.string(),
+  verbosity: z.string().max(64),
+  user: z.string().max(1_024),
   include_reasoning: z.boolean(),
-  modalities: z.array(z.string()),
-  transforms: z.array(z.string()),
-  models: z.array(z.string()),
+  modalities: z.array(z.string().max(64)).max(16),
+  transforms: z.array(z.string().max(256)).max(64),
+  models: z.array(z.string().max(256)).max(64),
   reasoning: z.record(z.string(), z.unknown()),
   provider: z.record(z.string(), z.unknown()),
   prediction: z.record(z.string(), z.unknown()),
@@ -67,8 +69,10 @@ const tool = z.object({
 
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) }),
+  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(256) }) }),
 ]);
+
+const attachment = z.object({ hash: z.string(), mime: z.string(), name: z.string().optional() });
 
 /** Ids that clients make: short enough to be a key. */
 const clientId = z.string().min(1).max(256);
@@ -86,12 +90,16 @@ export const startBody = named(
     toolApproval: z.record(z.string(), z.unknown()).optional(),
     admissionId: z.string().optional(),
     whenBusy: z.enum(whenBusyChoices).optional(),
+    /** Accepts the job now and begins it at this instant. */
+    startAt: z.iso.datetime({ offset: true }).optional(),
     modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
     onProviderDown: z.enum(['wait', 'fail']).optional(),
     /** An agent by id, slug or name; `auto`: whichever fits. */
     agent: z.string().min(1).max(256).optional(),
     model: z.string().min(1).max(256).optional(),
     messages: z.array(z.looseObject({ role: z.string() })),
+    /** Files of the last message, which must be the user's. */
+    attachments: z.array(attachment).optional(),
     tools: z.array(tool).optional(),
     tool_choice: toolChoice.optional(),
     ...z.object(parameters).partial().shape,

@@ -2,12 +2,13 @@ import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 
 import { WhenBusyEnum } from '#auth/api';
 import { ProviderDownActionEnum } from '#jobs/api';
-import { Json } from '#platform/api';
+import { DateTime, Json } from '#platform/api';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 import { ToolEffectEnum } from '#tools/api';
 
 import type { StartChat } from '../../start-chat.js';
 import { AgentSelectionInput } from './agent-selection.input.js';
+import { FileAttachmentInput } from './file-attachment.input.js';
 
 /** One entry of a conversation, as it comes in. */
 @InputType({ description: "One message of a conversation, in OpenAI's format." })
@@ -20,6 +21,12 @@ export class ChatMessageInput {
     description: 'Text, or an array of pieces (`{"type":"text","text":"…"}`, `image_url` …).',
   })
   content?: unknown;
+
+  @Field(() => [FileAttachmentInput], {
+    nullable: true,
+    description: 'Files of a `user` message, after its content. At most 20.',
+  })
+  attachments?: FileAttachmentInput[] | null;
 
   @Field(() => String, { nullable: true, description: 'Name of the speaker, if there are several.' })
   name?: string | null;
@@ -97,6 +104,9 @@ export class ClientToolInput {
 export class StartChatInput {
   @Field(() => String, { nullable: true, description: 'The user message. Set either this or `messages`.' })
   message?: string | null;
+
+  @Field(() => [FileAttachmentInput], { nullable: true, description: 'Files of `message`. At most 20.' })
+  attachments?: FileAttachmentInput[] | null;
 
   @Field(() => [ChatMessageInput], {
     nullable: true,
@@ -181,6 +191,13 @@ export class StartChatInput {
     description: 'What to do when a job is active in the thread. Absent: the setting of the thread or workspace.',
   })
   whenBusy?: StartChat['whenBusy'];
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description:
+      'When the job begins, at most 366 days ahead; the job is accepted immediately. If its thread is busy at that instant, the job is queued behind the active job. Absent or past: the job begins at once.',
+  })
+  startAt?: number | null;
 
   @Field(() => String, {
     nullable: true,

@@ -10,6 +10,7 @@ import { canonicalJson } from '#tools';
 
 import { toChatMessage } from '../../history/to-chat-message.js';
 import type { StartChat } from '../../start-chat.js';
+import { attachTo } from './file-attachment.input.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
@@ -50,7 +51,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     messageClientId: start.messageId,
     ...toAgent(start.agent),
     model: start.model ?? null,
-    messages: toMessages(start.messages),
+    messages: toMessages(start),
     history: 'request',
     tools,
     toolRuntimes: start.toolRuntime ?? {},
@@ -60,6 +61,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     toolChoice: start.tool_choice ?? null,
     parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
     whenBusy: start.whenBusy ?? null,
+    ...(start.startAt === undefined ? {} : { startAt: Date.parse(start.startAt) }),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     backgroundMode: start.backgroundMode ?? null,
@@ -99,12 +101,14 @@ function parse(fields: Fields): StartBody {
   throw invalidField(`${prefix}${name}`, text, `${prefix}${field}`);
 }
 
-function toMessages(messages: StartBody['messages']): StartChat['messages'] {
-  return messages.map((message, index) => {
+function toMessages({ messages, attachments }: StartBody): StartChat['messages'] {
+  const all = messages.map((message, index) => {
     const read = toChatMessage(message.role, message);
     if (read === null) throw invalidField('messages', 'must be a message as OpenAI defines it', `messages.${index}`);
     return read;
   });
+  const last = all.at(-1);
+  return last === undefined ? all : [...all.slice(0, -1), attachTo(last, attachments)];
 }
 
 function toDefinition({

@@ -51,7 +51,7 @@ describe('tools of startChat', () => {
   it.each([
     ['a wrong name', { clientTools: [{ name: 'open file' }] }, 'clientTools'],
     ['a wrong schema', { clientTools: [{ name: 'a', parameters: { type: 'object', required: 1 } }] }, 'clientTools'],
-    ['a schema that is no object', { clientTools: [{ name: 'a', parameters: [] }] }, 'clientTools'],
+    ['a schema that is not an object', { clientTools: [{ name: 'a', parameters: [] }] }, 'clientTools'],
     ['one name for two', { clientTools: [{ name: 'a' }, { name: 'a' }] }, 'clientTools'],
     ['a name of the server too', { tools: ['a'], clientTools: [{ name: 'a' }] }, 'clientTools'],
     ['a timeout that is too short', { clientTools: [{ name: 'a', timeoutMs: 999 }] }, 'clientTools'],

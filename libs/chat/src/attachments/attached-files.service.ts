@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { Files, toFileName } from '#files';
+import type { ChatMessage, Model } from '#models';
+import { AppError, Config } from '#platform';
+import { matchesGlob } from '#tools';
+
+import { partsOf, referenceOf, takeInlineFiles } from './file-parts.js';
+import { filesToSend, isVisual, toReadable } from './readable-parts.js';
+
+/** Files of one request. */
+const mostFiles = 100;
+
+/** The files that messages refer to: checked when a job starts, and read when its model is called. */
+@Injectable()
+export class AttachedFiles {
+  constructor(
+    private readonly files: Files,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Stores the contents of data URLs, and checks that the workspace has every other file. Returns the messages with references in place of
+   * contents. Throws `not_found` and `bad_request` with the field `attachments`, `too_large`, and the errors of `Files.save`.
+   */
+  async accept(
+    { workspaceId, userId }: Pick<Principal, 'workspaceId' | 'userId'>,
+    given: readonly ChatMessage[],
+  ): Promise<readonly ChatMessage[]> {
+    if (partsOf(given).every(({ type }) => type === 'text')) return given;
+    const { messages, files } = takeInlineFiles(given, this.config.values.FILE_TYPES);
+    const references = partsOf(messages).flatMap((part) => referenceOf(part) ?? []);
+    const hashes = new Set(references.map(({ hash }) => hash));
+    if (hashes.size > mostFiles) throw tooManyFiles();
+    for (const { name, ...file } of files)
+      await this.files.save({ workspaceId, createdBy: userId, ...file, name: name === null ? null : toFileName(name) });
+    const known = new Map((await this.files.use(workspaceId, [...hashes])).map((file) => [file.hash, file]));
+    for (const { hash, mime } of references) {
+      const file = known.get(hash);
+      if (file === undefined) throw unknownFile(hash);
+      if (mime !== null && mime !== file.mime && !files.some((inline) => inline.hash === hash))
+        throw otherType(hash, file.mime);
+    }
+    return messages;
+  }
+
+  /** Throws `bad_request` if the model of a start takes text only and the messages have images or PDFs. */
+  assertReadable(modelName: string, messages: readonly ChatMessage[]): void {
+    const visual = partsOf(messages).some((part) => isVisual(referenceOf(part)?.mime ?? ''));
+    if (visual && this.isTextOnly(modelName)) throw textOnly(modelName);
+  }
+
+  /** The model, with the contents of files in place of references in each request. */
+  readable(
+    model: Model,
+    { workspaceId, modelName }: { readonly workspaceId: string; readonly modelName: string },
+  ): Model {
+    const contents = new Map<string, Uint8Array>();
+    const { isTextOnly, maxBytes } = {
+      isTextOnly: this.isTextOnly(modelName),
+      maxBytes: this.config.values.FILE_BYTES_PER_MODEL_REQUEST,
+    };
+    const load = async (messages: readonly ChatMessage[]) => {
+      const hashes = partsOf(messages).flatMap((part) => referenceOf(part)?.hash ?? []);
+      const used = await this.files.use(workspaceId, [...new Set(hashes)]);
+      const files = new Map(used.map((file) => [file.hash, file]));
+      const sent = filesToSend(messages, files, { maxBytes, isTextOnly });
+      // Every round of a job sends the same files, so they stay in memory, within the limit of one request.
+      for (const hash of contents.keys()) if (!sent.has(hash)) contents.delete(hash);
+      for (const file of used)
+        if (sent.has(file.hash) && !contents.has(file.hash)) contents.set(file.hash, await this.files.read(file));
+      return toReadable(messages, files, contents);
+    };
+    return {
+      async *stream(request, signal) {
+        const hasFiles = partsOf(request.messages).some((part) => referenceOf(part) !== null);
+        yield* model.stream(hasFiles ? { ...request, messages: await load(request.messages) } : request, signal);
+      },
+    };
+  }
+
+  private isTextOnly(modelName: string): boolean {
+    return this.config.values.TEXT_ONLY_MODELS.some((pattern) => matchesGlob(pattern, modelName));
+  }
+}
+
+const unknownFile = (hash: string) =>
+  new AppError({
+    code: 'not_found',
+    message: `The workspace has no file ${hash}. Upload it first (POST /api/files)`,
+    field: 'attachments',
+  });
+
+const otherType = (hash: string, mime: string) =>
+  new AppError({ code: 'bad_request', message: `The file ${hash} has the type ${mime}`, field: 'attachments' });
+
+const tooManyFiles = () =>
+  new AppError({ code: 'too_large', message: `messages refer to more than ${mostFiles} files`, field: 'attachments' });
+
+const textOnly = (modelName: string) =>
+  new AppError({
+    code: 'bad_request',
+    message: `The model "${modelName}" takes text only (TEXT_ONLY_MODELS). Choose another model for images and PDFs`,
+    field: 'attachments',
+  });

@@ -1,0 +1,28 @@
+import { expect, it } from '@jest/globals';
+
+import { type Logger, Metrics } from '#platform';
+
+import { ChatTelemetry } from './chat.telemetry.js';
+
+it('ChatTelemetry logs each ended call with its job, duration and error type', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = {
+    info: (details: object, msg: string) => {
+      lines.push({ ...details, msg });
+    },
+  } as unknown as Logger; // calls nothing else of it
+  const metrics = new Metrics();
+  const telemetry = new ChatTelemetry(metrics, logger);
+  const call = { workspaceId: 'w', jobId: 'j', callId: 'c', keyCipher: 'secret' };
+  telemetry.toolEnded('calculate', call, { status: 'completed', result: '1', modelText: '1', durationMs: 12.4 });
+  const failure = { phase: 'timeout', message: 'private' } as const;
+  telemetry.toolEnded('http', call, { status: 'timed_out', failure, modelText: '', durationMs: 5 });
+  const ids = { workspaceId: 'w', jobId: 'j', callId: 'c' };
+  expect(lines).toMatchObject([
+    { ...ids, msg: 'background_tool_execution_completed', tool: 'calculate', durationMs: 12 },
+    { ...ids, msg: 'background_tool_execution_failed', tool: 'http', durationMs: 5, errorType: 'timed_out' },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/secret|private/);
+  const counted = await metrics.registry.getSingleMetricAsString('background_tool_execution_failed');
+  expect(counted).toContain('tool_name="http",error_type="timed_out"');
+});

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import type { HookedJob, HookEvent } from '@nightshift/plugin';
+
+import type { ClaimedJob } from '#jobs';
+import { Redactor } from '#platform';
+import {
+  type Filtered,
+  type FilteredResult,
+  filterResult,
+  hookResult,
+  Hooks,
+  type JsonObject,
+  type ToolEffect,
+  type ToolOutcome,
+} from '#tools';
+
+import type { LoopInput } from '../loop/loop-step.js';
+import { HookedModel } from './hooked-model.js';
+
+/** A call that the model has requested, as its hooks see it. */
+interface RequestedStep {
+  readonly callId: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly effect: ToolEffect;
+  readonly approval: 'none' | 'required' | 'approved';
+}
+
+/** The hooks of one run of a conversation. */
+export class StepHooks {
+  private known: Promise<HookedJob> | undefined;
+
+  constructor(
+    private readonly services: ConversationHooks,
+    private readonly run: { readonly job: ClaimedJob; readonly signal: AbortSignal },
+    /** The name of the agent; null: none. */
+    private readonly agent: string | null,
+  ) {}
+
+  has(on: HookEvent): boolean {
+    return this.services.hooks.has(on);
+  }
+
+  /** The model with its hooks; null: there are none, or the conversation only makes a call. */
+  modelOf({ model, modelName, limits }: LoopInput): HookedModel | null {
+    const { hooks } = this.services;
+    if (modelName === '' || !(this.has('beforeModelCall') || this.has('afterModelCall'))) return null;
+    return new HookedModel({ model, hooks, job: () => this.job(), maxOutputBytes: limits.maxOutputBytes });
+  }
+
+  /** `problemOf`: what is wrong with changed arguments; null: nothing. */
+  async beforeCall(
+    step: RequestedStep,
+    problemOf: (args: JsonObject) => string | null,
+  ): Promise<Filtered<'beforeToolCall'>> {
+    return this.services.hooks.filter(
+      'beforeToolCall',
+      { ...(await this.job()), ...step },
+      { signal: this.run.signal, problemOf: (event) => problemOf(event.arguments) },
+    );
+  }
+
+  /** The end of a call after its hooks. */
+  async afterCall(
+    call: { readonly callId: string; readonly tool: string; readonly arguments: JsonObject },
+    outcome: ToolOutcome,
+  ): Promise<FilteredResult> {
+    const { hooks, redactor } = this.services;
+    const redact = (text: string) => redactor.of(this.run.job.workspaceId).redact(text);
+    return filterResult(hooks, { ...(await this.job()), ...call }, { outcome, redact });
+  }
+
+  /** The outcome of a call that a hook has answered. */
+  outcomeOf(callId: string, text: string): ToolOutcome {
+    return hookResult(this.services.redactor.of(this.run.job.workspaceId).redact(text), callId);
+  }
+
+  private job(): Promise<HookedJob> {
+    this.known ??= this.describe();
+    return this.known;
+  }
+
+  private async describe(): Promise<HookedJob> {
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.run.job;
+    const userId = await this.services.hooks.userIdOf(workspaceId, principal);
+    return { workspaceId, jobId, threadId, principal, userId, kind, agent: this.agent, workflow };
+  }
+}
+
+/** Runs the hooks of plugins for conversations. */
+@Injectable()
+export class ConversationHooks {
+  constructor(
+    readonly hooks: Hooks,
+    readonly redactor: Redactor,
+  ) {}
+
+  of(run: { readonly job: ClaimedJob; readonly signal: AbortSignal }, agent: string | null): StepHooks {
+    return new StepHooks(this, run, agent);
+  }
+}

@@ -1,0 +1,175 @@
+import type { HookedJob, HookedMessage } from '@nightshift/plugin';
+
+import type { ChatMessage, Model, ModelPart, ModelRequest, ModelUsage, RequestedCall, ToolDefinition } from '#models';
+import { type AppliedHook, hookDenied, type Hooks } from '#tools';
+
+import { repairConversation } from '../history/repair-conversation.js';
+import { endedEarly, outputLimit } from '../loop/loop.errors.js';
+
+/** Dependencies of the hooks of a conversation's model calls. */
+interface ModelHooksInit {
+  readonly model: Model;
+  readonly hooks: Pick<Hooks, 'filter' | 'has'>;
+  readonly job: () => Promise<HookedJob>;
+  /** UTF-8 bytes of a response that may be buffered. */
+  readonly maxOutputBytes: number;
+}
+
+/** The request of a round after `beforeModelCall`. */
+type Prepared =
+  { readonly type: 'ask'; readonly change: Partial<ModelRequest> } | { readonly type: 'answer'; readonly text: string };
+
+interface Collected {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly RequestedCall[];
+  readonly finish: Extract<ModelPart, { type: 'finish' }>;
+}
+
+/**
+ * A model whose requests and responses pass the hooks. Hooks of `beforeModelCall` run once a round, also if the round is requested again.
+ * While there is a hook of `afterModelCall` for the job, a response is buffered until the hooks have seen it: viewers never see text that a
+ * hook removes.
+ */
+export class HookedModel implements Model {
+  private round = 0;
+  private prepared: Prepared | null = null;
+  private hasRestarted = false;
+  private changes: AppliedHook[] = [];
+  private hidden: ReadonlySet<string> = new Set();
+
+  constructor(private readonly init: ModelHooksInit) {}
+
+  /** Call it before the first request of each round. */
+  startRound(round: number): void {
+    this.round = round;
+    this.prepared = null;
+    this.hasRestarted = false;
+    this.changes = [];
+    this.hidden = new Set();
+  }
+
+  /** The changes of the round so far. */
+  get applied(): readonly AppliedHook[] {
+    return this.changes;
+  }
+
+  /** The tools that hooks removed from the request of the round: calls of these tools must not run. */
+  get withheld(): ReadonlySet<string> {
+    return this.hidden;
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelPart[], void, undefined> {
+    const job = await this.init.job();
+    this.prepared ??= await this.prepare(job, request, signal);
+    if (this.prepared.type === 'answer') {
+      yield [...textPart(this.prepared.text), { type: 'finish', finishReason: 'stop', usage: NO_USAGE }];
+      return;
+    }
+    const changed = { ...request, ...this.prepared.change };
+    if (this.init.hooks.has('afterModelCall', job)) yield await this.filtered(job, changed, signal);
+    else yield* this.init.model.stream(changed, signal);
+  }
+
+  private async prepare(job: HookedJob, request: ModelRequest, signal: AbortSignal): Promise<Prepared> {
+    const { hooks } = this.init;
+    if (!hooks.has('beforeModelCall', job)) return { type: 'ask', change: {} };
+    const { model, messages, tools = [], parameters = {} } = request;
+    const shown = tools.map(({ function: { name, description, parameters: schema } }) => ({
+      name,
+      ...(description === undefined ? {} : { description }),
+      ...(schema === undefined ? {} : { parameters: schema }),
+    }));
+    // A provider's messages have these members.
+    const event = { ...job, round: this.round, model, messages: messages as readonly HookedMessage[] };
+    const before = { ...event, tools: shown, parameters };
+    const { event: after, end, applied } = await hooks.filter('beforeModelCall', before, { signal });
+    this.changes.push(...applied);
+    if (end?.type === 'denied') throw hookDenied(end);
+    if (end?.type === 'answered') return { type: 'answer', text: end.text };
+    const kept = new Map(after.tools.map((tool) => [tool.name, tool]));
+    this.hidden = new Set(shown.flatMap(({ name }) => (kept.has(name) ? [] : [name])));
+    return {
+      type: 'ask',
+      change: {
+        ...(after.messages === before.messages
+          ? {}
+          : { messages: repairConversation(after.messages as readonly ChatMessage[]) }), // the schema of outcomes has checked their members
+        ...(after.tools === shown ? {} : { tools: tools.flatMap((tool) => toDefinition(tool, kept)) }),
+        ...(after.parameters === parameters ? {} : { parameters: after.parameters }),
+      },
+    };
+  }
+
+  private async filtered(job: HookedJob, first: ModelRequest, signal: AbortSignal): Promise<readonly ModelPart[]> {
+    let request = first;
+    let usage: ModelUsage | null = null;
+    for (;;) {
+      const { text, reasoning, calls, finish } = await this.collect(request, signal);
+      usage = usage === null ? finish.usage : sumOf(usage, finish.usage);
+      const event = { ...job, round: this.round, model: request.model, text, toolCalls: calls };
+      const shown = { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens };
+      const options = { signal, mayRestart: !this.hasRestarted };
+      const after = await this.init.hooks.filter('afterModelCall', { ...event, usage: shown }, options);
+      this.changes.push(...after.applied);
+      if (after.end?.type === 'denied') throw hookDenied(after.end);
+      if (after.end?.type !== 'restarted') {
+        const left = calls.filter(({ callId }) => after.event.toolCalls.some((call) => call.callId === callId));
+        const isAnswer = calls.length > 0 && left.length === 0;
+        return [
+          ...(reasoning === '' ? [] : [{ type: 'reasoning', text: reasoning } as const]),
+          ...textPart(after.event.text),
+          ...(left.length === 0 ? [] : [{ type: 'tool-calls', calls: left } as const]),
+          { type: 'finish', finishReason: isAnswer ? 'stop' : finish.finishReason, usage },
+        ];
+      }
+      this.hasRestarted = true;
+      const note = `Your last response was rejected and was not shown to the user. Reason: ${after.end.reason} Respond again.`;
+      request = { ...first, messages: [...first.messages, { role: 'system', content: note }] };
+    }
+  }
+
+  private async collect(request: ModelRequest, signal: AbortSignal): Promise<Collected> {
+    const { model, maxOutputBytes } = this.init;
+    let [text, reasoning, bytes] = ['', '', 0];
+    let calls: readonly RequestedCall[] = [];
+    let finish: Collected['finish'] | null = null;
+    for await (const batch of model.stream(request, signal))
+      for (const part of batch) {
+        if (part.type === 'tool-calls') calls = part.calls;
+        else if (part.type === 'finish') finish = part;
+        else {
+          bytes += Buffer.byteLength(part.text);
+          if (bytes > maxOutputBytes) throw outputLimit(maxOutputBytes);
+          if (part.type === 'text') text += part.text;
+          else reasoning += part.text;
+        }
+      }
+    if (finish === null) throw endedEarly();
+    return { text, reasoning, calls, finish };
+  }
+}
+
+const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: false };
+
+function textPart(text: string): readonly ModelPart[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+/** A tool with what a hook has changed of it; none if the hook has removed it. */
+function toDefinition(
+  tool: ToolDefinition,
+  kept: ReadonlyMap<string, Pick<ToolDefinition['function'], 'description' | 'parameters'>>,
+): readonly ToolDefinition[] {
+  const changed = kept.get(tool.function.name);
+  return changed === undefined ? [] : [{ ...tool, function: { ...tool.function, ...changed } }];
+}
+
+function sumOf(a: ModelUsage, b: ModelUsage): ModelUsage {
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    estimated: a.estimated || b.estimated,
+  };
+}
