@@ -10,7 +10,7 @@ export { type PublishedWorkflow, PublishedWorkflowsRepository } from './definiti
 export { type SavedDraft, WorkflowsService } from './definitions/workflows.service.js';
 export type { Attachment } from './engine/node-executor.js';
 export type { MissedPolicy } from './schedules/missed-slots.js';
-export type { ScheduledSlot, SlotStatus, StopReason, WorkflowSchedule } from './schedules/schedule.js';
+export type { Schedule, ScheduledSlot, SlotStatus, StopReason } from './schedules/schedule.js';
 export { ScheduleTimers } from './schedules/schedule-timers.js';
 export { SchedulesService } from './schedules/schedules.service.js';
 export { type RerunFromNode, RerunWorkflowService } from './start/rerun-workflow.service.js';

@@ -17,6 +17,7 @@ import { CallerPolicies } from './offered/caller-policies.js';
 import { OfferedWorkflowsRepository } from './offered/offered-workflows.repository.js';
 import { WorkflowCalls } from './offered/workflow-calls.service.js';
 import { WorkflowToolSource } from './offered/workflow-tool.source.js';
+import { PluginNodes } from './plugin-nodes/plugin-nodes.js';
 import { MemoryRepository } from './run/memory.repository.js';
 import { NodeRunsRepository } from './run/node-runs.repository.js';
 import { NodeServices } from './run/node-services.js';
@@ -43,6 +44,7 @@ import { WorkflowStateReader } from './state/workflow-state-reader.js';
 const definitions = [
   DefinitionChecks,
   DefinitionsRepository,
+  PluginNodes,
   PublishedWorkflowsRepository,
   VersionsInUse,
   WorkflowsRepository,

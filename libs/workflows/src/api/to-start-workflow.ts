@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { z } from 'zod';
+
 import { providerKeyOf, toIdempotencyKey, toProviderDown } from '#chat/api';
 import { AppError, type Storable, toStorable } from '#platform';
 import { invalidBody, invalidField, missing } from '#platform/api';
@@ -92,6 +94,7 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
   const version = fields.version('workflowVersion');
   const definition = fields.object('workflow');
   const resumeFrom = fields.object('resumeFrom');
+  const startAt = toInstant(fields.text('startAt'));
   const key = toIdempotencyKey(headers['idempotency-key'] ?? fields.text('admissionId'));
   return {
     workflowRef,
@@ -101,8 +104,10 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     createThread: mayCreateThread,
     messageClientId,
     history: toHistory(fields.list('conversationHistory') ?? [], 'conversationHistory'),
+    historyField: 'conversationHistory',
     attachments: toAttachments(fields.list('attachments') ?? [], 'attachments'),
     whenBusy: null,
+    ...(startAt === undefined ? {} : { startAt }),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     ...toProviderDown(given),
@@ -113,6 +118,19 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     },
     resumeFrom: resumeFrom === undefined ? null : toKnownRun(resumeFrom),
   };
+}
+
+const instant = z.iso.datetime({ offset: true });
+
+function toInstant(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!instant.safeParse(text).success)
+    throw new AppError({
+      code: 'bad_request',
+      message: 'startAt must be an ISO 8601 date with time',
+      field: 'startAt',
+    });
+  return Date.parse(text);
 }
 
 function refuse(name: string): never {

@@ -1,6 +1,7 @@
+import type { Type } from '@nestjs/common';
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, UserError } from '#platform/api';
+import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
 import type { MissedPolicy } from '../schedules/missed-slots.js';
 import type { SlotStatus, StopReason } from '../schedules/schedule.js';
@@ -34,17 +35,14 @@ export class ScheduledSlotModel {
   error!: ScheduledSlotError | null;
 }
 
-/** A schedule. What is computed is added by `WorkflowSchedulesResolver`. */
-@ObjectType('WorkflowSchedule', { description: 'A schedule that starts a workflow.' })
-export class WorkflowScheduleModel {
+/** The fields of every schedule. Resolvers add the computed fields. */
+@ObjectType({ isAbstract: true })
+abstract class ScheduleModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
   @Field(() => String, { nullable: true, description: 'Its name, unique in the workspace. Null: none.' })
   name!: string | null;
-
-  @Field(() => ID, { description: 'The workflow. Each job runs the version published at that time.' })
-  workflowId!: string;
 
   @Field(() => String, { description: 'Minute, hour, day of month, month, day of week, as in crontab(5).' })
   cron!: string;
@@ -54,9 +52,6 @@ export class WorkflowScheduleModel {
 
   @Field(() => MissedSlotsEnum, { description: 'What happens to missed slots.' })
   missed!: MissedPolicy;
-
-  @Field(() => String, { description: 'The prompt of its jobs.' })
-  prompt!: string;
 
   @Field(() => Boolean, { description: 'Whether it starts jobs.' })
   enabled!: boolean;
@@ -68,7 +63,8 @@ export class WorkflowScheduleModel {
   createdBy!: string;
 
   @Field(() => String, {
-    description: 'The member who last saved or enabled it. It starts jobs as long as that member may manage workflows.',
+    description:
+      'The member or API key that last saved the schedule; for a workflow, also the one that last enabled or disabled it. The schedule starts jobs as long as this principal may manage workflows, or start the chat.',
   })
   savedBy!: string;
 
@@ -79,15 +75,63 @@ export class WorkflowScheduleModel {
   updatedAt!: number;
 }
 
-export const WorkflowScheduleConnection = connectionOf(WorkflowScheduleModel, 'WorkflowSchedule');
+@ObjectType('WorkflowSchedule', { description: 'A schedule that starts a workflow.' })
+export class WorkflowScheduleModel extends ScheduleModel {
+  @Field(() => ID, { description: 'The workflow. Each job runs the version published at that time.' })
+  workflowId!: string;
 
-@ObjectType({
-  description: 'The schedule after the change (before it, if removed), or the reasons why nothing changed.',
+  @Field(() => String, { description: 'The prompt of its jobs.' })
+  prompt!: string;
+}
+
+@ObjectType({ description: 'The agent of a scheduled chat.' })
+export class ScheduledAgent {
+  @Field(() => ID, { nullable: true, description: 'Its id, slug or name, as it was saved. Null: `auto`.' })
+  id!: string | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'True: a model chooses the agent of each job.' })
+  auto!: boolean | null;
+}
+
+@ObjectType('ChatSchedule', {
+  description: 'A schedule that starts a chat, with the rights of the member who saved it.',
 })
-export class WorkflowSchedulePayload {
-  @Field(() => WorkflowScheduleModel, { nullable: true, description: 'The schedule.' })
-  schedule?: WorkflowScheduleModel | null;
+export class ChatScheduleModel extends ScheduleModel {
+  @Field(() => Json, { description: 'The messages of each job, in the format of OpenAI.' })
+  messages!: unknown;
 
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
+  @Field(() => ScheduledAgent, { nullable: true, description: 'The agent. Null: none.' })
+  agent!: ScheduledAgent | null;
+
+  @Field(() => String, { nullable: true, description: 'The model. Null: that of the agent, or the default.' })
+  model!: string | null;
+
+  @Field(() => [String], { description: 'Names of the tools that the model may call.' })
+  tools!: readonly string[];
+
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The thread of its jobs, which run one after the other. Null: each job has a new thread.',
+  })
+  threadId!: string | null;
+}
+
+export const WorkflowScheduleConnection = connectionOf(WorkflowScheduleModel, 'WorkflowSchedule');
+export const ChatScheduleConnection = connectionOf(ChatScheduleModel, 'ChatSchedule');
+
+export const WorkflowSchedulePayload = payloadOf(WorkflowScheduleModel, 'WorkflowSchedulePayload');
+export const ChatSchedulePayload = payloadOf(ChatScheduleModel, 'ChatSchedulePayload');
+
+function payloadOf<Model extends object>(model: Type<Model>, name: string): Type<object> {
+  @ObjectType(name, {
+    description: 'The schedule after the change (before it, if removed), or the reasons why nothing changed.',
+  })
+  class Payload {
+    @Field(() => model, { nullable: true, description: 'The schedule.' })
+    schedule?: Model | null;
+
+    @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+    userErrors!: UserError[];
+  }
+  return Payload;
 }

@@ -1,12 +1,9 @@
-import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
-import { AppError } from '#platform';
 import {
   type ConnectionOf,
-  DateTime,
   ForwardPageArgs,
-  listCost,
   orNull,
   pageCost,
   toForwardConnection,
@@ -14,7 +11,7 @@ import {
   toPayload,
 } from '#platform/api';
 
-import type { ScheduledSlot, WorkflowSchedule } from '../schedules/schedule.js';
+import type { Schedule } from '../schedules/schedule.js';
 import { SchedulesService } from '../schedules/schedules.service.js';
 import {
   RemoveWorkflowScheduleInput,
@@ -22,17 +19,14 @@ import {
   SetWorkflowScheduleEnabledInput,
 } from './workflow-schedule.input.js';
 import {
-  ScheduledSlotModel,
   WorkflowScheduleConnection,
   WorkflowScheduleModel,
   WorkflowSchedulePayload,
 } from './workflow-schedule.model.js';
 
 const kind = 'workflowSchedules';
-const mostNextSlots = 24;
-const mostSlots = 200;
 
-/** Shows and changes when workflows run by themselves. */
+/** Shows and changes when workflows start by themselves. */
 @Resolver(() => WorkflowScheduleModel)
 export class WorkflowSchedulesResolver {
   constructor(private readonly schedules: SchedulesService) {}
@@ -48,8 +42,12 @@ export class WorkflowSchedulesResolver {
     workflowId: string | null,
     @Args() args: ForwardPageArgs,
     @Context() { member }: GraphqlContext,
-  ): Promise<ConnectionOf<WorkflowSchedule>> {
-    const page = await this.schedules.list(member, workflowId ?? null, toForwardPage(args, kind));
+  ): Promise<ConnectionOf<Schedule>> {
+    const page = await this.schedules.list(
+      member,
+      { kind: 'workflow', workflowRef: workflowId },
+      toForwardPage(args, kind),
+    );
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
@@ -58,28 +56,8 @@ export class WorkflowSchedulesResolver {
   workflowSchedule(
     @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
     @Context() { member }: GraphqlContext,
-  ): Promise<WorkflowSchedule | null> {
+  ): Promise<Schedule | null> {
     return orNull(this.schedules.get(member, id));
-  }
-
-  @ResolveField(() => [DateTime], { description: 'Its next slots. Empty while it is disabled.' })
-  nextSlots(
-    @Parent() schedule: WorkflowSchedule,
-    @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
-  ): readonly number[] {
-    return this.schedules.nextSlots(schedule, within(count, mostNextSlots));
-  }
-
-  @ResolveField(() => [ScheduledSlotModel], {
-    description: 'Its past slots, newest first. The last 200 are kept.',
-    complexity: listCost(10),
-  })
-  slots(
-    @Parent() { id }: WorkflowSchedule,
-    @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 200.' }) count: number,
-    @Context() { member }: GraphqlContext,
-  ): Promise<readonly ScheduledSlot[]> {
-    return this.schedules.slots(member, id, within(count, mostSlots));
   }
 
   @RequireAbility('manage', 'Workflow')
@@ -100,11 +78,11 @@ export class WorkflowSchedulesResolver {
     description: 'Enables or disables a schedule, starting with its next slot. Requires the right to manage workflows.',
   })
   setWorkflowScheduleEnabled(
-    @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'The notification.' })
+    @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'The schedule.' })
     { id, enabled }: SetWorkflowScheduleEnabledInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => ({ schedule: await this.schedules.setEnabled(member, id, enabled) }));
+    return toPayload(async () => ({ schedule: await this.schedules.setEnabled(member, id, { enabled }) }));
   }
 
   @RequireAbility('manage', 'Workflow')
@@ -112,16 +90,10 @@ export class WorkflowSchedulesResolver {
     description: 'Removes a schedule; its jobs continue. Requires the right to manage workflows.',
   })
   removeWorkflowSchedule(
-    @Args('input', { type: () => RemoveWorkflowScheduleInput, description: 'The notification.' })
+    @Args('input', { type: () => RemoveWorkflowScheduleInput, description: 'The schedule.' })
     { id }: RemoveWorkflowScheduleInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ schedule: await this.schedules.remove(member, id) }));
   }
-}
-
-function within(count: number, most: number): number {
-  if (count < 1 || count > most)
-    throw new AppError({ code: 'bad_request', message: `count must be 1 to ${most}`, field: 'count' });
-  return count;
 }

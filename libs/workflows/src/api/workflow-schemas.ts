@@ -9,6 +9,10 @@ const id = z.string().min(1).max(256);
 const startWorkflow = z.object({
   workflowId: z.string().meta({ description: 'Its id.' }),
   workflowName: z.string().optional(),
+  startAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
   workflowUpdatedAt: z.number().optional().meta({ description: 'Newer than the stored definition: 409.' }),
   workflowVersion: z.union([z.string(), z.int()]).optional(),
   prompt: z.string(),

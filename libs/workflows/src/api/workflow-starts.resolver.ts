@@ -60,7 +60,17 @@ export class WorkflowStartsResolver {
 function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow {
   // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
   const input = toStorable(given) as unknown as StartWorkflowInput;
-  const { workflowId, version = null, prompt, threadId, clientMessageId, history, attachments, whenBusy } = input;
+  const {
+    workflowId,
+    version = null,
+    prompt,
+    threadId,
+    clientMessageId,
+    history,
+    attachments,
+    whenBusy,
+    startAt,
+  } = input;
   if (workflowId === '') throw missing('workflowId');
   return {
     workflowRef: workflowId,
@@ -72,6 +82,7 @@ function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow {
     history: toHistory(toList(history), 'history'),
     attachments: toAttachments(attachments ?? [], 'attachments'),
     whenBusy: whenBusy ?? null,
+    ...(startAt == null ? {} : { startAt }),
     idempotency: toIdempotency(input.idempotencyKey, input),
     providerKey: input.providerKey == null ? null : toProviderKey(input.providerKey),
     ...toProviderDown(input),

@@ -3,7 +3,7 @@ import { Field, ID, InputType, Int } from '@nestjs/graphql';
 import { WhenBusyEnum } from '#auth/api';
 import type { WhenBusy } from '#jobs';
 import { ProviderDownActionEnum } from '#jobs/api';
-import { Json } from '#platform/api';
+import { DateTime, Json } from '#platform/api';
 
 const definitionText =
   'The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB.';
@@ -71,11 +71,23 @@ export class DeleteWorkflowInput {
 
 @InputType({ description: 'An attachment of the prompt.' })
 export class WorkflowAttachmentInput {
-  @Field(() => String, { description: '`image`, `audio`, `video` or `file`.' })
-  type!: string;
+  @Field(() => String, {
+    nullable: true,
+    description: 'The hash of a file of the workspace (`POST /api/files`). Set either this or `url`.',
+  })
+  hash?: string | null;
 
-  @Field(() => String, { description: 'Its URL, or a `data:` URL.' })
-  url!: string;
+  @Field(() => String, { nullable: true, description: 'With `hash`: the media type that the upload returned.' })
+  mime?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'With `url`: `image`, `audio`, `video` or `file`.' })
+  type?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'Its URL, or a `data:` URL, whose content is stored as a file of the workspace.',
+  })
+  url?: string | null;
 
   @Field(() => String, { nullable: true, description: 'Its name.' })
   name?: string | null;
@@ -137,6 +149,13 @@ export class StartWorkflowInput {
     description: 'What to do when a job is active in the thread. Absent: the setting of the thread or workspace.',
   })
   whenBusy?: WhenBusy | null;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description:
+      'When the job begins, at most 366 days ahead; the job is accepted immediately and runs the version that is published now. Absent or past: the job begins at once.',
+  })
+  startAt?: number | null;
 
   @Field(() => String, { nullable: true, description: keyText })
   idempotencyKey?: string | null;

@@ -8,6 +8,8 @@ import { topologicalOrder } from './topological-order.js';
 export interface GraphNodeOf<T extends NodeType> {
   readonly id: string;
   readonly type: T;
+  /** As documents name it: of a plugin's node the type that the plugin defines. */
+  readonly typeName: string;
   /** Its id where it has none. */
   readonly label: string;
   readonly description: string | null;
@@ -107,7 +109,8 @@ function toNode({ id, type: name, data }: WorkflowDocument['nodes'][number]): Gr
   const { value } = readNodeData(type, data);
   if (value === null) throw notRunnable(`node "${id}" lacks what its type needs`);
   const { label, description } = value;
-  const node = { id, type, label: label ?? id, description: description ?? null, data: value };
+  const typeName = type === 'plugin' ? name : type;
+  const node = { id, type, typeName, label: label ?? id, description: description ?? null, data: value };
   return node as GraphNode; // the data was read as that of this type
 }
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-import { isJsonObject } from './json.js';
+import { isPluginNodeType, NODE_MEMBERS } from '#tools';
+
+import { isJsonObject, type JsonObject, memberOf } from './json.js';
 import { LIMITS } from './limits.js';
 import { formatNodes } from './node-data.js';
 import { baseFields, defaultAction, jsonObject, options, renamed, timerMs, waitMs } from './node-fields.js';
@@ -99,38 +101,70 @@ const map = z.object({
 
 const ownNodes = { approval, input, wait, http, transform, map } as const;
 
-/** How the `data` of each type is read. */
+/** How the `data` of each built-in type is read. */
 export const schemas = { ...formatNodes, ...ownNodes } as const;
 
-/** Every type of node that this engine runs. */
-export type NodeType = keyof typeof schemas;
+/** The types that need no plugin. */
+export type BuiltInType = keyof typeof schemas;
+
+/** A node of any type that a plugin defines. */
+const plugin = z.object(baseFields);
+const readers = { ...schemas, plugin } as const;
+
+/** Members that only nodes of plugins have. */
+interface PluginData {
+  /** What the plugin's schema describes: `data` without the members that every node has. */
+  readonly given: JsonObject;
+  /** Whether the document sets the retries of a failed attempt; otherwise the plugin sets them. */
+  readonly hasRetry: boolean;
+}
+
+/** Every type of node that this engine runs; `plugin` stands for all types of plugins. */
+export type NodeType = keyof typeof readers;
 /** What a node of each type carries, defaults filled in. */
-export type NodeData = { readonly [T in NodeType]: Readonly<z.output<(typeof schemas)[T]>> };
+export type NodeData = {
+  readonly [T in NodeType]: Readonly<z.output<(typeof readers)[T]>> & (T extends 'plugin' ? PluginData : unknown);
+};
 
 // Object.keys gives the names of a literal's own members, which are its type's.
-export const nodeTypes = Object.keys(schemas) as readonly NodeType[];
+export const nodeTypes = Object.keys(schemas) as readonly BuiltInType[];
 
 const aliases: ReadonlyMap<string, NodeType> = new Map([
   ...nodeTypes.map((type) => [type, type] as const),
   ['condition', 'router'],
 ]);
 
-/** The type that a document calls by this name; null: unknown to us. */
+/** The type with this name in documents; null: unknown. Does not check whether a plugin defines the type. */
 export function nodeTypeOf(name: string): NodeType | null {
-  return aliases.get(name) ?? null;
+  return aliases.get(name) ?? (isPluginNodeType(name) ? 'plugin' : null);
 }
 
 /** Whether only Nightshift defines this type: no older document uses it, so no leniency is needed. */
 export function isOwnType(type: NodeType): boolean {
-  return Object.hasOwn(ownNodes, type);
+  return type === 'plugin' || Object.hasOwn(ownNodes, type);
 }
 
 /** The data of a node as its type has it. A fault is read as absent; `value` is null when a required field of ours is missing. */
 export function readNodeData<T extends NodeType>(type: T, data: unknown): Read<NodeData[T]> {
   const named = type === 'tool' ? renamed(data, 'arguments', 'config') : renamed(data, 'topK', 'limit');
-  const { value, faults } = readTolerantly(schemas[type], named);
+  const { value, faults } = readTolerantly(readers[type], type === 'plugin' ? commonOf(data) : named);
+  const whole = value === null || type !== 'plugin' ? value : { ...value, ...pluginDataOf(data) };
   // The compiler does not follow that the schema of T reads the data of T.
-  return { value: value as NodeData[T] | null, faults: [...faults, ...labelFaults(data)] };
+  return { value: whole as NodeData[T] | null, faults: [...faults, ...labelFaults(data)] };
+}
+
+const inCommon: ReadonlySet<string> = new Set(NODE_MEMBERS);
+
+function commonOf(data: unknown): unknown {
+  return isJsonObject(data) ? Object.fromEntries(Object.entries(data).filter(([name]) => inCommon.has(name))) : data;
+}
+
+function pluginDataOf(data: unknown): PluginData {
+  const given = isJsonObject(data) ? Object.entries(data).filter(([name]) => !inCommon.has(name)) : [];
+  return {
+    given: Object.fromEntries(given),
+    hasRetry: memberOf(memberOf(data, 'errorHandling'), 'retry') !== undefined,
+  };
 }
 
 function labelFaults(data: unknown): readonly Fault[] {

@@ -6,6 +6,7 @@ import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
 import { checkEnvelope } from './validation/check-envelope.js';
 import { checkNodes } from './validation/check-nodes.js';
 import { checkPlaceholders } from './validation/check-placeholders.js';
+import { checkPluginNodes, type PluginNodeTypes } from './validation/check-plugin-nodes.js';
 import { checkSizes } from './validation/check-sizes.js';
 import { checkStopPolicy } from './validation/check-stop-policy.js';
 import { checkStructure } from './validation/check-structure.js';
@@ -22,6 +23,8 @@ export interface ValidateOptions {
   readonly tools?: ReadonlySet<string>;
   /** Ids, slugs and names of the agents there are; absent: not checked. */
   readonly agents?: ReadonlySet<string>;
+  /** The types of nodes that plugins define; absent: none. */
+  readonly pluginNodes?: PluginNodeTypes;
   /** Whether it is known what a model costs; absent: of none. */
   readonly isPriced?: (model: string) => boolean;
   /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
@@ -60,6 +63,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   checkStructure(draft, issues);
   checkEdges(draft, (node) => portsOf(node, shapes), issues);
   checkNodes(draft, issues);
+  checkPluginNodes(draft, options.pluginNodes ?? null, issues);
   checkSizes(draft, issues);
   checkPlaceholders(draft, issues);
   checkSubflows(draft, { shapes, workflowId, agents: options.agents ?? null }, issues);

@@ -9,6 +9,7 @@ import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../de
 import { memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
 import { type ValidateOptions, validateWorkflow, type Validation } from '../definition/validate.js';
+import { PluginNodes } from '../plugin-nodes/plugin-nodes.js';
 import { DefinitionsRepository } from './definitions.repository.js';
 import { priceOf } from './run-spending.js';
 
@@ -39,6 +40,7 @@ export class DefinitionChecks {
     private readonly definitions: DefinitionsRepository,
     private readonly catalog: ToolCatalog,
     private readonly agents: AgentsService,
+    private readonly pluginNodes: PluginNodes,
     private readonly config: Config,
   ) {}
 
@@ -58,6 +60,7 @@ export class DefinitionChecks {
     const result = validateWorkflow(json, {
       strict,
       agents: new Set(agents.keys()),
+      pluginNodes: this.pluginNodes,
       tools: new Set(tools.list().map(({ name }) => name)),
       subflows: (id) => subflows.get(id)?.json,
       ...this.prices(),

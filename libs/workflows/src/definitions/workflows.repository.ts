@@ -133,7 +133,7 @@ export class WorkflowsRepository {
 
   /** Its schedules are gone for good. */
   async remove(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
-    await tx.workflowSchedule.deleteMany({ where: { workflowId: id, workflow: { is: readable(scope) } } });
+    await tx.schedule.deleteMany({ where: { workflowId: id, workflow: { is: readable(scope) } } });
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id }] }, data: { deletedAt: new Date() } });
   }
 

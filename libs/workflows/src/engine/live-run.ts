@@ -51,7 +51,7 @@ export class LiveRun {
       iteration: home.iteration,
       ordinal: 0,
       path: home.path,
-      type: node.type,
+      type: node.typeName,
       label: node.label,
       status: 'pending',
       input,

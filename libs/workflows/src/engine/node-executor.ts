@@ -137,6 +137,14 @@ export interface NodePorts {
     readonly at: number | null;
     readonly event: string | null;
   }): Promise<{ readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown } | Waiting>;
+  /**
+   * Runs the code of a plugin; its output is text. Waits while no plugin defines the type, and for a person while it is unknown whether
+   * an attempt of an earlier worker had its effect.
+   */
+  runPlugin(
+    type: string,
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly type: 'finished'; readonly text: string } | Waiting>;
   warn(code: string, text: string): void;
   /** Both events are published once per branch of a node run, however often the methods are called. */
   branchStarted(branchId: string, label: string): void;

@@ -12,6 +12,14 @@ export interface NodeKey {
 /** Error classes of nodes; what retry rules name. */
 export type NodeErrorCode = 'RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN';
 
+/** The codes of failures that time alone may end. */
+const passing: ReadonlySet<string> = new Set<NodeErrorCode>(['RATE_LIMIT', 'TIMEOUT', 'NETWORK']);
+
+/** Whether the same work may succeed later without a change. */
+export function isPassingCode(code: string): boolean {
+  return passing.has(code);
+}
+
 /** Why a node failed, as its `<id>_error` output reports it: without a stack. */
 export interface NodeError {
   readonly message: string;
@@ -46,6 +54,8 @@ export interface NodeExtra {
   readonly isReused?: boolean;
   /** Retries used, after the first try. */
   readonly retries?: number;
+  /** Of a node of a plugin: attempts that were begun, those of earlier workers included. */
+  readonly attempts?: number;
   /** Reviews that were rejected. */
   readonly rejections?: number;
   /** Shown when the output does not reveal the outcome: `HITL: Skipped`. */

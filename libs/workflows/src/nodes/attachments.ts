@@ -2,6 +2,9 @@ import type { ContentPart, MessageContent, UserMessage } from '#models';
 
 import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
+/** Before the hash of a file of the workspace. */
+export const fileScheme = 'file:';
+
 /**
  * A user's message with its attachments: images if the model accepts them, files always. Null: the message is empty.
  * Each omitted attachment is reported as a warning.
@@ -47,7 +50,15 @@ async function canSeeImages(
   return view.attachments.some(({ type }) => type === 'image') && (await ports.modelTakes(model, 'image'));
 }
 
-function toPart({ type, url, name }: Attachment): ContentPart | null {
+/** What conversations have words for. A file of the workspace has a URL of our own, and stays a reference until the model is called. */
+export function toPart({ type, url, name, mimeType }: Attachment): ContentPart | null {
+  if (url.startsWith(fileScheme)) {
+    const named = {
+      ...(mimeType === undefined ? {} : { mime: mimeType }),
+      ...(name === undefined ? {} : { filename: name }),
+    };
+    return { type: 'file', file: { file_id: url.slice(fileScheme.length), ...named } };
+  }
   switch (type) {
     case 'image':
       return { type: 'image_url', image_url: { url } };
@@ -57,6 +68,13 @@ function toPart({ type, url, name }: Attachment): ContentPart | null {
     case 'video':
       return null;
   }
+}
+
+/** The attachment as a reference, if `part` is one. */
+export function toStored(attachment: Attachment, part: ContentPart | undefined): Attachment {
+  const { file_id: hash, mime } = part?.type === 'file' ? part.file : {};
+  if (typeof hash !== 'string' || typeof mime !== 'string') return attachment;
+  return { ...attachment, url: `${fileScheme}${hash}`, mimeType: mime };
 }
 
 function toMessage(text: string, parts: readonly ContentPart[]): UserMessage | null {

@@ -8,6 +8,7 @@ import { memoryNode } from './memory.node.js';
 import { NodeRegistry } from './node-registry.js';
 import { outputNode } from './output.node.js';
 import { createParallelNode } from './parallel.node.js';
+import { pluginNode } from './plugin.node.js';
 import { routerNode } from './router.node.js';
 import { schemaValidationNode } from './schema-validation.node.js';
 import { startNode } from './start.node.js';
@@ -31,5 +32,6 @@ export function createNodeRegistry(clock: Clock): NodeRegistry {
     waitNode,
     httpNode,
     transformNode,
+    pluginNode,
   ]);
 }

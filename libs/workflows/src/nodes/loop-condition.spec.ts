@@ -12,7 +12,7 @@ function question(data: object, state: LoopState, reply = ''): LoopQuestion & { 
   if (value === null) throw new Error('unreadable');
   const asked: Conversing[] = [];
   return {
-    node: { id: 'l', type: 'whileLoop', label: 'Loop', description: null, data: value },
+    node: { id: 'l', type: 'whileLoop', typeName: 'whileLoop', label: 'Loop', description: null, data: value },
     state,
     ports: {
       converse: (request) => {

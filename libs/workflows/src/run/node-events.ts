@@ -1,7 +1,7 @@
 import type { NewJobEvent } from '#jobs';
 import { projectResult } from '#tools';
 
-import type { NodeRunRow } from '../engine/node-run.js';
+import { isPassingCode, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 
 /** Ids of node runs as clients see them. */
@@ -33,7 +33,11 @@ export function nodeFinished(jobId: string, row: NodeRunRow, facts: NodeRunFacts
       ...placeOf(jobId, row),
       status,
       output: projectResult(extra.note ?? output ?? '', 'ui'),
-      ...(error === null ? {} : { error: { code: error.code, message: error.message } }),
+      ...(error === null
+        ? {}
+        : {
+            error: { code: error.code, message: error.message, ...(isPassingCode(error.code) && { retryable: true }) },
+          }),
       ...(tokenCount === 0 ? {} : { tokenCount }),
       ...(route === undefined ? {} : { route }),
     },

@@ -56,14 +56,28 @@ export class NodeQuestions {
     return this.once(asker, question, () => toWait(this.run.job, { asker, question, event, at, now }));
   }
 
-  private once({ row }: Asker, question: Keyed, create: () => NewInterrupt): PersonAnswer {
-    const asked = { nodeRun: row.ordinal, key: question.key };
-    const known = this.known.get(row.ordinal)?.get(question.key);
-    if (known !== undefined) return answerOf(known, question);
+  /** How many request keys of a node run begin with this text. */
+  count(nodeRun: number, prefix: string): number {
+    return this.of(nodeRun).filter(({ key }) => key.startsWith(prefix)).length;
+  }
+
+  find(nodeRun: number, key: string): StoredQuestion | null {
+    return this.known.get(nodeRun)?.get(key) ?? null;
+  }
+
+  /** The current state of a request of any kind. A new request, whose `request` names the node run and the key, is stored in the run's next commit. */
+  request(nodeRun: number, key: string, create: () => NewInterrupt): StoredQuestion {
+    const known = this.find(nodeRun, key);
+    if (known !== null) return known;
     const interrupt = create();
     this.run.append({ rows: [openInterruptRow(this.run.job, interrupt)], events: [interruptOpened(interrupt)] });
-    this.load([{ id: interrupt.id, ...asked, status: 'open', outcome: null }]);
-    return { type: 'waiting', interruptIds: [interrupt.id] };
+    const opened = { id: interrupt.id, nodeRun, key, status: 'open', outcome: null } as const;
+    this.load([opened]);
+    return opened;
+  }
+
+  private once({ row }: Asker, question: Keyed, create: () => NewInterrupt): PersonAnswer {
+    return answerOf(this.request(row.ordinal, question.key, create), question);
   }
 }
 

@@ -6,7 +6,7 @@ import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { RunCommand } from '../engine/run-command.js';
 import { nodeFinished, nodeStarted } from './node-events.js';
 import { nodeRunRow } from './node-run-part.repository.js';
-import type { RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
 
 /** Writes node runs in their current state, and publishes events when one begins and ends. */
 export class NodeRunWriter {
@@ -49,7 +49,7 @@ export class NodeRunWriter {
 
   private append(row: NodeRunRow): void {
     const { run, facts } = this.scope;
-    run.append({ rows: [nodeRunRow(run.job, row, facts.of(row.ordinal))] });
+    run.append({ rows: [nodeRunRow(run.job, facts.completed(row), facts.of(row.ordinal))] });
   }
 }
 

@@ -14,7 +14,11 @@ export interface StoredQuestion {
   readonly nodeRun: number;
   readonly key: string;
   readonly status: 'open' | 'resolved' | 'expired' | 'cancelled';
-  readonly outcome: { readonly outcome: string; readonly answer?: { readonly data?: unknown } } | null;
+  readonly outcome: {
+    readonly outcome: string;
+    /** `data`: of a question; `result` and `reason`: of an unknown outcome. */
+    readonly answer?: { readonly data?: unknown; readonly result?: string | null; readonly reason?: string | null };
+  } | null;
 }
 
 /** What nodes wait for: requests by id, calls as `<round>:<ordinal>`. */

@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { OutboundHostsRepository } from '#integrations';
 import { GuardedFetch, Redactor, systemClock } from '#platform';
-import { ToolCatalog } from '#tools';
+import { PluginContexts, ToolCatalog } from '#tools';
 
 import { createNodeRegistry } from '../nodes/create-node-registry.js';
 import { LoopCondition } from '../nodes/loop-condition.js';
+import { PluginNodes } from '../plugin-nodes/plugin-nodes.js';
 import { MemoryRepository } from './memory.repository.js';
 
 /** Services that all node runs share. */
@@ -20,5 +21,7 @@ export class NodeServices {
     readonly hosts: OutboundHostsRepository,
     readonly fetch: GuardedFetch,
     readonly redactor: Redactor,
+    readonly plugins: PluginNodes,
+    readonly contexts: PluginContexts,
   ) {}
 }

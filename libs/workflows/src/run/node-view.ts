@@ -123,6 +123,7 @@ const namedTypes: ReadonlySet<string> = new Set([
   'model-retry',
   'tool-call',
   'tool-call-updated',
+  'hook-applied',
   'warning',
 ]);
 

@@ -104,7 +104,7 @@ export class NodeWork {
     attempt: (signal: AbortSignal) => Promise<Report>,
   ): Promise<Report> {
     const { node } = this.nodes.find(row.nodeId);
-    const { errorHandling, timeoutMs } = node.data;
+    const { errorHandling, timeoutMs } = node.type === 'plugin' ? this.services.plugins.limitsOf(node) : node.data;
     const earlier: NodeError[] = [];
     for (;;) {
       try {

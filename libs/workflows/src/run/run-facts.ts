@@ -10,6 +10,11 @@ interface Facts {
   completionTokens: number;
 }
 
+interface Attempts {
+  readonly begun: number;
+  readonly lost: number;
+}
+
 /** A published event of a node run: `<branch> started`, `<branch> finished` … */
 export interface PublishedNodeEvent {
   readonly ordinal: number;
@@ -26,6 +31,8 @@ export interface ShownContent {
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
   private readonly published = new Map<number, Set<string>>();
+  /** Attempts of nodes of plugins, by ordinal. */
+  private readonly attempts = new Map<number, Attempts>();
   /** UTF-16 units that finished node runs have read and written. */
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
@@ -41,6 +48,8 @@ export class RunFacts implements RunTally {
     for (const row of nodeRuns) {
       const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } = row;
       this.addText(row);
+      const begun = row.extra.attempts ?? 0;
+      if (begun > 0) this.attempts.set(ordinal, { begun, lost: isFinished(row.status) ? 0 : begun });
       this.byOrdinal.set(ordinal, { startedAt, finishedAt, promptTokens, completionTokens });
     }
   }
@@ -63,6 +72,24 @@ export class RunFacts implements RunTally {
     this.begin(ordinal);
     const facts = this.byOrdinal.get(ordinal);
     if (facts !== undefined) facts.finishedAt ??= this.now();
+  }
+
+  /** The number of the attempt that an earlier worker began and that this one has not followed up; 0: none. */
+  lostAttempt(ordinal: number): number {
+    return this.attempts.get(ordinal)?.lost ?? 0;
+  }
+
+  /** The number of the attempt that begins, from 1. */
+  beginAttempt(ordinal: number): number {
+    const begun = (this.attempts.get(ordinal)?.begun ?? 0) + 1;
+    this.attempts.set(ordinal, { begun, lost: 0 });
+    return begun;
+  }
+
+  /** The row with what only these facts know of it. */
+  completed(row: NodeRunRow): NodeRunRow {
+    const begun = this.attempts.get(row.ordinal)?.begun;
+    return begun === undefined ? row : { ...row, extra: { ...row.extra, attempts: begun } };
   }
 
   of(ordinal: number): NodeRunFacts {

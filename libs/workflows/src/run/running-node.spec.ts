@@ -2,7 +2,8 @@ import { expect, it } from '@jest/globals';
 
 import type { ScopeView } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
-import { RunningNode, type RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
+import { RunningNode } from './running-node.js';
 
 it('tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {
   let working = 0;

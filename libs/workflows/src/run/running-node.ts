@@ -1,4 +1,3 @@
-import type { JobConversations } from '#chat';
 import type { JobRun } from '#jobs';
 import { crashpoint, toStorableText } from '#platform';
 import { projectResult } from '#tools';
@@ -18,25 +17,13 @@ import type { NodeRunRow } from '../engine/node-run.js';
 import { compactSession } from './compact-session.js';
 import { memoryRow } from './memory.repository.js';
 import { nodeRunId } from './node-events.js';
-import type { NodeQuestions } from './node-questions.js';
-import type { NodeServices } from './node-services.js';
 import { NodeView, type Showing } from './node-view.js';
-import type { RunFacts } from './run-facts.js';
+import { PluginRun } from './plugin-run.js';
+import type { RunScope } from './run-scope.js';
 
 type Fetched = Parameters<NodePorts['fetch']>[0];
 type Wait = Parameters<NodePorts['waitFor']>[0];
 type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
-
-/** Everything one lease of a workflow job works with. */
-export interface RunScope {
-  readonly run: JobRun;
-  readonly conversations: JobConversations;
-  readonly questions: NodeQuestions;
-  readonly services: NodeServices;
-  readonly facts: RunFacts;
-  /** How much a model can read, in tokens. */
-  readonly contextTokens: number;
-}
 
 /** What the node run may do outside: through the run of its job, so nothing of it outlives the lease or is done twice. */
 export class RunningNode implements NodePorts {
@@ -128,6 +115,10 @@ export class RunningNode implements NodePorts {
     const answer = this.scope.questions.wait({ row, view }, { event, at }, now);
     if (answer.type === 'waiting') return Promise.resolve(answer);
     return Promise.resolve({ type: 'over', timedOut: answer.action === 'timeout', data: answer.data });
+  }
+
+  runPlugin(type: string, given: Readonly<Record<string, unknown>>): ReturnType<NodePorts['runPlugin']> {
+    return new PluginRun(this.scope, this.row).run(type, { given, signal: this.options.signal });
   }
 
   warn(code: string, text: string): void {

@@ -8,7 +8,7 @@ import type { RunEvent } from '../engine/run-event.js';
 import { ScopeMemory } from '../engine/scope-memory.js';
 import { PlanNodes } from './locate-node.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
-import type { RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);

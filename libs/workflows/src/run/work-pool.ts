@@ -6,7 +6,8 @@ import type { RunEvent } from '../engine/run-event.js';
 import type { PlanNodes } from './locate-node.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import type { Assignment, Report } from './node-work.js';
-import { RunningNode, type RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
+import { RunningNode } from './running-node.js';
 
 interface Work {
   readonly name: string;

@@ -12,7 +12,7 @@ import { NodeRunWriter } from './node-run-writer.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import { type Assignment, NodeWork, type Report } from './node-work.js';
 import type { RunBudget, UsedUp } from './run-budget.js';
-import type { RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
 
 /** The reaction to a reached limit. */

@@ -15,6 +15,7 @@ import { crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
 import { toWorkflowInput } from '../definitions/workflow-input.js';
+import { isPassingCode } from '../engine/node-run.js';
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
 import { NodeQuestions } from './node-questions.js';
@@ -23,7 +24,7 @@ import { NodeServices } from './node-services.js';
 import { RunBudget } from './run-budget.js';
 import { RunFacts, type ShownContent } from './run-facts.js';
 import { RunPlanLoader } from './run-plan-loader.js';
-import type { RunScope } from './running-node.js';
+import type { RunScope } from './run-scope.js';
 import { WorkflowInstance } from './workflow-instance.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
@@ -114,7 +115,7 @@ export class WorkflowHandler implements JobHandler {
     if (!success) {
       await this.keepContent(scope);
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
-      return { status: 'failed', code, message };
+      return { status: 'failed', code, message, retryable: isPassingCode(code) };
     }
     const { MAX_OUTPUT_BYTES } = this.instance.config.values;
     if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) {

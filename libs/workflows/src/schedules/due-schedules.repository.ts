@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type AddressedMessage, idFrom, newId, Prisma, PrismaService, type PrismaTransaction, Queues } from '#platform';
 
 import type { MissedPolicy, SlotPlan } from './missed-slots.js';
-import type { ScheduledSlot, StopReason } from './schedule.js';
+import type { ScheduledSlot, ScheduleTarget, StopReason } from './schedule.js';
 
 export interface ScheduleRef {
   readonly workspaceId: string;
@@ -26,8 +26,7 @@ export interface DueSchedule {
 
 /** A start that is due, and how long it has been. */
 export interface DueStart {
-  readonly workflowId: string;
-  readonly prompt: string;
+  readonly target: ScheduleTarget;
   readonly savedBy: string;
   readonly ageMs: number;
 }
@@ -108,7 +107,7 @@ export class DueSchedulesRepository {
       await insertSlots(tx, { ...ref, now: due.now }, plan);
       const nextSlotAt = plan.next === null ? null : new Date(plan.next);
       const data = { nextSlotAt, enabled: nextSlotAt !== null };
-      await tx.workflowSchedule.updateMany({ where: { workspaceId, id }, data });
+      await tx.schedule.updateMany({ where: { workspaceId, id }, data });
       await this.queues.sendAll(tx, [
         ...plan.start.map((slotAt) => startDue({ ...ref, slotAt }, due.now)),
         ...(plan.next === null ? [] : [scheduleDue(ref, plan.next)]),
@@ -120,7 +119,7 @@ export class DueSchedulesRepository {
   async read({ workspaceId, scheduleId, slotAt }: SlotRef): Promise<DueStart | null> {
     const [row] = await this.prisma.queryInWorkspace<DueStart>(
       { workspaceId },
-      Prisma.sql`SELECT f.workflow_id AS "workflowId", f.prompt, f.saved_by AS "savedBy",
+      Prisma.sql`SELECT jsonb_build_object('workflowId', f.workflow_id, 'prompt', f.prompt, 'chat', f.chat) AS target, f.saved_by AS "savedBy",
           (extract(epoch FROM clock_timestamp() - s.planned_at) * 1000)::float8 AS "ageMs"
         FROM scheduled_slot s JOIN workflow_schedule f ON f.workspace_id = s.workspace_id AND f.id = s.schedule_id
        WHERE s.workspace_id = ${workspaceId}::uuid AND s.schedule_id = ${scheduleId}::uuid
@@ -192,11 +191,11 @@ async function stopIn(
 ): Promise<void> {
   const stopped = { enabled: false, nextSlotAt: null, stoppedBecause: reason, updatedAt: new Date() };
   const where = { workspaceId, id: scheduleId, enabled: true };
-  const { count } = await tx.workflowSchedule.updateMany({ where, data: stopped });
+  const { count } = await tx.schedule.updateMany({ where, data: stopped });
   const due = { workspaceId, scheduleId, status: 'due' };
   await tx.scheduledSlot.updateMany({ where: due, data: { status: 'skipped', tryAt: null } });
   if (count === 0) return;
-  const subject = { subjectType: 'WorkflowSchedule', subjectId: scheduleId, details: { reason } };
+  const subject = { subjectType: 'Schedule', subjectId: scheduleId, details: { reason } };
   await tx.auditEntry.create({
     data: { id: newId(), workspaceId, actor: 'system', action: 'schedule-stopped', ...subject },
   });

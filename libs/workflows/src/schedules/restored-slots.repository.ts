@@ -10,7 +10,7 @@ import { isTimeZone } from './time-zone.js';
  */
 export async function skipRestoredSlots(tx: PrismaTransaction, now: number): Promise<void> {
   await tx.scheduledSlot.updateMany({ where: { status: 'due' }, data: { status: 'skipped', tryAt: null } });
-  const due = await tx.workflowSchedule.findMany({
+  const due = await tx.schedule.findMany({
     where: { enabled: true, nextSlotAt: { lte: new Date(now) } },
     select: { workspaceId: true, id: true, cron: true, timeZone: true },
   });
@@ -18,6 +18,6 @@ export async function skipRestoredSlots(tx: PrismaTransaction, now: number): Pro
     if (!isTimeZone(timeZone) || !isCron(cron)) continue; // the next sweep stops or reports it
     const [next] = slotsAfter({ cron, timeZone }, now, 1);
     const data = { nextSlotAt: next === undefined ? null : new Date(next), enabled: next !== undefined };
-    await tx.workflowSchedule.update({ where: { workspaceId_id: { workspaceId, id } }, data, select: { id: true } });
+    await tx.schedule.update({ where: { workspaceId_id: { workspaceId, id } }, data, select: { id: true } });
   }
 }

@@ -10,7 +10,7 @@ import { openTestIdentities, type TestIdentities } from '../../../../test/harnes
 import { publish, sketch } from '../../../../test/harness/workflows.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import { StartWorkflowService } from '../start/start-workflow.service.js';
-import type { WorkflowSchedule } from './schedule.js';
+import type { Schedule } from './schedule.js';
 import { ScheduleTimers } from './schedule-timers.js';
 import { SchedulesService } from './schedules.service.js';
 
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const service = () => engine.app.get(SchedulesService);
 const cron = () => `${minute} * * * *`;
-const schedule = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> =>
+const schedule = (change: object = {}, who = here.admin): Promise<Schedule> =>
   service().save(who, {
     ...{ id: null, workflowRef, cron: cron(), timeZone: 'UTC', missed: 'all', prompt: 'Hello', enabled: true },
     ...change,
@@ -58,7 +58,7 @@ const sql = <Row extends object>(text: string, values: readonly unknown[] = []):
     return rows;
   });
 /** The database's clock cannot be turned: the schedule is turned back instead, by `hours` from its last slot. */
-const turnBack = ({ id }: WorkflowSchedule, hours: number) =>
+const turnBack = ({ id }: Schedule, hours: number) =>
   sql(
     `UPDATE workflow_schedule SET next_slot_at = date_trunc('hour', clock_timestamp() - $3 * interval '1 minute')
        + $3 * interval '1 minute' - $2 * interval '1 hour' WHERE id = $1`,
@@ -71,7 +71,7 @@ const jobs = () =>
     'SELECT id, principal, created_by, workflow_version, input, idempotency_key FROM job ORDER BY created_at, id',
   );
 const unattended = () => ({ workflowRef, prompt: 'Hi', idempotency: null });
-const statuses = async ({ id }: WorkflowSchedule) =>
+const statuses = async ({ id }: Schedule) =>
   (await service().slots(here.viewer, id, 200)).map(({ status }) => status).toReversed();
 
 describe('a schedule', () => {
@@ -95,6 +95,51 @@ describe('a schedule', () => {
     expect((nextSlotAt ?? 0) - (slot?.slotAt ?? 0)).toBe(3_600_000);
     await look(engine);
     expect(await jobs()).toHaveLength(1);
+  });
+
+  it('starts no job while BACKGROUND_JOBS_ENABLED is false, and stores the reason in the slot', async () => {
+    const foreground = await startTestEngine(database, { ...env, BACKGROUND_JOBS_ENABLED: 'false' }, false);
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await look(foreground).finally(() => foreground.close());
+    const [slot] = await service().slots(here.viewer, saved.id, 5);
+    expect(slot).toMatchObject({ jobId: null, error: { code: 'background_jobs_off' } });
+  });
+
+  it('starts a chat with the current rights of the member that saved the schedule', async () => {
+    const saved = await service().saveChat(here.member, {
+      ...{ id: null, cron: cron(), timeZone: 'UTC', missed: 'all', enabled: true },
+      chat: {
+        ...{ threadRef: 'daily', model: 'm', tools: ['calculate'], parameters: { temperature: 0 } },
+        messages: [{ role: 'user', content: 'Good morning' }],
+      },
+    });
+    await turnBack(saved, 1);
+    await look(engine, other);
+    const started = await sql<{ thread_id: string }>(
+      'SELECT kind, principal, created_by, in_line, thread_id, input FROM job ORDER BY in_line',
+    );
+    const job = { kind: 'chat', principal: here.member.id, created_by: here.member.userId };
+    const input = { messages: [{ role: 'user', content: 'Good morning' }], tools: ['calculate'] };
+    expect(started).toMatchObject([
+      { ...job, in_line: false, input },
+      { ...job, in_line: true, thread_id: started[0]?.thread_id },
+    ]);
+  });
+
+  it('disables a chat schedule when its member may no longer start jobs', async () => {
+    const messages = [{ role: 'user', content: 'Hello' }] as const;
+    const saved = await service().saveChat(here.member, {
+      ...{ id: null, cron: cron(), timeZone: 'UTC', missed: 'all', enabled: true },
+      chat: { threadRef: null, model: 'm', messages, tools: [], parameters: {} },
+    });
+    const { userId } = here.member;
+    await identities.auth.members.changeRole(here.owner, { userId, role: 'viewer' });
+    await turnBack(saved, 0);
+    await look(engine);
+    const stopped = { enabled: false, stoppedBecause: 'right_lost' };
+    expect(await service().get(here.viewer, saved.id, 'chat')).toMatchObject(stopped);
+    expect(await jobs()).toEqual([]);
   });
 
   it('starts one job for each slot, with two workers at it all the time', async () => {
@@ -159,10 +204,10 @@ describe('a schedule', () => {
 
   it('starts nothing while it is disabled, and nothing of that time afterwards', async () => {
     const saved = await schedule();
-    await service().setEnabled(here.admin, saved.id, false);
+    await service().setEnabled(here.admin, saved.id, { enabled: false });
     await turnBack(saved, 5);
     await look(engine);
-    expect(await service().setEnabled(here.admin, saved.id, true)).toMatchObject({ enabled: true });
+    expect(await service().setEnabled(here.admin, saved.id, { enabled: true })).toMatchObject({ enabled: true });
     await look(engine);
     expect([await jobs(), await statuses(saved)]).toEqual([[], []]);
   });
@@ -181,7 +226,7 @@ describe('a schedule', () => {
     expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([
       { status: 'due', error: { code: 'job_limit_reached' } },
     ]);
-    await service().setEnabled(here.admin, saved.id, false);
+    await service().setEnabled(here.admin, saved.id, { enabled: false });
     expect(await statuses(saved)).toEqual(['skipped']);
   });
 
@@ -245,7 +290,7 @@ describe('a schedule', () => {
     const audited = `SELECT actor FROM audit_entry WHERE action = 'schedule-stopped'`;
     expect(await sql(audited)).toEqual([{ actor: 'system' }]);
     const enabled = { enabled: true, stoppedBecause: null, savedBy: here.owner.id };
-    expect(await service().setEnabled(here.owner, saved.id, true)).toMatchObject(enabled);
+    expect(await service().setEnabled(here.owner, saved.id, { enabled: true })).toMatchObject(enabled);
     await turnBack(saved, 0);
     await sql('DELETE FROM scheduled_slot');
     await look(engine);
@@ -297,7 +342,7 @@ describe('queue messages of a schedule', () => {
     return (await database.postgres.engine.query<{ state: string; at: number }>(sent, [queue, scheduleId])).rows;
   };
   /** Sends a message that a slot has come. */
-  const announce = ({ id: scheduleId }: WorkflowSchedule) => {
+  const announce = ({ id: scheduleId }: Schedule) => {
     const { workspaceId } = here.owner;
     const message = { queue: 'schedule.due', data: { workspaceId, scheduleId } } as const;
     return database.prisma.withWorkspace({ workspaceId }, (tx) => engine.app.get(Queues).sendAll(tx, [message]));
@@ -311,7 +356,7 @@ describe('queue messages of a schedule', () => {
 
   it('stay single for a slot that is announced several times', async () => {
     const { id, nextSlotAt } = await schedule();
-    await service().setEnabled(here.admin, id, true);
+    await service().setEnabled(here.admin, id, { enabled: true });
     expect(await messages('schedule.due', id)).toEqual([{ state: 'created', at: nextSlotAt }]);
   });
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { JobTelemetry } from '#jobs';
+import { DelayedJobs, JobTelemetry } from '#jobs';
 import { type QueueHandler, Queues, sweepEach } from '#platform';
 
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
@@ -17,7 +17,7 @@ const announcedMs = 120_000;
 /**
  * Starts workflows at the slots of their schedules. The table contains the instants, and the database's clock decides. The transaction
  * that sets the next slot of a schedule sends a queue message for it; its handler plans the slot and sends a message for each job to
- * start. A slot becomes a row once, and its row a job once (`ScheduledStarts`). A sweep each minute finds slots whose message was lost.
+ * start. It also runs the timers of delayed jobs (`DelayedJobs`). A slot becomes a row once, and its row a job once (`ScheduledStarts`). A sweep each minute finds slots whose message was lost.
  */
 @Injectable()
 export class ScheduleTimers {
@@ -26,12 +26,14 @@ export class ScheduleTimers {
   constructor(
     private readonly due: DueSchedulesRepository,
     private readonly starts: ScheduledStarts,
+    private readonly delayed: DelayedJobs,
     private readonly queues: Queues,
     private readonly telemetry: JobTelemetry,
   ) {}
 
   async start(): Promise<void> {
     if (this.handlers.length > 0) return;
+    await this.delayed.start();
     const starts = await this.queues.handle('schedule.start', {}, async (slots) => {
       for (const slot of slots) await this.starts.start(slot);
     });
@@ -44,7 +46,7 @@ export class ScheduleTimers {
 
   /** Resolves when no handler is running. */
   async stop(): Promise<void> {
-    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
+    await Promise.all([this.delayed.stop(), ...this.handlers.splice(0).map((handler) => handler.stop())]);
   }
 
   /** Plans and starts everything that is due, and sends the messages of the slots that come next. */

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, asSubject, PrincipalsRepository } from '#auth';
-import { JobTelemetry } from '#jobs';
+import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from '#auth';
+import { ChatService, type StartChat } from '#chat';
+import { BackgroundJobs, JobTelemetry } from '#jobs';
 import { AppError } from '#platform';
 
 import { StartWorkflowService } from '../start/start-workflow.service.js';
 import { DueSchedulesRepository, type DueStart, type SlotRef } from './due-schedules.repository.js';
+import type { ScheduledChat } from './schedule.js';
 
 /** What is full or away now is tried again, for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable']);
@@ -21,19 +23,23 @@ export class ScheduledStarts {
     private readonly due: DueSchedulesRepository,
     private readonly principals: PrincipalsRepository,
     private readonly starts: StartWorkflowService,
+    private readonly chats: ChatService,
     private readonly telemetry: JobTelemetry,
+    private readonly background: BackgroundJobs,
   ) {}
 
   /** Does nothing for a slot that is not due any more. The principal who set the schedule must still be entitled to it. */
   async start(slot: SlotRef): Promise<void> {
     const due = await this.due.read(slot);
     if (due === null) return;
-    if (!(await this.isEntitled(slot.workspaceId, due.savedBy))) {
+    const principal = await this.principals.find(slot.workspaceId, due.savedBy);
+    if (principal === null || !isEntitled(principal, due)) {
       await this.due.stop(slot, 'right_lost');
       return;
     }
     try {
-      const { jobId } = await this.startJob(slot, due);
+      this.background.assertOn(); // no client follows the job
+      const { jobId } = await this.startJob(slot, due.target, principal);
       await this.due.settle(slot, { jobId });
     } catch (error) {
       await this.refused(slot, { error, isLate: due.ageMs > giveUpMs });
@@ -42,15 +48,14 @@ export class ScheduledStarts {
     }
   }
 
-  private startJob(slot: SlotRef, { workflowId, prompt }: DueStart) {
+  private startJob(slot: SlotRef, { workflowId, prompt, chat }: DueStart['target'], principal: MemberPrincipal) {
     // The key belongs to the slot alone: the job is the same also when the schedule was changed between two tries.
     const key = `schedule:${slot.scheduleId}:${new Date(slot.slotAt).toISOString()}`;
     const requestHash = createHash('sha256').update(key).digest('hex');
-    return this.starts.startUnattended(slot.workspaceId, {
-      workflowRef: workflowId,
-      prompt,
-      idempotency: { key, requestHash },
-    });
+    const idempotency = { key, requestHash };
+    if (chat === null)
+      return this.starts.startUnattended(slot.workspaceId, { workflowRef: workflowId, prompt, idempotency });
+    return this.chats.start(principal, toStartChat(chat, idempotency));
   }
 
   private async refused(
@@ -65,9 +70,22 @@ export class ScheduledStarts {
     if (isPassing && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
     else await this.due.settle(slot, { error: shown });
   }
+}
 
-  private async isEntitled(workspaceId: string, principalId: string): Promise<boolean> {
-    const principal = await this.principals.find(workspaceId, principalId);
-    return principal !== null && abilityOf(principal).can('manage', asSubject('Workflow', { workspaceId }));
-  }
+/** A workflow runs for Nightshift itself, a chat for the principal that saved the schedule. */
+function isEntitled(principal: MemberPrincipal, { target }: DueStart): boolean {
+  const { workspaceId, userId: createdBy } = principal;
+  const ability = abilityOf(principal);
+  return target.chat === null
+    ? ability.can('manage', asSubject('Workflow', { workspaceId }))
+    : ability.can('create', asSubject('Job', { workspaceId, createdBy }));
+}
+
+/** The request that starts the chat of a schedule. Jobs of one thread run one after the other. */
+export function toStartChat(chat: ScheduledChat, idempotency: StartChat['idempotency']): StartChat {
+  return {
+    ...chat,
+    ...{ createThread: true, messageClientId: null, history: 'thread', toolRuntimes: {}, toolChoice: null },
+    ...{ whenBusy: chat.threadRef === null ? null : 'enqueue', idempotency, providerKey: null, backgroundMode: null },
+  };
 }

@@ -3,11 +3,11 @@ import { AppError } from '#platform';
 /** Unknown, removed, or of another workspace. */
 export const scheduleNotFound = () => new AppError({ code: 'not_found', message: 'Schedule not found' });
 
-/** A name belongs to one schedule, and a schedule to one workflow. */
+/** A name belongs to one schedule, and a schedule to one workflow or to chats. */
 export const scheduleNameTaken = (name: string) =>
   new AppError({
     code: 'conflict',
-    message: `The schedule "${name}" exists already, for another workflow or with another id. Choose another name, or remove that schedule first.`,
+    message: `A schedule with the name "${name}" already exists, for another workflow, for chats or with another id. Choose another name, or remove that schedule first.`,
     field: 'name',
   });
 
@@ -25,6 +25,13 @@ export const unknownTimeZone = () =>
   });
 
 export const emptyPrompt = () => new AppError({ code: 'bad_request', message: 'Missing prompt', field: 'prompt' });
+
+export const chatTooLong = (limit: number) =>
+  new AppError({
+    code: 'too_large',
+    message: `The chat is longer than ${limit} characters of JSON`,
+    field: 'messages',
+  });
 
 export const tooManySchedules = (limit: number) =>
   new AppError({ code: 'conflict', message: `A workspace can have ${limit} schedules: remove one first` });

@@ -6,21 +6,40 @@ import {
   type PrismaTransaction,
   Queues,
   type ScheduledSlotRow,
+  type ScheduleRow,
   type Scope,
-  type WorkflowScheduleRow,
 } from '#platform';
 
 import { scheduleDue, type ScheduleRef } from './due-schedules.repository.js';
 import type { MissedPolicy } from './missed-slots.js';
-import type { ScheduledSlot, ScheduleTerms, SlotStatus, StopReason, WorkflowSchedule } from './schedule.js';
+import type {
+  Schedule,
+  ScheduledChat,
+  ScheduledSlot,
+  ScheduleKind,
+  ScheduleTarget,
+  ScheduleTerms,
+  SlotStatus,
+  StopReason,
+} from './schedule.js';
 
 /** Which part of a list. */
 export interface SchedulePage {
-  /** Our id; null: of every workflow. */
+  readonly kind: ScheduleKind;
+  /** Our id; null: of every workflow, or of chats. */
   readonly workflowId: string | null;
   readonly take: number;
   readonly after: string | undefined;
 }
+
+/** A schedule as it is saved. */
+export interface SavedRow extends Pick<Schedule, 'id' | 'name' | 'nextSlotAt'> {
+  readonly target: ScheduleTarget;
+  readonly terms: ScheduleTerms;
+}
+
+/** The principal whose rights a schedule uses. */
+export type Responsible = Pick<Schedule, 'savedBy' | 'userId'>;
 
 /** The schedules of a workspace, and what became of their slots. */
 @Injectable()
@@ -35,55 +54,50 @@ export class SchedulesRepository {
   }
 
   /** Newest first. */
-  async list(tx: PrismaTransaction, scope: Scope, page: SchedulePage): Promise<WorkflowSchedule[]> {
+  async list(tx: PrismaTransaction, scope: Scope, page: SchedulePage): Promise<Schedule[]> {
     const workflow = page.workflowId === null ? {} : { workflowId: page.workflowId };
     const before = page.after === undefined ? {} : { id: { lt: page.after } };
-    const where = { AND: [readable(scope), workflow, before] };
-    const rows = await tx.workflowSchedule.findMany({ where, orderBy: { id: 'desc' }, take: page.take });
+    const where = { AND: [readable(scope), ofKind(page.kind), workflow, before] };
+    const rows = await tx.schedule.findMany({ where, orderBy: { id: 'desc' }, take: page.take });
     return rows.map(toSchedule);
   }
 
   count(tx: PrismaTransaction, scope: Scope): Promise<number> {
-    return tx.workflowSchedule.count({ where: readable(scope) });
+    return tx.schedule.count({ where: readable(scope) });
   }
 
   /** Null: absent, of a deleted workflow, or not readable. */
-  async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<WorkflowSchedule | null> {
+  async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<Schedule | null> {
     if (!isId(id)) return null;
-    const row = await tx.workflowSchedule.findFirst({ where: { AND: [readable(scope), { id }] } });
+    const row = await tx.schedule.findFirst({ where: { AND: [readable(scope), { id }] } });
     return row === null ? null : toSchedule(row);
   }
 
   /** The schedule with this name. Names are unique in the workspace. */
-  async named(tx: PrismaTransaction, { workspaceId }: Scope, name: string): Promise<WorkflowSchedule | null> {
-    const row = await tx.workflowSchedule.findFirst({ where: { workspaceId, name } });
+  async named(tx: PrismaTransaction, { workspaceId }: Scope, name: string): Promise<Schedule | null> {
+    const row = await tx.schedule.findFirst({ where: { workspaceId, name } });
     return row === null ? null : toSchedule(row);
   }
 
   async create(
     tx: PrismaTransaction,
-    { workspaceId, principal }: Scope,
-    schedule: ScheduleTerms & Pick<WorkflowSchedule, 'id' | 'name' | 'workflowId' | 'nextSlotAt'>,
+    { workspaceId, principal, userId }: Scope,
+    { id, name, target, terms, nextSlotAt }: SavedRow,
   ): Promise<void> {
-    const data = { ...schedule, nextSlotAt: toDate(schedule.nextSlotAt) };
-    await tx.workflowSchedule.create({ data: { workspaceId, createdBy: principal, savedBy: principal, ...data } });
-    await this.announce(tx, { workspaceId, scheduleId: schedule.id }, schedule.nextSlotAt);
+    const data = { id, name, ...terms, ...toColumns(target), nextSlotAt: toDate(nextSlotAt) };
+    await tx.schedule.create({ data: { workspaceId, createdBy: principal, savedBy: principal, userId, ...data } });
+    await this.announce(tx, { workspaceId, scheduleId: id }, nextSlotAt);
   }
 
-  /** The principal who changes a schedule becomes responsible for it. */
+  /** `responsible`: the principal whose rights it uses from now on. */
   async change(
     tx: PrismaTransaction,
     scope: Scope,
-    {
-      id,
-      name,
-      terms,
-      nextSlotAt,
-    }: Pick<WorkflowSchedule, 'id' | 'name' | 'nextSlotAt'> & { readonly terms: ScheduleTerms },
+    { id, name, target, terms, nextSlotAt, responsible }: SavedRow & { readonly responsible: Responsible },
   ): Promise<void> {
-    const changed = { name, savedBy: scope.principal, stoppedBecause: null, updatedAt: new Date() };
-    const data = { ...terms, ...changed, nextSlotAt: toDate(nextSlotAt) };
-    await tx.workflowSchedule.updateMany({ where: { AND: [readable(scope), { id }] }, data });
+    const changed = { name, ...responsible, stoppedBecause: null, updatedAt: new Date() };
+    const data = { ...terms, ...toColumns(target), ...changed, nextSlotAt: toDate(nextSlotAt) };
+    await tx.schedule.updateMany({ where: { AND: [readable(scope), { id }] }, data });
     await this.announce(tx, { workspaceId: scope.workspaceId, scheduleId: id }, nextSlotAt);
   }
 
@@ -94,7 +108,7 @@ export class SchedulesRepository {
   }
 
   async remove(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
-    await tx.workflowSchedule.deleteMany({ where: { AND: [readable(scope), { id }] } });
+    await tx.schedule.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
   /** The last slots that came, newest first. */
@@ -114,19 +128,36 @@ export class SchedulesRepository {
   }
 }
 
-/** Who may read a workflow may read when it runs. */
-function readable(scope: Scope): Prisma.WorkflowScheduleWhereInput {
-  return { workspaceId: scope.workspaceId, workflow: { is: { AND: [scope.where('Workflow'), { deletedAt: null }] } } };
+/** Those who may read a workflow may read when it runs. */
+function readable(scope: Scope): Prisma.ScheduleWhereInput {
+  const { workspaceId } = scope;
+  const ofWorkflows = { workflow: { is: { AND: [scope.where('Workflow'), { deletedAt: null }] } } };
+  return { workspaceId, OR: [ofWorkflows, { AND: [scope.where('Schedule'), ofKind('chat')] }] };
+}
+
+function ofKind(kind: ScheduleKind): Prisma.ScheduleWhereInput {
+  return { workflowId: kind === 'chat' ? null : { not: null } };
+}
+
+function toColumns({ workflowId, prompt, chat }: ScheduleTarget) {
+  return { workflowId, prompt, ...(chat === null ? {} : { chat: chat as unknown as Prisma.InputJsonObject }) }; // plain data
 }
 
 function toDate(instant: number | null): Date | null {
   return instant === null ? null : new Date(instant);
 }
 
-function toSchedule(row: WorkflowScheduleRow): WorkflowSchedule {
-  const { id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy } = row;
+function toTarget({ workflowId, prompt, chat }: ScheduleRow): ScheduleTarget {
+  return workflowId === null
+    ? { workflowId, prompt: '', chat: chat as unknown as ScheduledChat } // the table has a check constraint
+    : { workflowId, prompt, chat: null };
+}
+
+function toSchedule(row: ScheduleRow): Schedule {
+  const { id, name, cron, timeZone, enabled, createdBy, savedBy, userId } = row;
   return {
-    ...{ id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy },
+    ...{ id, name, cron, timeZone, enabled, createdBy, savedBy, userId },
+    ...toTarget(row),
     missed: row.missed as MissedPolicy, // the table has a check constraint
     stoppedBecause: row.stoppedBecause as StopReason | null, // only our code writes it
     nextSlotAt: row.nextSlotAt?.getTime() ?? null,

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { publish, sketch } from '../../../../test/harness/workflows.js';
-import type { WorkflowSchedule } from './schedule.js';
+import type { Schedule } from './schedule.js';
 import { SchedulesService } from './schedules.service.js';
 
 let database: TestDatabase;
@@ -33,11 +33,65 @@ afterAll(async () => {
 
 const named = (name: string) => sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name });
 const service = () => engine.app.get(SchedulesService);
-const save = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> =>
+const save = (change: object = {}, who = here.admin): Promise<Schedule> =>
   service().save(who, {
     ...{ id: null, workflowRef, cron: '30 7 * * 1-5', timeZone: 'Europe/Berlin', missed: 'once', prompt: 'Hello' },
     ...{ enabled: true, ...change },
   });
+
+const chat = (change: object = {}, who = here.member, terms: object = {}): Promise<Schedule> =>
+  service().saveChat(who, {
+    ...{ id: null, cron: '30 7 * * 1-5', timeZone: 'UTC', missed: 'once', enabled: true, ...terms },
+    chat: {
+      ...{ threadRef: null, model: null, messages: [{ role: 'user', content: 'Hello' }], tools: [], parameters: {} },
+      ...change,
+    },
+  });
+
+describe('the schedules of chats', () => {
+  it('let their member, owners and admins change them, and no other member', async () => {
+    const saved = await chat();
+    expect(saved).toMatchObject({ workflowId: null, savedBy: here.member.id, userId: here.member.userId });
+    await expect(chat({}, here.viewer)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await service().get(here.viewer, saved.id, 'chat')).toEqual(saved);
+    const other = await chat({}, here.admin);
+    await expect(service().remove(here.member, other.id, 'chat')).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await chat({ model: 'm' }, here.admin, { id: saved.id })).toMatchObject({ savedBy: here.admin.id });
+    await service().remove(here.admin, saved.id, 'chat');
+    await expect(service().get(here.viewer, saved.id, 'chat')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('keep the rights of the member that saved them when an admin disables and enables them', async () => {
+    const { id, chat: saved, savedBy, userId } = await chat();
+    for (const enabled of [false, true]) {
+      const changed = await service().setEnabled(here.admin, id, { enabled, kind: 'chat' });
+      expect(changed).toMatchObject({ enabled, savedBy, userId, chat: saved });
+    }
+    const own = await service().setEnabled(here.member, id, { enabled: false, kind: 'chat' });
+    expect(own).toMatchObject({ enabled: false, savedBy });
+  });
+
+  it('appear in a list of their own, without schedules of workflows', async () => {
+    const [ofWorkflow, ofChat] = [await save(), await chat()];
+    const ids = ({ items }: { readonly items: readonly Schedule[] }) => items.map(({ id }) => id);
+    expect(ids(await service().list(here.viewer, { kind: 'workflow' }, { first: 5, after: undefined }))).toEqual([
+      ofWorkflow.id,
+    ]);
+    expect(ids(await service().list(here.viewer, { kind: 'chat' }, { first: 5, after: undefined }))).toEqual([
+      ofChat.id,
+    ]);
+    await expect(service().get(here.viewer, ofChat.id)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(service().remove(here.admin, ofWorkflow.id, 'chat')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('reject an unknown agent, an unknown tool, no messages and a chat that is too long', async () => {
+    await expect(chat({ agent: { type: 'agent', ref: 'absent' } })).rejects.toMatchObject({ field: 'agent' });
+    await expect(chat({ tools: ['absent'] })).rejects.toMatchObject({ field: 'tools' });
+    await expect(chat({ messages: [] })).rejects.toMatchObject({ code: 'bad_request' });
+    const long = [{ role: 'user', content: 'x'.repeat(200_000) }];
+    await expect(chat({ messages: long })).rejects.toMatchObject({ code: 'too_large' });
+  });
+});
 
 describe('the schedules of a workspace', () => {
   it('require the right to manage workflows to change, and are visible to all members', async () => {
@@ -47,7 +101,7 @@ describe('the schedules of a workspace', () => {
     expect(saved).toMatchObject({ workflowId: workflowRef, createdBy: here.admin.id, savedBy: here.admin.id });
     expect(await service().get(here.viewer, saved.id)).toEqual(saved);
     for (const change of [
-      () => service().setEnabled(here.member, saved.id, false),
+      () => service().setEnabled(here.member, saved.id, { enabled: false }),
       () => service().remove(here.member, saved.id),
     ])
       await expect(change()).rejects.toMatchObject({ code: 'forbidden' });
@@ -59,10 +113,10 @@ describe('the schedules of a workspace', () => {
     const absent = { code: 'not_found' };
     await expect(service().get(stranger, id)).rejects.toMatchObject(absent);
     await expect(save({ id }, stranger)).rejects.toMatchObject(absent);
-    await expect(service().setEnabled(stranger, id, false)).rejects.toMatchObject(absent);
+    await expect(service().setEnabled(stranger, id, { enabled: false })).rejects.toMatchObject(absent);
     await expect(service().remove(stranger, id)).rejects.toMatchObject(absent);
     expect(await service().slots(stranger, id, 5)).toEqual([]);
-    expect((await service().list(stranger, null, { first: 5 })).items).toEqual([]);
+    expect((await service().list(stranger, { kind: 'workflow' }, { first: 5 })).items).toEqual([]);
   });
 
   it('start at their times', async () => {
@@ -71,7 +125,7 @@ describe('the schedules of a workspace', () => {
     expect([slots[0], slots.length]).toEqual([saved.nextSlotAt, 6]);
     const shown = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
     expect(new Set(slots.map((slot) => shown.format(slot)))).toEqual(new Set(['07:30']));
-    const disabled = await service().setEnabled(here.owner, saved.id, false);
+    const disabled = await service().setEnabled(here.owner, saved.id, { enabled: false });
     expect(disabled).toMatchObject({ enabled: false, nextSlotAt: null, savedBy: here.owner.id });
     expect(service().nextSlots(disabled, 6)).toEqual([]);
   });
@@ -84,10 +138,10 @@ describe('the schedules of a workspace', () => {
     expect(changed).toMatchObject({ id: first.id, cron: '0 0 1 * *', prompt: 'Bye' });
     await expect(save({ id: first.id, workflowRef: otherWorkflow })).rejects.toMatchObject({ code: 'not_found' });
     const idsOf = async (ref: string | null, page = { first: 5 }) =>
-      (await service().list(here.viewer, ref, page)).items.map(({ id }) => id);
+      (await service().list(here.viewer, { kind: 'workflow', workflowRef: ref }, page)).items.map(({ id }) => id);
     expect(await idsOf(null)).toEqual([second.id, first.id]);
     expect(await idsOf(workflowRef)).toEqual([first.id]);
-    expect(await service().list(here.viewer, null, { first: 1 })).toMatchObject({ hasMore: true });
+    expect(await service().list(here.viewer, { kind: 'workflow' }, { first: 1 })).toMatchObject({ hasMore: true });
     await service().remove(here.admin, second.id);
     expect(await idsOf(null)).toEqual([first.id]);
   });
@@ -118,7 +172,7 @@ describe('the schedules of a workspace', () => {
 
   it('write audit entries', async () => {
     const { id } = await save();
-    await service().setEnabled(here.admin, id, false);
+    await service().setEnabled(here.admin, id, { enabled: false });
     await service().remove(here.owner, id);
     const rows = await database.postgres.withWorkspaceSql(here.owner.workspaceId, async (client) => {
       const found = `SELECT actor, action FROM audit_entry WHERE subject_id = $1 ORDER BY at, id`;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { ChatService } from '#chat';
 import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction, toStorableText } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
@@ -9,35 +10,56 @@ import { WorkflowsRepository } from '../definitions/workflows.repository.js';
 import { longestPrompt } from '../start/assert-fits.js';
 import { promptTooLong } from '../start/start.errors.js';
 import { assertCron, isCron } from './cron.js';
-import type { ScheduledSlot, ScheduleTerms, WorkflowSchedule } from './schedule.js';
+import type {
+  Schedule,
+  ScheduledChat,
+  ScheduledSlot,
+  ScheduleKind,
+  ScheduleTarget,
+  ScheduleTerms,
+} from './schedule.js';
+import { toStartChat } from './scheduled-starts.js';
 import {
   badCron,
   badScheduleName,
+  chatTooLong,
   emptyPrompt,
   scheduleNameTaken,
   scheduleNotFound,
   tooManySchedules,
   unknownTimeZone,
 } from './schedules.errors.js';
-import { SchedulesRepository } from './schedules.repository.js';
+import { type Responsible, type SavedRow, SchedulesRepository } from './schedules.repository.js';
 import { slotsAfter } from './slots.js';
 import { isTimeZone } from './time-zone.js';
 
 const MAX_SCHEDULES = 200;
+/** Maximum length of the chat of a schedule, as JSON. */
+const longestChat = 200_000;
 
-/** A schedule to be saved. */
-export interface SavedSchedule extends ScheduleTerms {
+interface GivenSchedule extends ScheduleTerms {
   /** Null: a new one, or the one with `name`. */
   readonly id: string | null;
   /** Unique in the workspace. Null: none. Absent: the name stays. */
   readonly name?: string | null | undefined;
+}
+
+/** A schedule of a chat to be saved. */
+export interface SavedChatSchedule extends GivenSchedule {
+  readonly chat: ScheduledChat;
+}
+
+/** A schedule of a workflow to be saved. */
+export interface SavedSchedule extends GivenSchedule {
+  readonly prompt: string;
   /** Our id of the workflow, or the one its document came with. */
   readonly workflowRef: string;
 }
 
 /**
- * When workflows run by themselves. Who may read a workflow may see it; those who may manage it set it. What runs is what is
- * published then. Changes of one workspace run one after the other and are audited.
+ * Schedules of workflows and chats. Principals that may manage workflows can change schedules of workflows; each slot runs the version that
+ * is published at that time. Members can change their own schedules of chats; principals that may manage schedules can change all of them.
+ * Changes in one workspace run one after the other and are audited.
  */
 @Injectable()
 export class SchedulesService {
@@ -45,24 +67,25 @@ export class SchedulesService {
     private readonly prisma: PrismaService,
     private readonly schedules: SchedulesRepository,
     private readonly workflows: WorkflowsRepository,
+    private readonly chats: ChatService,
   ) {}
 
-  /** Newest first; of one workflow, or of all. Throws `not_found`. */
+  /** Newest first. `workflowRef`: those of one workflow. Throws `not_found`. */
   async list(
     principal: MemberPrincipal,
-    workflowRef: string | null,
+    { kind, workflowRef = null }: { readonly kind: ScheduleKind; readonly workflowRef?: string | null },
     { first, after }: PageRequest,
-  ): Promise<Page<WorkflowSchedule>> {
+  ): Promise<Page<Schedule>> {
     const rows = await this.prisma.withWorkspace(principal, async (tx) => {
       const workflowId = workflowRef === null ? null : await this.workflowId(tx, principal, workflowRef);
-      return this.schedules.list(tx, scopeOf(principal), { workflowId, take: first + 1, after });
+      return this.schedules.list(tx, scopeOf(principal), { kind, workflowId, take: first + 1, after });
     });
     return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
   /** Throws `not_found`. */
-  get(principal: MemberPrincipal, id: string): Promise<WorkflowSchedule> {
-    return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, id));
+  get(principal: MemberPrincipal, id: string, kind: ScheduleKind = 'workflow'): Promise<Schedule> {
+    return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, { id, kind }));
   }
 
   /** What became of its last slots, newest first; none for one that is not there. */
@@ -71,7 +94,7 @@ export class SchedulesService {
   }
 
   /** The next slots; none while the schedule is disabled or its expression cannot be read. */
-  nextSlots({ enabled, cron, timeZone, nextSlotAt }: WorkflowSchedule, count: number): readonly number[] {
+  nextSlots({ enabled, cron, timeZone, nextSlotAt }: Schedule, count: number): readonly number[] {
     if (!enabled || nextSlotAt === null || !isCron(cron)) return [];
     return slotsAfter({ cron, timeZone }, nextSlotAt - 1, count);
   }
@@ -80,74 +103,115 @@ export class SchedulesService {
    * Creates a schedule, or replaces the one with this id (without an id: with this name); its slots are those from now on.
    * Throws `forbidden`, `not_found`, `bad_request` (name, cron, time zone, prompt), `too_large`, `conflict` (too many, name in use).
    */
-  async save(
-    principal: MemberPrincipal,
-    { id, name: label, workflowRef, ...given }: SavedSchedule,
-  ): Promise<WorkflowSchedule> {
-    assertMay(principal);
-    const name = toName(label);
-    const terms = toTerms(given);
-    return this.commit(principal, id === null ? 'schedule-created' : 'schedule-saved', async (tx) => {
+  async save(principal: MemberPrincipal, { prompt, workflowRef, ...given }: SavedSchedule): Promise<Schedule> {
+    assertMayChange(principal, 'workflow');
+    const text = toPrompt(prompt);
+    return this.write(principal, given, async (tx) => {
       const workflowId = await this.workflowId(tx, principal, workflowRef);
-      const named = name == null ? null : await this.schedules.named(tx, scopeOf(principal), name);
-      if (named !== null && (named.id !== (id ?? named.id) || named.workflowId !== workflowId))
-        throw scheduleNameTaken(name ?? '');
-      const ref = id ?? named?.id;
-      if (ref === undefined) return this.create(tx, principal, { name: name ?? null, workflowId, terms });
-      const schedule = await this.find(tx, principal, ref);
-      // Its slots and their jobs are those of one workflow.
-      if (schedule.workflowId !== workflowId) throw scheduleNotFound();
-      return this.change(tx, principal, { id: ref, name: name === undefined ? schedule.name : name, terms });
+      return { workflowId, prompt: text, chat: null };
     });
   }
 
-  /** Lets it start jobs, from the next slot on, or no more. Throws `forbidden`, `not_found`. */
-  async setEnabled(principal: MemberPrincipal, id: string, enabled: boolean): Promise<WorkflowSchedule> {
-    assertMay(principal);
+  /** The same for a chat. Also throws what `ChatService.start` throws for the agent, the tools and the messages. */
+  async saveChat(principal: MemberPrincipal, { chat, ...given }: SavedChatSchedule): Promise<Schedule> {
+    assertMayChange(principal, 'chat');
+    if (JSON.stringify(chat).length > longestChat) throw chatTooLong(longestChat);
+    await this.chats.assertStartable(principal, toStartChat(chat, null));
+    return this.write(principal, given, () => Promise.resolve({ workflowId: null, prompt: '', chat }));
+  }
+
+  /**
+   * Lets it start jobs, from the next slot on, or no more. A chat keeps the rights of the member that wrote it: another member's would run
+   * messages that this one did not write. Throws `forbidden`, `not_found`.
+   */
+  async setEnabled(
+    principal: MemberPrincipal,
+    id: string,
+    { enabled, kind = 'workflow' }: { readonly enabled: boolean; readonly kind?: ScheduleKind },
+  ): Promise<Schedule> {
     return this.commit(principal, enabled ? 'schedule-enabled' : 'schedule-disabled', async (tx) => {
-      const { name, cron, timeZone, missed, prompt } = await this.find(tx, principal, id);
-      return this.change(tx, principal, { id, name, terms: { cron, timeZone, missed, prompt, enabled } });
+      const found = await this.find(tx, principal, { id, kind });
+      const { name, cron, timeZone, missed, savedBy, userId } = found;
+      const responsible = kind === 'chat' ? { savedBy, userId } : undefined;
+      const terms = { cron, timeZone, missed, enabled };
+      return this.change(tx, principal, { found, name, target: found, terms, responsible });
     });
   }
 
   /** Jobs that it started continue. Throws `forbidden`, `not_found`. */
-  async remove(principal: MemberPrincipal, id: string): Promise<WorkflowSchedule> {
-    assertMay(principal);
+  async remove(principal: MemberPrincipal, id: string, kind: ScheduleKind = 'workflow'): Promise<Schedule> {
     return this.commit(principal, 'schedule-removed', async (tx) => {
-      const schedule = await this.find(tx, principal, id);
+      const schedule = await this.find(tx, principal, { id, kind });
+      assertMayChange(principal, kind, schedule);
       await this.schedules.remove(tx, scopeOf(principal), id);
       return schedule;
+    });
+  }
+
+  private async write(
+    principal: MemberPrincipal,
+    { id, name: label, ...given }: GivenSchedule,
+    toTarget: (tx: PrismaTransaction) => Promise<ScheduleTarget>,
+  ): Promise<Schedule> {
+    const name = toName(label);
+    const terms = toTerms(given);
+    return this.commit(principal, id === null ? 'schedule-created' : 'schedule-saved', async (tx) => {
+      const target = await toTarget(tx);
+      const named = name == null ? null : await this.schedules.named(tx, scopeOf(principal), name);
+      if (named !== null && (named.id !== (id ?? named.id) || named.workflowId !== target.workflowId))
+        throw scheduleNameTaken(name ?? '');
+      const ref = id ?? named?.id;
+      if (ref === undefined) return this.create(tx, principal, { name: name ?? null, target, terms });
+      const found = await this.find(tx, principal, { id: ref, kind: target.chat === null ? 'workflow' : 'chat' });
+      // Its slots and their jobs are those of one workflow.
+      if (found.workflowId !== target.workflowId) throw scheduleNotFound();
+      return this.change(tx, principal, { found, name: name === undefined ? found.name : name, target, terms });
     });
   }
 
   private async create(
     tx: PrismaTransaction,
     principal: MemberPrincipal,
-    { name, workflowId, terms }: Pick<WorkflowSchedule, 'name' | 'workflowId'> & { readonly terms: ScheduleTerms },
-  ): Promise<WorkflowSchedule> {
+    { name, target, terms }: Pick<SavedRow, 'name' | 'target' | 'terms'>,
+  ): Promise<Schedule> {
     const id = newId();
     const scope = scopeOf(principal);
     if ((await this.schedules.count(tx, scope)) >= MAX_SCHEDULES) throw tooManySchedules(MAX_SCHEDULES);
     const nextSlotAt = nextSlot(terms, await this.schedules.now(tx));
-    await this.schedules.create(tx, scope, { id, name, workflowId, ...terms, nextSlotAt });
-    return this.find(tx, principal, id);
+    await this.schedules.create(tx, scope, { id, name, target, terms, nextSlotAt });
+    return this.find(tx, principal, { id, kind: kindOf(target) });
   }
 
+  /** `responsible`: default the caller. */
   private async change(
     tx: PrismaTransaction,
     principal: MemberPrincipal,
-    { id, name, terms }: Pick<WorkflowSchedule, 'id' | 'name'> & { readonly terms: ScheduleTerms },
-  ): Promise<WorkflowSchedule> {
+    given: Pick<SavedRow, 'name' | 'target' | 'terms'> & {
+      readonly found: Schedule;
+      readonly responsible?: Responsible | undefined;
+    },
+  ): Promise<Schedule> {
     const scope = scopeOf(principal);
+    const { found, name, target, terms } = given;
+    const responsible = given.responsible ?? { savedBy: principal.id, userId: principal.userId };
+    const { id } = found;
+    const kind = kindOf(target);
+    assertMayChange(principal, kind, found);
     const nextSlotAt = nextSlot(terms, await this.schedules.now(tx));
-    await this.schedules.change(tx, scope, { id, name, terms, nextSlotAt });
-    if (!terms.enabled) await this.schedules.skipDue(tx, scope, id);
-    return this.find(tx, principal, id);
+    await this.schedules.change(tx, scope, { id, name, target, terms, nextSlotAt, responsible });
+    // The key of a slot's job belongs to its principal: another one would start a second job for a slot that was interrupted.
+    const isTakenOver = kind === 'chat' && found.savedBy !== responsible.savedBy;
+    if (!terms.enabled || isTakenOver) await this.schedules.skipDue(tx, scope, id);
+    return this.find(tx, principal, { id, kind });
   }
 
-  private async find(tx: PrismaTransaction, principal: MemberPrincipal, id: string): Promise<WorkflowSchedule> {
+  private async find(
+    tx: PrismaTransaction,
+    principal: MemberPrincipal,
+    { id, kind }: { readonly id: string; readonly kind: ScheduleKind },
+  ): Promise<Schedule> {
     const schedule = await this.schedules.find(tx, scopeOf(principal), id);
-    if (schedule === null) throw scheduleNotFound();
+    if (schedule === null || kindOf(schedule) !== kind) throw scheduleNotFound();
     return schedule;
   }
 
@@ -160,14 +224,14 @@ export class SchedulesService {
   private commit(
     principal: MemberPrincipal,
     action: string,
-    run: (tx: PrismaTransaction) => Promise<WorkflowSchedule>,
-  ): Promise<WorkflowSchedule> {
+    run: (tx: PrismaTransaction) => Promise<Schedule>,
+  ): Promise<Schedule> {
     return this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const changed = await run(tx);
       const { id: subjectId, name, workflowId, cron, timeZone, missed, enabled } = changed;
       const details = { name, workflowId, cron, timeZone, missed, enabled };
-      await recordChange(tx, principal, { action, subjectType: 'WorkflowSchedule', subjectId, details });
+      await recordChange(tx, principal, { action, subjectType: 'Schedule', subjectId, details });
       return changed;
     });
   }
@@ -182,13 +246,17 @@ function toName(given: string | null | undefined): string | null | undefined {
   return name;
 }
 
-function toTerms({ cron, timeZone, missed, prompt, enabled }: ScheduleTerms): ScheduleTerms {
+function toTerms({ cron, timeZone, missed, enabled }: ScheduleTerms): ScheduleTerms {
+  if (!isTimeZone(timeZone)) throw unknownTimeZone();
+  assertCron(cron);
+  return { cron: cron.trim(), timeZone, missed, enabled };
+}
+
+function toPrompt(prompt: string): string {
   const text = toStorableText(prompt);
   if (text.trim() === '') throw emptyPrompt();
   if (text.length > longestPrompt) throw promptTooLong(longestPrompt);
-  if (!isTimeZone(timeZone)) throw unknownTimeZone();
-  assertCron(cron);
-  return { cron: cron.trim(), timeZone, missed, prompt: text, enabled };
+  return text;
 }
 
 /** Null: it is disabled. Throws `bad_request` for what never comes. */
@@ -198,7 +266,17 @@ function nextSlot({ cron, timeZone, enabled }: ScheduleTerms, now: number): numb
   return enabled ? next : null;
 }
 
-function assertMay(principal: MemberPrincipal): void {
+function kindOf({ chat }: ScheduleTarget): ScheduleKind {
+  return chat === null ? 'workflow' : 'chat';
+}
+
+/** `found`: absent for a new one. Throws `forbidden`, `not_found`. */
+function assertMayChange(principal: MemberPrincipal, kind: ScheduleKind, found?: Schedule): void {
   const { workspaceId } = principal;
-  assertCan(abilityOf(principal), { action: 'manage', subject: 'Workflow', row: { workspaceId } });
+  const ability = abilityOf(principal);
+  if (kind === 'workflow') assertCan(ability, { action: 'manage', subject: 'Workflow', row: { workspaceId } });
+  else {
+    const userId = found === undefined ? principal.userId : found.userId;
+    assertCan(ability, { action: 'change', subject: 'Schedule', row: { workspaceId, userId } });
+  }
 }

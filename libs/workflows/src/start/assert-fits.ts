@@ -8,12 +8,12 @@ export const longestPrompt = 12_000;
 const most = { prompt: longestPrompt, attachments: 20, history: 200, historyEntry: 8_000 } as const;
 
 /** Throws `too_large`. */
-export function assertFits({ prompt, attachments, history }: StartWorkflow): void {
+export function assertFits({ prompt, attachments, history, historyField = 'history' }: StartWorkflow): void {
   if (prompt.length > most.prompt) throw promptTooLong(most.prompt);
   if (attachments.length > most.attachments) throw tooManyEntries('attachments', most.attachments);
-  if (history.length > most.history) throw tooManyEntries('conversationHistory', most.history);
+  if (history.length > most.history) throw tooManyEntries(historyField, most.history);
   for (const { content } of history) {
     const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
-    if (text.length > most.historyEntry) throw entryTooLong('conversationHistory', most.historyEntry);
+    if (text.length > most.historyEntry) throw entryTooLong(historyField, most.historyEntry);
   }
 }

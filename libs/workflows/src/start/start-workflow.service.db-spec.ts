@@ -190,11 +190,12 @@ describe('a start', () => {
   it.each<[string, Partial<StartWorkflow>]>([
     ['Prompt exceeds 12000 chars', { prompt: 'x'.repeat(12_001) }],
     ['attachments exceeds 20 entries', { attachments: Array.from({ length: 21 }, () => ({ type: 'file', url: 'u' })) }],
+    ['history exceeds 200 entries', { history: Array.from({ length: 201 }, () => ({ role: 'user', content: 'x' })) }],
+    ['An entry of history exceeds 8000 chars', { history: [{ role: 'user', content: 'x'.repeat(8_001) }] }],
     [
-      'conversationHistory exceeds 200 entries',
-      { history: Array.from({ length: 201 }, () => ({ role: 'user', content: 'x' })) },
+      'An entry of conversationHistory exceeds 8000 chars',
+      { historyField: 'conversationHistory', history: [{ role: 'user', content: 'x'.repeat(8_001) }] },
     ],
-    ['An entry of conversationHistory exceeds 8000 chars', { history: [{ role: 'user', content: 'x'.repeat(8_001) }] }],
   ])('fails when it is too large: %s', async (message, change) => {
     await expect(start(change)).rejects.toMatchObject({ code: 'too_large', message });
   });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, type Principal, systemPrincipal } from '#auth';
+import { AttachedFiles, partsOf } from '#chat';
 import type { StartedJob } from '#jobs';
 import { newId, toStorableText } from '#platform';
 
@@ -10,6 +11,8 @@ import { toJson } from '../definitions/read-definition.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { workflowNotFound, workflowNotPublished, workflowVersionNotFound } from '../definitions/workflows.errors.js';
+import type { Attachment } from '../engine/node-executor.js';
+import { toPart, toStored } from '../nodes/attachments.js';
 import { assertFits } from './assert-fits.js';
 import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
@@ -40,6 +43,7 @@ export class StartWorkflowService {
     private readonly versions: VersionsInUse,
     private readonly ready: ReadyVersions,
     private readonly launch: WorkflowLaunch,
+    private readonly attached: AttachedFiles,
   ) {}
 
   /**
@@ -82,10 +86,11 @@ export class StartWorkflowService {
     const ready = await this.ready.check(workspaceId, version);
     return this.launch.start(principal, {
       workflow: { id: found.id, version: found.version },
-      input: toInput(request, ready),
+      input: toInput({ ...request, attachments: await this.accepted(principal, request.attachments) }, ready),
       thread: toThread(request),
       messageClientId: request.messageClientId,
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
+      ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
       idempotency,
       retryOf: null,
       ...(request.parent === undefined ? {} : { parent: request.parent }),
@@ -93,6 +98,15 @@ export class StartWorkflowService {
       providerKey: request.providerKey,
       ...(request.beside === undefined ? {} : { beside: request.beside }),
     });
+  }
+
+  /** Contents become files of the workspace, so that the row of the job only refers to them. */
+  private async accepted(principal: Principal, attachments: readonly Attachment[]): Promise<readonly Attachment[]> {
+    const parts = attachments.flatMap((attachment) => toPart(attachment) ?? []);
+    if (parts.length === 0) return attachments;
+    const [message] = await this.attached.accept(principal, [{ role: 'user', content: parts }]);
+    const stored = partsOf(message === undefined ? [] : [message]).values();
+    return attachments.map((each) => (toPart(each) === null ? each : toStored(each, stored.next().value)));
   }
 
   private async find(principal: Principal, { workflowRef: ref, version }: StartWorkflow): Promise<StartableVersion> {

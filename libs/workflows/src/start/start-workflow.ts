@@ -45,8 +45,12 @@ export interface StartWorkflow {
   readonly messageClientId: string | null;
   /** The conversation before the prompt. */
   readonly history: readonly ChatMessage[];
+  /** The name of `history` in the API of the caller, for errors; default `history`. */
+  readonly historyField?: string;
   readonly attachments: readonly Attachment[];
   readonly whenBusy: WhenBusy | null;
+  /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
+  readonly startAt?: number;
   /** `requestHash`: SHA-256 (hex) of what the client asked for. */
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** For this job only; stored encrypted and erased when the job ends. */

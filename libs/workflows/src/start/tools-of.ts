@@ -18,7 +18,7 @@ function add(names: Set<string>, more: readonly string[]): void {
 /** Types of nodes that never call a model. */
 const quiet: ReadonlySet<string> = new Set([
   ...['start', 'tool', 'memory', 'schemaValidation'],
-  ...['approval', 'input', 'wait', 'http', 'transform', 'map', 'subflow'],
+  ...['approval', 'input', 'wait', 'http', 'transform', 'map', 'subflow', 'plugin'],
 ]);
 
 /** Whether a run may have to ask a model. */

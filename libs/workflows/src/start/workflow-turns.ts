@@ -1,9 +1,9 @@
 import { turnRows } from '#chat';
 import type { PartRow, Turn, TurnStarter } from '#jobs';
-import type { ChatMessage, ContentPart } from '#models';
+import type { ChatMessage } from '#models';
 
 import { toWorkflowInput, type WorkflowInput } from '../definitions/workflow-input.js';
-import type { Attachment } from '../engine/node-executor.js';
+import { toPart } from '../nodes/attachments.js';
 
 /** When a workflow job's turn in its thread begins, adds the user's message and the response placeholder to the thread. */
 export const workflowTurns: TurnStarter = {
@@ -14,13 +14,6 @@ export const workflowTurns: TurnStarter = {
 /** A run that takes up or repeats an earlier one asks nothing new. */
 function messagesOf({ prompt, attachments, resumeFrom, retryOf }: WorkflowInput): readonly ChatMessage[] {
   if (resumeFrom !== undefined || retryOf !== undefined) return [];
-  const parts = attachments.flatMap(toPart);
+  const parts = attachments.flatMap((attachment) => toPart(attachment) ?? []);
   return [{ role: 'user', content: parts.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...parts] }];
-}
-
-/** What conversations have words for. */
-function toPart({ type, url, name }: Attachment): readonly ContentPart[] {
-  if (type === 'image') return [{ type: 'image_url', image_url: { url } }];
-  if (type !== 'file') return [];
-  return [{ type: 'file', file: { ...(name === undefined ? {} : { filename: name }), file_data: url } }];
 }

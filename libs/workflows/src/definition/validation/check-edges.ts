@@ -3,7 +3,7 @@ import { type BrokenNode, type Draft, type DraftEdge, type DraftNode, placeOf, p
 import type { IssueList, IssuePlace } from './issue.js';
 
 /** Output handles of each type, beside `error`; those that depend on a node's data come in addition. */
-const OUTPUTS: Readonly<Record<NodeType, readonly string[]>> = {
+export const OUTPUT_HANDLES: Readonly<Record<NodeType, readonly string[]>> = {
   start: ['output'],
   agent: ['output', 'rejected'],
   router: ['route-1', 'route-2', 'rejected'],
@@ -20,6 +20,7 @@ const OUTPUTS: Readonly<Record<NodeType, readonly string[]>> = {
   http: ['output'],
   transform: ['output'],
   map: ['body', 'done'],
+  plugin: ['output'],
 };
 
 /** What a subflow takes and gives. */
@@ -50,7 +51,7 @@ export function checkEdges(draft: Draft, portsOf: (node: DraftNode) => SubflowPo
 }
 
 function outputsOf(node: DraftNode, portsOf: (node: DraftNode) => SubflowPorts | null): ReadonlySet<string> | null {
-  const own = new Set(OUTPUTS[node.type]);
+  const own = new Set(OUTPUT_HANDLES[node.type]);
   if (node.type !== 'output') own.add('error');
   if (node.type === 'router') for (const { id } of node.data.routes) own.add(id);
   if (node.type === 'parallel') for (const { id } of node.data.branches) own.add(id);
@@ -70,7 +71,7 @@ function inputsOf(node: DraftNode, portsOf: (node: DraftNode) => SubflowPorts | 
 /** Where an edge names a handle that its node does not have, and what to say of it. */
 function strayEnd(edge: DraftEdge, node: DraftNode, end: 'sourceHandle' | 'targetHandle'): [IssuePlace, string] {
   const verb = end === 'sourceHandle' ? 'begins' : 'ends';
-  const message = `Edge "${edge.id}" ${verb} at "${String(edge[end])}", which node "${node.id}" (${node.type}) does not have.`;
+  const message = `Edge "${edge.id}" ${verb} at "${String(edge[end])}", which node "${node.id}" (${node.name}) does not have.`;
   return [{ ...placeOfEdge(edge, end), nodeId: node.id }, message];
 }
 
@@ -85,7 +86,7 @@ function checkRequired(node: DraftNode | BrokenNode, issues: IssueList): void {
     ({ targetHandle }) => targetHandle === null || targetHandle === 'input' || node.type === 'subflow',
   );
   if (isReached) return;
-  issues.error('MISSING_REQUIRED_PORT', placeOf(node), `Node "${node.id}" (${node.type}) has no input; connect it.`);
+  issues.error('MISSING_REQUIRED_PORT', placeOf(node), `Node "${node.id}" (${node.name}) has no input; connect it.`);
 }
 
 function checkDuplicates(node: DraftNode | BrokenNode, issues: IssueList): void {

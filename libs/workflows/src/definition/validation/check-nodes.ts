@@ -95,6 +95,8 @@ function checkNode(node: DraftNode, issues: IssueList): void {
     case 'http':
     case 'transform':
       checkOwnNode(node, issues);
+      return;
+    case 'plugin': // against its plugin, by checkPluginNodes
   }
 }
 

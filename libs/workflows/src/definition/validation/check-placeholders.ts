@@ -30,7 +30,7 @@ const PLAIN: Fields = {
 export function checkPlaceholders(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type === null) continue;
-    for (const { path, names } of namedIn(node, TEMPLATES))
+    for (const { path, names } of node.type === 'plugin' ? namedInValue(node.data.given, []) : namedIn(node, TEMPLATES))
       for (const name of names)
         if (!isKnown(name, draft))
           issues.warning('UNKNOWN_PLACEHOLDER', placeOf(node, 'data', ...path), sayUnknown(name, draft));

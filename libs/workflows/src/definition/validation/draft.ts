@@ -5,6 +5,8 @@ import type { IssueList, IssuePlace } from './issue.js';
 
 interface DraftNodeOf<T extends NodeType> {
   readonly type: T;
+  /** As the document names it. */
+  readonly name: string;
   readonly id: string;
   /** Its place in the document. */
   readonly index: number;
@@ -22,7 +24,6 @@ export type DraftNode = { readonly [T in NodeType]: DraftNodeOf<T> }[NodeType];
 /** A node of an unknown type, or one that lacks what its type needs. */
 export type BrokenNode = Omit<DraftNodeOf<NodeType>, 'type' | 'data'> & {
   readonly type: null;
-  readonly name: string;
   readonly knownAs: NodeType | null;
 };
 
@@ -76,11 +77,11 @@ export function placeOfEdge({ id, index }: DraftEdge, ...path: readonly Property
 }
 
 function toNode({ id, type: name, data: raw }: DocumentNode, index: number): DraftNode | BrokenNode {
-  const common = { id, index, raw, incoming: [], outgoing: [] };
+  const common = { id, name, index, raw, incoming: [], outgoing: [] };
   const type = nodeTypeOf(name);
-  if (type === null) return { ...common, type: null, name, knownAs: null, faults: [] };
+  if (type === null) return { ...common, type: null, knownAs: null, faults: [] };
   const { value, faults } = readNodeData(type, raw);
-  if (value === null) return { ...common, type: null, name, knownAs: type, faults };
+  if (value === null) return { ...common, type: null, knownAs: type, faults };
   return { ...common, type, data: value, faults } as DraftNode; // the data was read as that of this type
 }
 

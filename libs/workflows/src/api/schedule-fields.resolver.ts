@@ -1,0 +1,52 @@
+import type { Type } from '@nestjs/common';
+import { Args, Context, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { GraphqlContext } from '#auth/api';
+import { AppError } from '#platform';
+import { DateTime, listCost } from '#platform/api';
+
+import type { Schedule, ScheduledSlot } from '../schedules/schedule.js';
+import { SchedulesService } from '../schedules/schedules.service.js';
+import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './workflow-schedule.model.js';
+
+const mostNextSlots = 24;
+const mostSlots = 200;
+
+/** Adds the slots to a type of schedule. */
+function slotsOf(model: Type<object>): Type<object> {
+  @Resolver(() => model)
+  class ScheduleFieldsResolver {
+    constructor(private readonly schedules: SchedulesService) {}
+
+    @ResolveField(() => [DateTime], { description: 'Its next slots. Empty while it is disabled.' })
+    nextSlots(
+      @Parent() schedule: Schedule,
+      @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
+    ): readonly number[] {
+      return this.schedules.nextSlots(schedule, withinCount(count, mostNextSlots));
+    }
+
+    @ResolveField(() => [ScheduledSlotModel], {
+      description: 'Its past slots, newest first. The last 200 are kept.',
+      complexity: listCost(10),
+    })
+    slots(
+      @Parent() { id }: Schedule,
+      @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 200.' }) count: number,
+      @Context() { member }: GraphqlContext,
+    ): Promise<readonly ScheduledSlot[]> {
+      return this.schedules.slots(member, id, withinCount(count, mostSlots));
+    }
+  }
+  return ScheduleFieldsResolver;
+}
+
+/** What every type of schedule shows besides its row. */
+export const scheduleFieldsResolvers: readonly Type<object>[] = [WorkflowScheduleModel, ChatScheduleModel].map(slotsOf);
+
+/** Throws `bad_request` unless `count` is 1 to `most`. */
+function withinCount(count: number, most: number): number {
+  if (count < 1 || count > most)
+    throw new AppError({ code: 'bad_request', message: `count must be 1 to ${most}`, field: 'count' });
+  return count;
+}
