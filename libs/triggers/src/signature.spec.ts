@@ -81,7 +81,7 @@ describe('isSignedBy', () => {
     ['a digest of another length', { 'x-syntrix-signature': `t=${timestamp},v1=e6dce7` }],
     ['no time', { 'x-syntrix-signature': 'v1=e6dce75c1b5d1b692931df420521a16bfffd8f668a4dfb906982a8218a125996' }],
     ['two times', { 'x-syntrix-signature': `t=${timestamp},t=1,v1=00` }],
-    ['a time that is no number', { 'x-syntrix-signature': 't=NaN,v1=00' }],
+    ['a time that is not a number', { 'x-syntrix-signature': 't=NaN,v1=00' }],
     ['an empty signature', { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': 'v1,' }],
     ['a repeated header', { 'x-syntrix-signature': ['t=1,v1=00', 't=2,v1=00'] }],
     ['too many signatures', { 'x-syntrix-signature': `t=${timestamp}${',v1=00'.repeat(17)}` }],

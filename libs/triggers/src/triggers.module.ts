@@ -4,7 +4,7 @@ import { InboundModule } from './inbound/inbound.module.js';
 import { OutboundModule } from './outbound/outbound.module.js';
 import { SyntrixModule } from './syntrix/syntrix.module.js';
 
-/** Work that starts by itself, and what tells other systems about it. */
+/** Triggers that start jobs, and webhooks and notifications that report to other systems. */
 @Module({
   imports: [InboundModule, OutboundModule, SyntrixModule],
   exports: [InboundModule, OutboundModule, SyntrixModule],

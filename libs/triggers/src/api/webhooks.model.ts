@@ -147,7 +147,10 @@ export class WebhookAttempt {
   @Field(() => Int, { description: 'How long it took, in ms.' })
   durationMs!: number;
 
-  @Field(() => Int, { nullable: true, description: 'The HTTP status. Null: there was no response.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The HTTP status; of an e-mail, the reply code of the mail server. Null: there was no response.',
+  })
   status!: number | null;
 
   @Field(() => String, {
@@ -162,19 +165,27 @@ export class WebhookAttempt {
   excerpt!: string;
 }
 
-@ObjectType('WebhookDelivery', { description: 'A request to a webhook endpoint, or to the URL of a trigger.' })
+@ObjectType('WebhookDelivery', {
+  description: 'A request to a webhook endpoint or to the URL of a trigger, or a message over a notification channel.',
+})
 export class WebhookDeliveryModel {
   @Field(() => ID, { description: 'Its id, which its requests contain as `webhook-id` or `X-Nightshift-Delivery`.' })
   id!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger sends it.' })
+  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger or a notification channel sends it.' })
   endpointId!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The `triggerId` of the trigger. Null: an endpoint receives it.',
+    description: 'The `triggerId` of the trigger. Null: an endpoint or a notification channel receives it.',
   })
   triggerId!: string | null;
+
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The notification channel, which may have been removed. Null: an endpoint or a trigger.',
+  })
+  channelId!: string | null;
 
   @Field(() => String, {
     description: 'The event, such as `job.completed`; of a trigger, `create`, `update` or `delete`.',

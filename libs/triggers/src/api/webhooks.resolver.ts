@@ -58,7 +58,7 @@ export class WebhooksResolver {
   @Query(() => WebhookDeliveryConnection, {
     name: kind,
     description:
-      'The deliveries of webhook endpoints and triggers in the last 30 days, newest first. Requires the role owner or admin.',
+      'The deliveries of webhook endpoints, triggers and notification channels in the last 30 days, newest first. Requires the role owner or admin.',
     complexity: pageCost,
   })
   async list(

@@ -23,6 +23,8 @@ export interface StoredChange {
   readonly id: string;
   readonly database: string;
   readonly body: PushedChange;
+  /** The end of a job of the workspace itself. */
+  readonly isOwn: boolean;
 }
 
 /** A repetition is recognized for so long. */
@@ -54,7 +56,7 @@ export class ChangesRepository implements Forgetter {
 
   async open(tx: PrismaTransaction, workspaceId: string, limit: number): Promise<StoredChange[]> {
     return tx.$queryRaw<StoredChange[]>`
-      SELECT id, database, body FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
+      SELECT id, database, body, coalesce(key LIKE 'job:%', false) AS "isOwn" FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
        ORDER BY ordinal LIMIT ${limit}`;
   }
 

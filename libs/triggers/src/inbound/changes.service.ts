@@ -3,12 +3,24 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
-import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
+import type { JobRef } from '#jobs';
+import {
+  AppError,
+  idFrom,
+  PrismaService,
+  type PrismaTransaction,
+  Queues,
+  systemClock,
+  TimedCache,
+  toSlug,
+  toStorable,
+} from '#platform';
 
 import { Deliveries } from '../outbound/deliveries.service.js';
 import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
 import { type DocumentChange, TriggerIndex } from './trigger-index.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
+import { depthAfter } from './trigger-starts.service.js';
 import { ownDatabase } from './triggers.errors.js';
 import { type StoredTrigger, type TriggerCounts, TriggersRepository } from './triggers.repository.js';
 
@@ -18,6 +30,8 @@ const atOnce = 100;
 const messageMs = 2_000;
 /** A change fires no further trigger after this time; with `messageMs` it stays below the 30 s of a transaction. */
 const changeMs = 20_000;
+/** Maximum length of a chain of jobs that triggers start at the end of the previous one; it stops triggers that start each other. */
+const longestChain = 8;
 /** Evaluation pauses for other work of the process after this time. */
 const sliceMs = 5;
 
@@ -33,6 +47,8 @@ interface CachedIndex {
 @Injectable()
 export class Changes {
   private readonly indexes = new Map<string, CachedIndex>();
+  /** Whether workspaces have triggers for their own rows, at most 2 s ago. */
+  private readonly ownTriggers = new TimedCache<boolean>({ clock: systemClock, ttlMs: 2_000, max: 10_000 });
 
   constructor(
     private readonly prisma: PrismaService,
@@ -73,6 +89,14 @@ export class Changes {
     });
   }
 
+  /** Sends the message of the end of a job, once for all processes, if the workspace has triggers for it. Returns whether it has. */
+  async announceEnd({ workspaceId, jobId }: JobRef): Promise<boolean> {
+    const isWatched = await this.ownTriggers.get(workspaceId, () => this.triggers.hasOwnRows(workspaceId));
+    const message = { id: idFrom(jobId, 'ended'), data: { workspaceId } };
+    if (isWatched) await this.queues.send(null, 'trigger.changes', [message]);
+    return isWatched;
+  }
+
   /** Sends the messages again of changes that wait for longer than half a minute. */
   async sweep(): Promise<void> {
     const messages = (await this.changes.waiting(30_000, 1_000)).map((workspaceId) => ({ data: { workspaceId } }));
@@ -89,12 +113,15 @@ export class Changes {
     for (const change of open) {
       const changeStart = performance.now();
       if (evaluated.length > 0 && changeStart - start > messageMs) break;
+      const depth = await this.depthOf(tx, workspaceId, change);
       for (const evaluation of index.evaluate(toDocumentChange(change))) {
         const now = performance.now();
         const isLate = evaluation.fires && now - changeStart > changeMs;
-        const problem = isLate ? 'the change fires too many triggers' : evaluation.problem;
-        const fires = evaluation.fires && !isLate;
-        if (fires) await this.fire(tx, workspaceId, { trigger: evaluation.trigger, change });
+        const isCircle = evaluation.fires && depth >= longestChain && evaluation.trigger.definition.start !== null;
+        const refusal = isCircle ? `the chain of jobs that triggers started has ${longestChain} jobs` : null;
+        const problem = isLate ? 'the change fires too many triggers' : (refusal ?? evaluation.problem);
+        const fires = evaluation.fires && !isLate && !isCircle;
+        if (fires) await this.fire(tx, workspaceId, { trigger: evaluation.trigger, change, depth });
         if (fires || problem !== null) count(counts, evaluation.trigger.id, problem);
         if (now - sliceStart > sliceMs) {
           await setImmediate();
@@ -111,13 +138,18 @@ export class Changes {
   private async fire(
     tx: PrismaTransaction,
     workspaceId: string,
-    { trigger, change }: { readonly trigger: StoredTrigger; readonly change: StoredChange },
+    {
+      trigger,
+      change,
+      depth,
+    }: { readonly trigger: StoredTrigger; readonly change: StoredChange; readonly depth: number },
   ): Promise<void> {
     const { definition, id: triggerId } = trigger;
     const { url, start, headers, secretsRef, retryPolicy, timeout, concurrency } = definition;
     if (start !== null) {
       const event = toDocumentChange(change);
-      await this.runs.insert(tx, { workspaceId, triggerId, key: `change:${change.id}`, event, delayMs: start.delay });
+      const key = `change:${change.id}`;
+      await this.runs.insert(tx, { workspaceId, triggerId, key, event, delayMs: start.delay, depth });
       return;
     }
     const id = idFrom(triggerId, change.id);
@@ -136,6 +168,11 @@ export class Changes {
         },
       },
     });
+  }
+
+  /** Only the end of a job continues a chain: clients cannot publish changes to the workspace's own database. */
+  private async depthOf(tx: PrismaTransaction, workspaceId: string, { body, isOwn }: StoredChange): Promise<number> {
+    return isOwn ? depthAfter(await this.runs.keyOfJob(tx, workspaceId, body.documentId)) : 0;
   }
 
   private async indexOf(tx: PrismaTransaction, workspaceId: string): Promise<TriggerIndex<StoredTrigger>> {

@@ -1,7 +1,7 @@
 /** One position of a segment: `*`, or a test of one character. */
 type Token = '*' | ((char: string) => boolean);
 
-/** Tells whether a collection fits. */
+/** Whether a collection matches. */
 export type CollectionGlob = (collection: string) => boolean;
 
 /**

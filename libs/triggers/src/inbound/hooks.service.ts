@@ -62,7 +62,7 @@ export class Hooks {
     if (trigger === null || start === null) return 'unauthorized';
     if (await this.runs.isKnown(tx, ref, key)) return 'ok';
     const { rateLimit } = trigger.definition;
-    if (rateLimit !== null && (await this.runs.acceptedLately(tx, workspaceId, triggerId)) >= rateLimit)
+    if (rateLimit !== null && (await this.runs.acceptedInLastSecond(tx, workspaceId, triggerId)) >= rateLimit)
       return 'too-many';
     const { fires, problem } = evaluateConditions(trigger.definition, event);
     if (fires || problem !== null) {

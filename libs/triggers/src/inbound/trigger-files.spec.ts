@@ -48,7 +48,7 @@ triggers:
       [json('a.json', [{ ...trigger, triggerId: 'one', events: ['read'] }])],
       'a.json: invalid event type: read (trigger one)',
     ],
-    ['text that is no JSON', [{ name: 'a.json', text: '{' }], /^a\.json: /],
+    ['text that is not JSON', [{ name: 'a.json', text: '{' }], /^a\.json: /],
     ['a scalar', [{ name: 'a.yml', text: 'hello' }], 'a.yml: a trigger file must be a list or an object'],
   ])('refuses %s', (_, files, message) => {
     expect(() => parseTriggerFiles(files)).toThrow(message);

@@ -56,7 +56,7 @@ describe('compileCondition', () => {
     expect(answer("role == 'user' && data.role == 'inner'", { document })).toBe(true);
   });
 
-  it('reports a missing field, a wrong type and a value that is no bool', () => {
+  it('reports a missing field, a wrong type and a value that is not a bool', () => {
     expect(answer("missing == 'x'")).toMatch(/Unknown variable: missing/);
     expect(answer('constructor == 1')).toMatch(/Unknown variable: constructor/);
     expect(answer("event.document.missing == 'x'")).toMatch(/No such key/);
@@ -83,7 +83,7 @@ describe('compileCondition', () => {
     expect(answer('tags.all(tag, !content.contains(tag + "!"))', { document })).toBe('takes more than 5 ms');
   });
 
-  it('counts the steps of each run anew', () => {
+  it('starts the step count of each run at zero', () => {
     const tags = Array.from({ length: 1_500 }, (_, i) => i);
     const answers = [1, 2, 3, 4].map(() => answer('tags.all(tag, tag >= 0)', { document: { tags } }));
     expect(answers).toEqual([true, true, true, true]);

@@ -38,6 +38,8 @@ export interface TriggerRun {
 export interface DueRun {
   readonly triggerId: string;
   readonly key: string;
+  /** How many jobs of triggers precede this run in its chain. */
+  readonly depth: number;
   readonly event: TriggerEvent;
   readonly definition: TriggerDefinition;
   readonly enabled: boolean;
@@ -68,13 +70,15 @@ export class TriggerRunsRepository implements Forgetter {
       readonly key: string;
       readonly event: TriggerEvent;
       readonly delayMs: number;
+      /** How many jobs of triggers precede this run in its chain. Default 0. */
+      readonly depth?: number;
     },
   ): Promise<boolean> {
-    const { workspaceId, triggerId, key, event, delayMs } = run;
+    const { workspaceId, triggerId, key, event, delayMs, depth = 0 } = run;
     const id = newId();
     const rows = await tx.$queryRaw<{ at: number }[]>`
-      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, event, try_at)
-      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${JSON.stringify(event)}::jsonb,
+      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, depth, event, try_at)
+      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${depth}::int, ${JSON.stringify(event)}::jsonb,
               clock_timestamp() + ${delayMs}::float8 * interval '1 ms')
       ON CONFLICT (workspace_id, trigger_id, key) DO NOTHING
       RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
@@ -84,13 +88,21 @@ export class TriggerRunsRepository implements Forgetter {
     return true;
   }
 
+  /** The idempotency key of a job, or of the root of a sub-job. Null: it has none, or the job was deleted. */
+  async keyOfJob(tx: PrismaTransaction, workspaceId: string, jobId: string): Promise<string | null> {
+    const [row] = await tx.$queryRaw<{ key: string | null }[]>`
+      SELECT r.idempotency_key AS key FROM job j JOIN job r ON r.workspace_id = j.workspace_id AND r.id = coalesce(j.root_job_id, j.id)
+       WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid`;
+    return row?.key ?? null;
+  }
+
   async isKnown(tx: PrismaTransaction, { workspaceId, id: triggerId }: TriggerRef, key: string): Promise<boolean> {
     const where = { workspaceId_triggerId_key: { workspaceId, triggerId, key } };
     return (await tx.triggerRun.findUnique({ where, select: { id: true } })) !== null;
   }
 
   /** Runs that a trigger has accepted within the last second. */
-  async acceptedLately(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<number> {
+  async acceptedInLastSecond(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<number> {
     const [row] = await tx.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int AS count FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND trigger_id = ${triggerId}::uuid
          AND created_at > clock_timestamp() - interval '1 s'`;
@@ -101,7 +113,7 @@ export class TriggerRunsRepository implements Forgetter {
   async read({ workspaceId, runId }: RunRef): Promise<DueRun | null> {
     const [row] = await this.prisma.queryInWorkspace<DueRun>(
       { workspaceId },
-      Prisma.sql`SELECT r.trigger_id AS "triggerId", r.key, r.event, t.definition, t.enabled, t.saved_by AS "savedBy",
+      Prisma.sql`SELECT r.trigger_id AS "triggerId", r.key, r.depth, r.event, t.definition, t.enabled, t.saved_by AS "savedBy",
           (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs",
           (SELECT count(*)::int FROM trigger_run s JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
             WHERE s.workspace_id = r.workspace_id AND s.trigger_id = r.trigger_id AND s.status = 'started'

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from '#auth';
 import { ChatService } from '#chat';
-import { JobTelemetry, type StartedJob } from '#jobs';
+import { BackgroundJobs, JobTelemetry, type StartedJob } from '#jobs';
 import { AppError, crashpoint, PrismaService } from '#platform';
 import { StartWorkflowService } from '#workflows';
 
@@ -16,8 +16,8 @@ import { TriggersRepository } from './triggers.repository.js';
 /** What is full or unavailable now is tried again, for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
 const tryAgainMs = 30_000;
-/** A run over the concurrency of its trigger looks again after this time. */
-const fullMs = 2_000;
+/** A run over the concurrency of its trigger is retried after a quarter of the time that it has waited, within these bounds. */
+const fullMs = { least: 2_000, most: 60_000 };
 const giveUpMs = 3_600_000;
 const longestPrompt = 200_000;
 
@@ -58,7 +58,7 @@ function textOf(name: string, source: string, values: TriggerValues): MappedText
 
 function toJson(value: unknown): string | undefined {
   const json = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
-  return json; // undefined for what is no JSON
+  return json; // undefined: the text is not JSON
 }
 
 /**
@@ -75,6 +75,7 @@ export class TriggerStarts {
     private readonly chats: ChatService,
     private readonly workflows: StartWorkflowService,
     private readonly telemetry: JobTelemetry,
+    private readonly background: BackgroundJobs,
   ) {}
 
   /** Does nothing for a run that is not due any more. */
@@ -82,7 +83,8 @@ export class TriggerStarts {
     const run = await this.runs.read(ref);
     if (run === null) return;
     if (run.running >= run.definition.concurrency) {
-      await this.runs.putOff(ref, { error: null, delayMs: fullMs });
+      const delayMs = Math.min(Math.max(run.ageMs / 4, fullMs.least), fullMs.most);
+      await this.runs.putOff(ref, { error: null, delayMs });
       return;
     }
     try {
@@ -102,6 +104,7 @@ export class TriggerStarts {
         'trigger_disabled',
         'The trigger was disabled before its job started. Enable it; its next events start jobs again.',
       );
+    this.background.assertOn(); // no client follows the job
     const principal = await this.principals.find(workspaceId, savedBy);
     if (principal === null || !abilityOf(principal).can('manage', asSubject('Trigger', { workspaceId })))
       throw refusal('right_lost', 'The member who saved the trigger may not manage triggers any more. Save it again.');
@@ -177,7 +180,17 @@ function refusal(code: string, message: string): Refusal {
   return new Refusal(code, message);
 }
 
-/** Independent of the trigger's settings: the job is the same also if the trigger was changed between two tries. */
-function keyOf({ triggerId, key }: DueRun): string {
-  return `trigger:${triggerId}:${createHash('sha256').update(key).digest('hex')}`;
+/**
+ * Independent of the trigger's settings: two attempts find the same job even if the trigger was changed between them. The key ends with the depth of
+ * the chain, so that the end of the job knows the depth even before the run is settled.
+ */
+function keyOf({ triggerId, key, depth }: DueRun): string {
+  const base = `trigger:${triggerId}:${createHash('sha256').update(key).digest('hex')}`;
+  return depth === 0 ? base : `${base}:${depth}`;
+}
+
+/** The depth of the chain after a job with this idempotency key. */
+export function depthAfter(key: string | null): number {
+  const match = /^trigger:[^:]+:[0-9a-f]{64}(?::(\d{1,4}))?$/.exec(key ?? '');
+  return match === null ? 0 : Number(match[1] ?? 0) + 1;
 }

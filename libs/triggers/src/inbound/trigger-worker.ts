@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
-import { type QueueHandler, Queues } from '#platform';
+import { isJobStatus, isTerminal } from '#jobs';
+import { BUS, type Bus, type QueueHandler, Queues } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
 import { Changes } from './changes.service.js';
@@ -8,11 +9,14 @@ import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
 
 const sweptAtOnce = 1_000;
+/** Runs that this process starts at once. */
+const startedAtOnce = 10;
 
 /** Handles the messages of triggers: evaluates changes, starts jobs, and sends what is to be delivered. */
 @Injectable()
 export class TriggerWorker {
   private handlers: QueueHandler[] = [];
+  private leaveBus: (() => void) | undefined;
 
   constructor(
     private readonly queues: Queues,
@@ -20,23 +24,38 @@ export class TriggerWorker {
     private readonly starts: TriggerStarts,
     private readonly runs: TriggerRunsRepository,
     private readonly deliveries: DeliveryWorker,
+    @Inject(BUS) private readonly bus: Bus,
   ) {}
 
   async start(): Promise<void> {
     await this.deliveries.start();
     if (this.handlers.length > 0) return;
-    const starts = await this.queues.handle('trigger.start', {}, async (runs) => {
-      for (const run of runs) await this.starts.start(run);
+    const starts = await this.queues.handle('trigger.start', { batchSize: startedAtOnce }, async (runs) => {
+      const ends = await Promise.allSettled(runs.map((run) => this.starts.start(run)));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed !== undefined) throw failed.reason; // the messages are delivered again; a run that is settled does nothing
     });
     const changes = await this.queues.handle('trigger.changes', {}, async (messages) => {
       for (const { workspaceId } of messages) await this.changes.evaluate(workspaceId);
       starts.wake();
+    });
+    // The row of an ended job's change has no message: its transaction may be any writer's. A lost hint costs a sweep.
+    this.leaveBus = this.bus.subscribe('job-events', ({ workspaceId, jobId, status }) => {
+      if (status === undefined || !isJobStatus(status) || !isTerminal(status)) return;
+      this.changes.announceEnd({ workspaceId, jobId }).then(
+        (isSent) => {
+          if (isSent) changes.wake();
+        },
+        () => undefined, // the sweep finds the change
+      );
     });
     this.handlers = [starts, changes, await this.queues.handleEachMinute('maintenance.triggers', () => this.sweep())];
   }
 
   /** Resolves when no handler is running. */
   async stop(): Promise<void> {
+    this.leaveBus?.();
+    this.leaveBus = undefined;
     await Promise.all([this.deliveries.stop(), ...this.handlers.splice(0).map((handler) => handler.stop())]);
   }
 

@@ -38,7 +38,7 @@ export interface TriggerCounts {
   readonly lastError: string | null;
 }
 
-/** A trigger by its id alone, in whatever workspace. */
+/** A trigger by its id alone, in any workspace. */
 export interface TriggerRef {
   readonly workspaceId: string;
   readonly id: string;
@@ -107,7 +107,7 @@ export class TriggersRepository {
     await tx.trigger.deleteMany({ where: { workspaceId, id: { in: [...ids] } } });
   }
 
-  /** Changes with each trigger that is saved or deleted, in whatever order their transactions commit: hence the sum. */
+  /** Changes with each trigger that is saved or deleted. A sum, because their transactions may commit in any order. */
   async version(tx: PrismaTransaction, workspaceId: string): Promise<string> {
     const [row] = await tx.$queryRaw<{ version: string }[]>`
       SELECT concat(count(*), ' ', max(saved_at), ' ', sum(extract(epoch FROM saved_at))) AS version FROM trigger_definition WHERE workspace_id = ${workspaceId}::uuid`;
@@ -116,6 +116,14 @@ export class TriggersRepository {
 
   async enabled(tx: PrismaTransaction, workspaceId: string): Promise<StoredTrigger[]> {
     return (await tx.trigger.findMany({ where: { workspaceId, enabled: true } })).map(toTrigger);
+  }
+
+  /** Whether an enabled trigger of the workspace is for its own rows. */
+  async hasOwnRows(workspaceId: string): Promise<boolean> {
+    const found = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.trigger.findFirst({ where: { workspaceId, enabled: true, ownRows: true }, select: { id: true } }),
+    );
+    return found !== null;
   }
 
   /** Those of the files. */

@@ -17,13 +17,17 @@ export interface DueDelivery {
   readonly id: string;
   readonly endpointId: string | null;
   readonly triggerId: string | null;
+  /** Of a notification channel, which may have been removed. */
+  readonly channelId: string | null;
+  readonly notificationId: string | null;
+  readonly type: string;
   readonly orderKey: string | null;
   readonly body: string;
   readonly target: TriggerTarget | null;
   readonly attempts: number;
   /** Number of its newest queue message. */
   readonly message: number;
-  /** Null for triggers. */
+  /** Null for triggers and channels. */
   readonly endpoint: SendingEndpoint | null;
 }
 
@@ -58,12 +62,13 @@ interface SentRow {
   readonly id: string;
   readonly endpointId: string | null;
   readonly triggerId: string | null;
+  readonly channelId: string | null;
   readonly concurrency: number | null;
   readonly message: number;
   readonly nextAt: number;
 }
 
-const sent = Prisma.sql`id, endpoint_id AS "endpointId", trigger_id AS "triggerId", (target->>'concurrency')::int AS concurrency, message,
+const sent = Prisma.sql`id, endpoint_id AS "endpointId", trigger_id AS "triggerId", channel_id AS "channelId", (target->>'concurrency')::int AS concurrency, message,
   (extract(epoch FROM next_at) * 1000)::float8 AS "nextAt"`;
 
 /** No earlier delivery of the same order key is pending. */
@@ -98,7 +103,7 @@ export class DeliveriesRepository {
     const [row] = await this.prisma.queryInWorkspace<DueDelivery>(
       { workspaceId },
       Prisma.sql`SELECT d.workspace_id AS "workspaceId", d.id, d.endpoint_id AS "endpointId", d.trigger_id AS "triggerId",
-          d.order_key AS "orderKey", d.body, d.target, d.attempts, d.message, d.endpoint
+          d.channel_id AS "channelId", d.notification_id AS "notificationId", d.type, d.order_key AS "orderKey", d.body, d.target, d.attempts, d.message, d.endpoint
         FROM (SELECT d.*, CASE WHEN e.id IS NULL THEN NULL ELSE jsonb_build_object('url', e.url, 'enabled', e.enabled,
             'signature', e.signature, 'headers', e.headers, 'secretCipher', encode(e.secret_cipher, 'base64'),
             'previousCipher', CASE WHEN e.previous_until > ${new Date(now)} THEN encode(e.previous_cipher, 'base64') END) END AS endpoint
@@ -142,6 +147,9 @@ export class DeliveriesRepository {
     const keys = await tx.$queryRaw<{ orderKey: string }[]>`
       SELECT DISTINCT order_key AS "orderKey" FROM webhook_delivery
        WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[]) AND order_key IS NOT NULL ORDER BY 1`;
+    // The evaluation of changes locks keys in the order of the changes: this lock keeps the two apart.
+    if (keys.length > 0)
+      await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('triggers:' || ${workspaceId}, 0))`;
     for (const { orderKey } of keys) await this.lockOrder(tx, workspaceId, orderKey);
     const rows = await tx.$queryRaw<(SentRow & { readonly orderKey: string | null })[]>`
       UPDATE webhook_delivery SET status = 'pending', reason = NULL, attempts = 0, message = message + 1, next_at = ${new Date(now)},
@@ -203,12 +211,11 @@ function decoded(endpoint: SendingEndpoint): SendingEndpoint {
 
 /** A second message of the same number is not stored. pg-boss deletes messages two weeks after their start time. */
 function toMessage(workspaceId: string, row: SentRow): DeliverMessage {
-  const { id: deliveryId, endpointId, triggerId, concurrency, message: number } = row;
+  const { id: deliveryId, endpointId, triggerId, channelId, concurrency, message: number } = row;
+  const limited = endpointId ?? channelId;
   const startAfter = Math.ceil(row.nextAt);
   const group =
-    endpointId === null
-      ? { id: `${workspaceId}/${triggerId ?? ''}`, tier: String(concurrency ?? 1) }
-      : { id: endpointId };
+    limited === null ? { id: `${workspaceId}/${triggerId ?? ''}`, tier: String(concurrency ?? 1) } : { id: limited };
   const id = number === 0 ? deliveryId : idFrom(deliveryId, number); // as the statements that write events do
   return { id, data: { workspaceId, deliveryId, number }, startAfter, group };
 }

@@ -5,6 +5,7 @@ import { type Clock, type PrismaTransaction, Queues, systemClock } from '#platfo
 import { DeliveriesRepository, type DeliveryRef, type DueDelivery, type Settlement } from './deliveries.repository.js';
 import type { Attempt, NewTriggerDelivery, Verdict } from './delivery.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
+import { NotificationChannelsRepository } from './notifications/notification-channels.repository.js';
 
 /** What an attempt did. */
 export interface SentDelivery {
@@ -27,6 +28,7 @@ export class Deliveries {
   constructor(
     private readonly repository: DeliveriesRepository,
     private readonly health: EndpointHealthRepository,
+    private readonly channels: NotificationChannelsRepository,
     private readonly queues: Queues,
   ) {}
 
@@ -52,6 +54,13 @@ export class Deliveries {
       const messages = await this.repository.settle(tx, due, settlement);
       if (messages === null) return;
       await this.queues.send(tx, 'webhook.deliver', messages);
+      if (due.channelId !== null && attempt !== null) {
+        const error = verdict.kind === 'delivered' ? null : verdict.kind === 'retry' ? verdict.error : verdict.reason;
+        const isDead = settlement.status === 'dead';
+        const isGone = verdict.kind === 'dead' && verdict.disables === true;
+        const outcome = { workspaceId: due.workspaceId, id: due.channelId, error, isDead, isGone, now };
+        await this.channels.settle(tx, outcome);
+      }
       if (due.endpointId === null || due.endpoint?.enabled !== true) return;
       const { workspaceId, endpointId: id } = due;
       if (verdict.kind === 'delivered') await this.health.succeeded(tx, workspaceId, id);

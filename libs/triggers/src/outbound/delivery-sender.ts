@@ -8,35 +8,21 @@ import {
   type OutboundAnswer,
   OutboundError,
   Redactor,
-  Secret,
   SecretBox,
   systemClock,
   toStorableText,
 } from '#platform';
 
-import { signatureHeaders, type SignatureStyle } from '../signature.js';
+import { signatureHeaders } from '../signature.js';
 import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
-import { type Attempt, judgeAnswer, nextDelayMs, type Verdict } from './delivery.js';
+import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, type Verdict } from './delivery.js';
+import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
 import { isBlocked, WebhookClient } from './webhook-client.js';
 import { endpointPlace } from './webhook-endpoint.js';
 
 const endpointTimeoutMs = 15_000;
 const excerptBytes = 1_024;
-
-/** A delivery with what its target says. */
-interface Outgoing {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signature: SignatureStyle;
-  readonly secrets: readonly Secret[];
-  readonly timeoutMs: number;
-}
-
-interface Tried {
-  readonly verdict: Verdict;
-  readonly attempt: Omit<Attempt, 'at' | 'durationMs'>;
-}
 
 /** Receives webhooks for a path of this server, without a network hop. Throws to have the delivery repeated; after an `AppError` that is not retryable it is a dead letter. */
 export type LocalTarget = (request: {
@@ -72,6 +58,7 @@ export class DeliverySender {
     private readonly workspaceSecrets: WorkspaceSecrets,
     private readonly secretBox: SecretBox,
     private readonly redactor: Redactor,
+    private readonly channels: ChannelSender,
   ) {}
 
   /** What answers for URLs without a host. Registered once, at boot. */
@@ -96,9 +83,9 @@ export class DeliverySender {
   }
 
   /** Null: no further attempt. */
-  private delayMs({ target, attempts }: DueDelivery, verdict: Verdict): number | null {
+  private delayMs({ target, channelId, attempts }: DueDelivery, verdict: Verdict): number | null {
     if (verdict.kind !== 'retry') return null;
-    const delay = nextDelayMs(target?.policy ?? null, attempts + 1, this.random);
+    const delay = nextDelayMs(channelId === null ? (target?.policy ?? null) : channelPolicy, attempts + 1, this.random);
     return delay === null ? null : Math.max(delay, verdict.notBeforeMs ?? 0);
   }
 
@@ -106,6 +93,9 @@ export class DeliverySender {
     const nothing = { status: null, error: null, excerpt: '' };
     if (due.endpoint?.enabled === false) return { verdict: dead('endpoint_disabled'), attempt: nothing };
     try {
+      const { channelId } = due;
+      if (channelId !== null)
+        return await this.channels.attempt(due, channelId, (outgoing) => this.post(due, outgoing));
       const outgoing = await this.outgoingOf(due);
       if (outgoing === null) return { verdict: dead('secret_missing'), attempt: nothing };
       return await this.post(due, outgoing);

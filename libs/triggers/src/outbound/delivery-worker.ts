@@ -4,6 +4,7 @@ import { Config, ParallelHandlers, type QueueHandler, Queues } from '#platform';
 
 import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
+import { NotificationDispatcher } from './notifications/notification-dispatcher.js';
 
 /** Sends to one endpoint at once, in the whole installation. */
 const sendsPerEndpoint = 4;
@@ -24,6 +25,7 @@ export class DeliveryWorker {
   constructor(
     private readonly queues: Queues,
     private readonly deliveries: Deliveries,
+    private readonly notifications: NotificationDispatcher,
     sender: DeliverySender,
     config: Config,
   ) {
@@ -36,12 +38,13 @@ export class DeliveryWorker {
 
   async start(): Promise<void> {
     await this.handlers.start();
+    await this.notifications.start();
     this.sweeps ??= await this.queues.handleEachMinute('maintenance.webhooks', () => this.deliveries.sweep());
   }
 
   /** Resolves when no webhook is being sent by this process: after at most 30 s. */
   async stop(): Promise<void> {
-    await Promise.all([this.handlers.stop(), this.sweeps?.stop()]);
+    await Promise.all([this.handlers.stop(), this.notifications.stop(), this.sweeps?.stop()]);
     this.sweeps = undefined;
   }
 }

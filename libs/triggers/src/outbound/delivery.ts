@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from '#platform';
+import type { OutboundAnswer, Secret } from '#platform';
 
 import type { SignatureStyle } from '../signature.js';
 
@@ -66,6 +66,21 @@ export type Verdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly error: string; readonly notBeforeMs?: number }
   | { readonly kind: 'dead'; readonly reason: string; readonly disables?: true };
+
+/** A delivery with the settings of its target. */
+export interface Outgoing {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signature: SignatureStyle;
+  readonly secrets: readonly Secret[];
+  readonly timeoutMs: number;
+}
+
+/** The result of one attempt. */
+export interface Tried {
+  readonly verdict: Verdict;
+  readonly attempt: Omit<Attempt, 'at' | 'durationMs'>;
+}
 
 const longestRetryAfterMs = 24 * 3_600_000;
 

@@ -8,6 +8,14 @@ import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
 import { DeliveryWorker } from './delivery-worker.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
+import { ChannelDeliveriesRepository } from './notifications/channel-deliveries.repository.js';
+import { ChannelSender } from './notifications/channel-sender.js';
+import { Mailer } from './notifications/mailer.js';
+import { NotificationChannelsRepository } from './notifications/notification-channels.repository.js';
+import { NotificationChannels } from './notifications/notification-channels.service.js';
+import { NotificationDispatch } from './notifications/notification-dispatch.service.js';
+import { NotificationDispatcher } from './notifications/notification-dispatcher.js';
+import { UnsubscribeLinks } from './notifications/unsubscribe-links.js';
 import { WebhookClient } from './webhook-client.js';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository.js';
 import { WebhookEndpoints } from './webhook-endpoints.service.js';
@@ -29,6 +37,14 @@ class DeliveryRetention implements OnModuleInit {
 @Module({
   imports: [IntegrationsModule, JobsModule],
   providers: [
+    ChannelDeliveriesRepository,
+    ChannelSender,
+    Mailer,
+    NotificationChannels,
+    NotificationChannelsRepository,
+    NotificationDispatch,
+    NotificationDispatcher,
+    UnsubscribeLinks,
     Deliveries,
     DeliveriesRepository,
     DeliveryRetention,
@@ -39,6 +55,14 @@ class DeliveryRetention implements OnModuleInit {
     WebhookEndpoints,
     WebhookEndpointsRepository,
   ],
-  exports: [Deliveries, DeliverySender, DeliveryWorker, WebhookClient, WebhookEndpoints],
+  exports: [
+    Deliveries,
+    DeliverySender,
+    DeliveryWorker,
+    NotificationChannels,
+    UnsubscribeLinks,
+    WebhookClient,
+    WebhookEndpoints,
+  ],
 })
 export class OutboundModule {}

@@ -145,7 +145,7 @@ describe('WebhookEndpoints', () => {
     expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
   });
 
-  it('waits as long as Retry-After says, and at least as its schedule says', async () => {
+  it('waits for Retry-After, and at least for the delay of its retry schedule', async () => {
     const endpoint = await save();
     const { id } = await service().test(here.admin, endpoint.id);
     for (const [header, delayMs] of [
@@ -166,7 +166,7 @@ describe('WebhookEndpoints', () => {
     expect((await log(endpoint))[0]?.log[0]?.excerpt).toBe('you sent [redacted]');
   });
 
-  it('disables an endpoint after 410 and tells the others; what is pending becomes a dead letter', async () => {
+  it('disables an endpoint after 410, notifies the other endpoints, and makes its pending deliveries dead letters', async () => {
     const other = await save({ events: ['endpoint.disabled'] });
     const endpoint = await save();
     const first = await service().test(here.admin, endpoint.id);
@@ -179,8 +179,8 @@ describe('WebhookEndpoints', () => {
       ['dead', 'endpoint_disabled'],
       ['dead', 'http_410'],
     ]);
-    const [told] = await log(other);
-    expect(JSON.parse(told?.body ?? '')).toMatchObject({
+    const [delivered] = await log(other);
+    expect(JSON.parse(delivered?.body ?? '')).toMatchObject({
       type: 'endpoint.disabled',
       data: { endpointId: endpoint.id, reason: 'gone' },
     });
@@ -237,6 +237,22 @@ describe('WebhookEndpoints', () => {
     expect(received.slice(4).map(({ body }) => body.toString())).toEqual(
       received.slice(0, 3).map(({ body }) => body.toString()),
     );
+  });
+
+  it('hides a removed endpoint and its deliveries at once, and deletes them by the retention', async () => {
+    const [endpoint, kept] = [await save(), await save()];
+    const pending = await service().test(here.admin, endpoint.id);
+    const other = await service().test(here.admin, kept.id);
+    await service().remove(here.admin, endpoint.id);
+    expect((await service().list(here.admin)).map(({ id }) => id)).toEqual([kept.id]);
+    expect(await log(endpoint)).toEqual([]);
+    await expect(service().test(here.admin, endpoint.id)).rejects.toMatchObject({ code: 'not_found' });
+    await send(pending.id);
+    expect(webhooks.receiver.received).toEqual([]);
+    expect(await service().forget(here.owner.workspaceId)).toBe(1);
+    const left = 'SELECT id FROM webhook_endpoint WHERE workspace_id = $1';
+    expect(await webhooks.rows(left, [here.owner.workspaceId])).toEqual([{ id: kept.id }]);
+    expect((await log(kept)).map(({ id }) => id)).toEqual([other.id]);
   });
 
   it('deletes deliveries 30 days after their end', async () => {

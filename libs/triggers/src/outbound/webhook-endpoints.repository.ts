@@ -18,6 +18,7 @@ export interface WebhookDelivery {
   readonly id: string;
   readonly endpointId: string | null;
   readonly triggerId: string | null;
+  readonly channelId: string | null;
   readonly type: string;
   readonly jobId: string | null;
   readonly status: DeliveryStatus;
@@ -97,8 +98,10 @@ export class WebhookEndpointsRepository {
        WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
   }
 
+  /** It is absent from now on. Its row and its deliveries are deleted by `forget`: a cascade over many of them would hold its lock. */
   async remove(tx: PrismaTransaction, { workspaceId }: Scope, id: string): Promise<void> {
-    await tx.webhookEndpoint.delete({ where: { workspaceId_id: { workspaceId, id } } });
+    const data = { enabled: false, deletedAt: new Date() };
+    await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });
   }
 
   /** Newest first. The caller may manage the endpoints of the scope's workspace. */
@@ -131,16 +134,30 @@ export class WebhookEndpointsRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Deletes deliveries that ended before `before`, one batch per call; returns how many. */
+  /**
+   * Deletes deliveries that ended before `before` or whose endpoint was removed, one batch of each per call, and removed endpoints without
+   * deliveries. Returns how many deliveries.
+   */
   async forget(tx: PrismaTransaction, workspaceId: string, before: Date): Promise<number> {
-    return tx.$executeRaw`DELETE FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+    const expired =
+      await tx.$executeRaw`DELETE FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND id IN (
       SELECT id FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND finished_at < ${before} LIMIT 1000)`;
+    const removed =
+      await tx.$executeRaw`DELETE FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+      SELECT id FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND endpoint_id IN (${removedEndpoints(workspaceId)}) LIMIT 1000)`;
+    if (removed < 1_000)
+      await tx.$executeRaw`DELETE FROM webhook_endpoint e WHERE e.workspace_id = ${workspaceId}::uuid AND e.deleted_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.workspace_id = e.workspace_id AND d.endpoint_id = e.id)`;
+    return expired + removed;
   }
 }
 
 function readable(scope: Scope): Prisma.WebhookEndpointWhereInput {
-  return { AND: [scope.where('WebhookEndpoint'), { workspaceId: scope.workspaceId }] };
+  return { AND: [scope.where('WebhookEndpoint'), { workspaceId: scope.workspaceId, deletedAt: null }] };
 }
+
+const removedEndpoints = (workspaceId: string) =>
+  Prisma.sql`SELECT id FROM webhook_endpoint WHERE workspace_id = ${workspaceId}::uuid AND deleted_at IS NOT NULL`;
 
 const matching = (
   workspaceId: string,
@@ -148,7 +165,7 @@ const matching = (
 ) => Prisma.sql`
   d.workspace_id = ${workspaceId}::uuid AND ${Prisma.join(
     [
-      Prisma.sql`true`,
+      Prisma.sql`(d.endpoint_id IS NULL OR d.endpoint_id NOT IN (${removedEndpoints(workspaceId)}))`,
       ...(endpointId == null ? [] : [Prisma.sql`d.endpoint_id = ${endpointId}::uuid`]),
       ...(triggerId == null ? [] : [Prisma.sql`d.trigger_id = ${triggerId}`]),
       ...(jobId == null ? [] : [Prisma.sql`d.job_id = ${jobId}::uuid`]),
@@ -181,10 +198,10 @@ function toEndpoint(row: WebhookEndpointRow): WebhookEndpoint {
 
 /** The status is checked by the table, and the log is written from `Attempt` only. */
 function toDelivery(row: WebhookDeliveryRow): WebhookDelivery {
-  const { id, endpointId, triggerId, type, jobId, attempts, reason, body } = row;
+  const { id, endpointId, triggerId, channelId, type, jobId, attempts, reason, body } = row;
   const status = row.status as DeliveryStatus;
   return {
-    ...{ id, endpointId, triggerId, type, jobId, attempts, reason, body, status },
+    ...{ id, endpointId, triggerId, channelId, type, jobId, attempts, reason, body, status },
     log: row.log as unknown as Attempt[],
     nextAt: status === 'pending' ? row.nextAt.getTime() : null,
     createdAt: row.createdAt.getTime(),

@@ -99,7 +99,7 @@ export class WebhookEndpoints implements Forgetter {
     });
   }
 
-  /** Its deliveries are deleted with it. Throws `forbidden`, `not_found`. */
+  /** It and its deliveries disappear at once; the retention deletes them. Throws `forbidden`, `not_found`. */
   async remove(principal: MemberPrincipal, id: string): Promise<WebhookEndpoint> {
     assertMay(principal);
     const { endpoint } = await this.commit(principal, 'webhook-removed', async (tx) => {

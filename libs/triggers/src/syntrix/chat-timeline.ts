@@ -57,9 +57,9 @@ export function turnOf(
   { entries }: ChatTimeline,
   { chatPath, messageId }: { readonly chatPath: string; readonly messageId: string | null },
 ): ChatTurn {
-  const said = entries.filter((entry) => entry.type === 'calls' || roleOf(entry.message) !== 'system');
-  const last = said.at(-1);
-  const lastMessage = said.findLast((entry) => entry.type === 'message')?.message;
+  const visible = entries.filter((entry) => entry.type === 'calls' || roleOf(entry.message) !== 'system');
+  const last = visible.at(-1);
+  const lastMessage = visible.findLast((entry) => entry.type === 'message')?.message;
   if (last === undefined) return skip('the chat has no messages');
   if (messageId !== null && lastMessage?.id !== messageId) return skip('the message is not the last one');
   if (last.type === 'message') {
@@ -79,7 +79,7 @@ export function replyId(key: string): string {
   return `msg_${sha256(key).slice(0, 32)}`;
 }
 
-/** The messages for the model. Once more calls were made than allowed, it is told so and gets no tools. */
+/** The messages for the model. After more calls than allowed, they include a note about the limit, and the model gets no tools. */
 export function promptOf(
   { entries }: ChatTimeline,
   options: {

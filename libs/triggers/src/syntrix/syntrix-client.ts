@@ -104,7 +104,7 @@ export class SyntrixClient {
     return this.write([{ type: 'update', path: toolPath, data, ifMatch: { status: 'pending' } }]);
   }
 
-  /** Null: there is no such document. */
+  /** Null: the document does not exist. */
   async get(path: string): Promise<SyntrixDocument | null> {
     if (this.usesTriggerRoutes) {
       const answer = await this.call('POST', `${this.triggerBase}/get`, { body: { paths: [path] } });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { PrincipalsRepository } from '#auth';
 import { ChatService, type StartChat } from '#chat';
-import type { PartRow, StartedJob } from '#jobs';
+import { BackgroundJobs, type PartRow, type StartedJob } from '#jobs';
 import type { ChatMessage } from '#models';
 import { AppError, Config, Secret, SecretBox, type SecretPlace } from '#platform';
 import { ToolCatalog } from '#tools';
@@ -36,7 +36,7 @@ export interface SyntrixStart {
   readonly deliveryKey?: string;
 }
 
-/** Starts the jobs of a connection, for the principal who saved it. A document starts one job of each kind, whatever is delivered. */
+/** Starts the jobs of a connection, for the principal who saved it. A document starts one job of each kind, however often it is delivered. */
 @Injectable()
 export class SyntrixStarts {
   constructor(
@@ -45,10 +45,12 @@ export class SyntrixStarts {
     private readonly catalog: ToolCatalog,
     private readonly secretBox: SecretBox,
     private readonly config: Config,
+    private readonly background: BackgroundJobs,
   ) {}
 
   /** Committed on return. Throws the errors of `ChatService.start`, and `forbidden` if who saved the connection has left. */
   async start(connection: SyntrixConnection, start: SyntrixStart): Promise<StartedJob> {
+    this.background.assertOn(); // no client follows the job
     const { workspaceId, id: connectionId, settings } = connection;
     const { work, reference, document } = start;
     const principal = await this.principals.find(workspaceId, connection.createdBy);
@@ -95,7 +97,7 @@ export class SyntrixStarts {
   }
 }
 
-/** What a delivery says about its document. */
+/** The document of a delivery. */
 export function referenceOf(
   { chat, documentPath, documentId, isToolCall }: SyntrixDelivery,
   token: string | null,

@@ -51,7 +51,7 @@ const notFound: Reply = { status: 404, body: { error: 'not found' } };
 
 /**
  * A small server of the Syntrix protocol: documents and queries in memory, and triggers with signed deliveries and retries. For tests and the
- * demo; it says so in its `Server` header.
+ * demo, and identifies itself in its `Server` header.
  */
 export class SyntrixServer {
   readonly store = new DocumentStore();
