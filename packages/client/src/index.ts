@@ -1,5 +1,12 @@
 export type { BackOffOptions } from './back-off.js';
-export { type ClientTool, clientTool, type ClientTools, type ToolContext, type ToolHandler } from './client-tool.js';
+export {
+  type ClientTool,
+  clientTool,
+  type ClientTools,
+  type SharedTool,
+  type ToolContext,
+  type ToolHandler,
+} from './client-tool.js';
 export { createNightshift, type NightshiftOptions, type Timeouts } from './create-nightshift.js';
 export type { TokenSource } from './credentials.js';
 export { isTerminal, type JobEvent, type JobEventOf } from './follow-job.js';

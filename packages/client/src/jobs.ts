@@ -1,11 +1,22 @@
 import { asking, type Connection } from './connection.js';
-import { type JobFilterInput, JobsDocument } from './generated/graphql.js';
+import { type JobFilterInput, JobOfMessageDocument, JobsDocument } from './generated/graphql.js';
 import type { JobState } from './job-handle.js';
 import { type Page, type PageOptions, toPage } from './page.js';
+import type { WaitOptions } from './wait-options.js';
 
 /** The jobs of the workspace that one may see. */
 export class Jobs {
   constructor(private readonly connection: Connection) {}
+
+  /** The newest job that writes a message of a thread, both by id or by the id that its starter chose. Null: none that one may see. */
+  async ofMessage(
+    { threadId, messageId }: { readonly threadId: string; readonly messageId: string },
+    { signal }: WaitOptions = {},
+  ): Promise<JobState | null> {
+    const options = asking(this.connection, signal);
+    const { jobOfMessage } = await this.connection.http.execute(JobOfMessageDocument, { threadId, messageId }, options);
+    return jobOfMessage;
+  }
 
   /** Newest first. */
   async list(filter: JobFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<JobState>> {

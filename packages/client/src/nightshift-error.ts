@@ -21,7 +21,7 @@ export class NightshiftError extends Error {
   readonly field: string | undefined;
   /** By this the operators of the server find the request in their log. */
   readonly requestId: string | undefined;
-  /** Whether the same may work later, without a change. */
+  /** Whether the same request may succeed later without a change. The value comes from the server. */
   readonly retryable: boolean;
   /** How long the server asks to wait before that. */
   readonly retryAfterMs: number | undefined;

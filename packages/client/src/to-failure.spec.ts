@@ -5,7 +5,13 @@ import { assertTaken, toError, toSocketError } from './to-failure.js';
 
 describe('an error', () => {
   it('contains the exact code of the server, the field, the request and whether a retry can succeed', () => {
-    const extensions = { code: 'RATE_LIMITED', reason: 'rate_limited', requestId: 'r1', retryAfterSeconds: 3 };
+    const extensions = {
+      code: 'RATE_LIMITED',
+      reason: 'rate_limited',
+      retryable: true,
+      requestId: 'r1',
+      retryAfterSeconds: 3,
+    };
     expect(toError({ message: 'Slow down', extensions })).toMatchObject({
       message: 'Slow down',
       code: 'rate_limited',
@@ -13,7 +19,7 @@ describe('an error', () => {
       retryable: true,
       retryAfterMs: 3_000,
     });
-    const wrong = { code: 'BAD_USER_INPUT', requestId: 'r2', field: 'first' };
+    const wrong = { code: 'BAD_USER_INPUT', requestId: 'r2', retryable: false, field: 'first' };
     expect(toError({ message: 'No', extensions: wrong })).toMatchObject({
       code: 'bad_user_input',
       field: 'first',
@@ -23,7 +29,7 @@ describe('an error', () => {
   });
 
   it('throws for the first refusal of a payload', () => {
-    const refusal = { code: 'thread_busy', field: null, message: 'Busy', issues: ['a'] };
+    const refusal = { code: 'thread_busy', field: null, message: 'Busy', issues: ['a'], retryable: false };
     expect(() => {
       assertTaken({ userErrors: [refusal] });
     }).toThrow(expect.objectContaining({ code: 'thread_busy', field: undefined, issues: ['a'], retryable: false }));

@@ -12,28 +12,26 @@ export interface Refusal {
   readonly field?: string | null;
   readonly message: string;
   readonly issues?: readonly string[];
+  readonly retryable: boolean;
 }
-
-/** Refusals that time alone may change. */
-const passing = new Set(['rate_limited', 'unavailable', 'internal', 'job_limit_reached', 'start_in_flight']);
 
 /** An entry of `errors` as ours. `reason` is the exact code, `code` one of a few classes. */
 export function toError(fault: GraphqlFault | undefined): NightshiftError {
-  const { code, reason, field, requestId, retryAfterSeconds } = fault?.extensions ?? {};
+  const { code, reason, field, requestId, retryable, retryAfterSeconds } = fault?.extensions ?? {};
   const name = textOf(reason) ?? textOf(code)?.toLowerCase() ?? 'internal';
   return new NightshiftError(fault?.message ?? 'The server gave no answer', {
     code: name,
     field: textOf(field),
     requestId: textOf(requestId),
-    // Stored jobs may wait for days: only the running ones have a time after which a start may succeed.
-    retryable: passing.has(name) && (name !== 'job_limit_reached' || typeof retryAfterSeconds === 'number'),
+    // A response without errors and data comes from a broken server or a proxy.
+    retryable: fault === undefined || retryable === true,
     retryAfterMs: typeof retryAfterSeconds === 'number' ? retryAfterSeconds * 1_000 : undefined,
   });
 }
 
 /** An entry of `userErrors` as ours. */
-export function toRefusal({ code, field, message, issues = [] }: Refusal): NightshiftError {
-  return new NightshiftError(message, { code, field: field ?? undefined, issues, retryable: passing.has(code) });
+export function toRefusal({ code, field, message, issues = [], retryable }: Refusal): NightshiftError {
+  return new NightshiftError(message, { code, field: field ?? undefined, issues, retryable });
 }
 
 /** Throws the first refusal of a payload. */

@@ -1,4 +1,4 @@
-/** What a definition defines. */
+/** The kinds of definitions. */
 export type DefinitionKind = 'tool' | 'hook' | 'node' | 'plugin';
 
 /** Registered for the process, so that the server recognizes definitions that another copy of this package has made. */
@@ -9,7 +9,7 @@ export interface Defined<Kind extends DefinitionKind> {
   readonly [KIND]: Kind;
 }
 
-/** A copy of the specification that says what it defines. */
+/** A copy of the specification, marked with its kind. */
 export function define<const Kind extends DefinitionKind, Spec extends object>(
   kind: Kind,
   spec: Spec,
@@ -17,7 +17,7 @@ export function define<const Kind extends DefinitionKind, Spec extends object>(
   return { ...spec, [KIND]: kind };
 }
 
-/** What a value defines; null: it was not made by this package. */
+/** The kind of a definition; null: the value is not a definition of this package. */
 export function kindOf(value: unknown): DefinitionKind | null {
   return typeof value === 'object' && value !== null && KIND in value ? (value[KIND] as DefinitionKind) : null; // set by `define` alone
 }

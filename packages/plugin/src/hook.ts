@@ -15,7 +15,7 @@ export interface HookedJob {
   readonly kind: string;
   /** Name of the agent; null: none. */
   readonly agent: string | null;
-  /** Name of the workflow; null: none. */
+  /** Id of the workflow; null: none. */
   readonly workflow: string | null;
 }
 
@@ -95,9 +95,7 @@ interface Deny {
 
 /** What hooks of each kind may return. `undefined` changes nothing. */
 export interface HookOutcomes {
-  readonly beforeJobStart:
-    | Deny
-    | { readonly input?: JsonObject; readonly labels?: Readonly<Record<string, string>>; readonly reason?: string };
+  readonly beforeJobStart: Deny | { readonly input?: JsonObject; readonly reason?: string };
   readonly beforeModelCall:
     | Deny
     | { readonly answer: string }
@@ -116,8 +114,8 @@ export interface HookOutcomes {
     | Deny
     /** The call completes with this value, and the tool does not run. */
     | { readonly result: unknown }
-    | { readonly requireApproval: string }
-    | { readonly arguments: JsonObject; readonly reason?: string };
+    /** `requireApproval`: a person must approve the call even if the policy allows it. */
+    | { readonly arguments?: JsonObject; readonly requireApproval?: string; readonly reason?: string };
   readonly afterToolCall: { readonly result: unknown; readonly reason?: string } | { readonly error: string };
   readonly beforeNode:
     { readonly input: unknown; readonly reason?: string } | { readonly skip: string } | { readonly fail: string };
@@ -151,7 +149,7 @@ export interface HookMatch {
   readonly workspace?: string | readonly string[];
 }
 
-/** A hook: code for one point of a job. This version of the server loads and lists hooks, and does not run them. */
+/** A hook: code for one kind of step of jobs. docs/plugins.md of Nightshift lists the kinds that run. */
 export interface HookSpec<On extends HookEvent = HookEvent> {
   readonly on: On;
   /** Unique in the installation. */
@@ -174,7 +172,7 @@ export interface HookSpec<On extends HookEvent = HookEvent> {
 /** A hook of a plugin. */
 export type HookDefinition<On extends HookEvent = HookEvent> = HookSpec<On> & Defined<'hook'>;
 
-/** Defines a hook. This version of the server loads and lists hooks, and does not run them. */
+/** Defines a hook. */
 export function defineHook<const On extends HookEvent>(spec: HookSpec<On>): HookDefinition<On> {
   return define('hook', spec);
 }

@@ -1,6 +1,7 @@
 import type { Progress, WorkContext } from './context.js';
 import { define, type Defined } from './definition.js';
 import type { InputOf, InputSchema } from './schema.js';
+import type { ToolEffect } from './tool.js';
 
 /** What the code of a node gets for a node run. */
 export interface NodeContext extends WorkContext {
@@ -11,10 +12,10 @@ export interface NodeContext extends WorkContext {
   readonly nodeRun: number;
   /** The same for every attempt of this node run; send it along with any effect. */
   readonly idempotencyKey: string;
-  /** 1 for the first attempt. */
+  /** 1 for the first attempt. Attempts of earlier workers count, except for a `pure` node, which starts at 1 again after a crash. */
   readonly attempt: number;
-  /** What the incoming edges deliver. */
-  readonly input: unknown;
+  /** What the incoming edges deliver: text. */
+  readonly input: string;
   readonly progress: (progress: Progress) => void;
 }
 
@@ -26,7 +27,7 @@ export interface NodeRetry {
   readonly delayMs?: number;
 }
 
-/** A type of workflow node. This version of the server loads and lists types of nodes; workflows cannot use them. */
+/** A type of workflow node. */
 export interface NodeSpec<Input extends InputSchema = InputSchema> {
   /** A namespace and a name, as in `acme.score`; unique in the installation. */
   readonly type: string;
@@ -36,13 +37,21 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
   readonly description?: string;
   /** A name of an icon, or a data URL of an image. */
   readonly icon?: string;
-  /** Describes `data` of the node in a workflow; the console makes a form of it. */
+  /**
+   * Describes the members of `data` of the node in a workflow; the console makes a form of it. Texts in `data` are templates. The names
+   * `label`, `description`, `errorHandling`, `timeoutMs`, `hitl`, `permissions` and `status` are taken: every node has them.
+   */
   readonly input: Input;
   /** Describes what `run` returns; another value fails the node run. Default: any JSON value. */
   readonly output?: InputSchema;
-  /** Default: one attempt. */
+  /**
+   * The effect of running it again. `pure` and `idempotent` nodes run again after a crash, with the same idempotency key; of a `once` node,
+   * the default, a person is asked whether it had its effect.
+   */
+  readonly effect?: ToolEffect;
+  /** Default: one attempt. A workflow may set its own `errorHandling.retry`. */
   readonly retry?: NodeRetry;
-  /** Ms until a node run is aborted; default: TOOL_TIMEOUT_MS. */
+  /** Ms until an attempt is aborted; default: TOOL_TIMEOUT_MS. A workflow may set its own `timeoutMs`. */
   readonly timeoutMs?: number;
   /** Returns the output, text or JSON; throws to fail the node run. `data` is valid by `input`. */
   run(context: NodeContext, data: InputOf<Input>): unknown;
@@ -51,7 +60,7 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
 /** A workflow node of a plugin. */
 export type NodeDefinition<Input extends InputSchema = InputSchema> = NodeSpec<Input> & Defined<'node'>;
 
-/** Defines a type of workflow node. This version of the server loads and lists them; workflows cannot use them. */
+/** Defines a type of workflow node. */
 export function defineNode<const Input extends InputSchema>(spec: NodeSpec<Input>): NodeDefinition<Input> {
   return define('node', spec);
 }

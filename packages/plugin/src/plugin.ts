@@ -11,14 +11,14 @@ export interface SetupContext {
   readonly logger: PluginLogger;
 }
 
-/** What a module offers to the server. This version runs `tools`; it loads and lists `hooks` and `nodes` without running them. */
+/** What a module offers to the server. */
 export interface PluginSpec {
   /** Letters, digits, `.`, `_` and `-`, after an optional scope such as `@acme/`; unique in the installation. */
   readonly name: string;
   readonly version: string;
   /** Secrets of workspaces that the code of this plugin may read. */
   readonly secrets?: readonly string[];
-  // Any: a definition for one input is a definition, whatever its handler takes.
+  // Any: a list holds definitions whose handlers take different inputs.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly tools?: readonly ToolDefinition<any>[];
   // eslint-disable-next-line @typescript-eslint/no-explicit-any

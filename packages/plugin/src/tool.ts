@@ -97,7 +97,7 @@ type Handlers<Args> =
       readonly execute?: never;
       /** As `execute`. */
       server?(args: Args, context: ToolContext): unknown;
-      /** Not run in this version: a client needs a tool of the same name with its own handler (docs/client-tools.md). */
+      /** Runs in a client of `@nightshift/client` that is given the definition in `tools`; servers ignore it. Returns text or JSON. */
       client?(args: Args, context: ClientToolContext): unknown;
     };
 

@@ -30,6 +30,8 @@ export type AgentSelectionInput = {
 
 /** One message of a conversation, in OpenAI's format. */
 export type ChatMessageInput = {
+  /** Files of a `user` message, after its content. At most 20. */
+  readonly attachments?: ReadonlyArray<FileAttachmentInput> | null | undefined;
   /** Text, or an array of pieces (`{"type":"text","text":"…"}`, `image_url` …). */
   readonly content?: unknown;
   /** Name of the speaker, if there are several. */
@@ -132,6 +134,16 @@ export type DiagramFormat =
   /** An SVG document without scripts and links. */
   | 'SVG';
 
+/** A file of the workspace, attached to a message. `POST /api/files` uploads it. */
+export type FileAttachmentInput = {
+  /** The hash that the upload returned. */
+  readonly hash: string;
+  /** The media type that the upload returned. */
+  readonly mime: string;
+  /** Its name, for the model. Absent: the name of the upload. */
+  readonly name?: string | null | undefined;
+};
+
 /** Compares an id. */
 export type IdFilter = {
   /** Equals this id. */
@@ -161,7 +173,7 @@ export type InterruptAction =
   /** Answers with `data`. */
   | 'SUBMIT';
 
-/** The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE, the others for an UNKNOWN_OUTCOME. */
+/** The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE or PLUGIN_MISSING, the others for an UNKNOWN_OUTCOME. */
 export type InterruptDecision =
   /** The call runs, with the arguments that were shown or with edited ones. */
   | 'APPROVE'
@@ -169,7 +181,7 @@ export type InterruptDecision =
   | 'DENY'
   /** The call did not run. The job continues without its result. */
   | 'DID_NOT_HAPPEN'
-  /** The job fails with the last error of the provider. */
+  /** The job fails with the last error of the provider; the node fails without its plugin. */
   | 'GIVE_UP'
   /** The call did run, with this `result`. */
   | 'HAPPENED'
@@ -177,7 +189,7 @@ export type InterruptDecision =
   | 'REPEAT'
   /** The model reads that the outcome is unknown. */
   | 'REPORT'
-  /** The job asks the model provider again now. */
+  /** The job asks the model provider, or looks for the plugin, again now. */
   | 'RETRY';
 
 /** Filters for requests. All given fields must match. */
@@ -206,6 +218,8 @@ export type InterruptKind =
   | 'CLIENT_TOOL'
   /** A person has to answer a question. */
   | 'HUMAN_INPUT'
+  /** No plugin of the worker defines the type of a workflow node. The job looks again when the request expires, or after a decision. */
+  | 'PLUGIN_MISSING'
   /** The model provider cannot be used. The job asks it again when the request expires, or after a decision. */
   | 'PROVIDER_UNAVAILABLE'
   /** A person has to allow a tool call. */
@@ -513,6 +527,34 @@ export type SaveApprovalPolicyInput = {
   readonly policy: unknown;
 };
 
+/** A schedule of a chat to save. */
+export type SaveChatScheduleInput = {
+  /** The agent: a given one, or the best fit. Its tools are offered and limit `tools`. */
+  readonly agent?: AgentSelectionInput | null | undefined;
+  /** Minute, hour, day of month, month, day of week, as in crontab(5): `30 7 * * MON-FRI`. */
+  readonly cron: string;
+  /** Whether it starts jobs. */
+  readonly enabled?: boolean;
+  /** The schedule. Absent: the one with `name`, or a new one. */
+  readonly id?: string | null | undefined;
+  /** The user message of each job. Set either this or `messages`. */
+  readonly message?: string | null | undefined;
+  /** Several messages, which each job adds to its thread. Set either this or `message`. */
+  readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
+  /** What happens to missed slots. */
+  readonly missed?: MissedSlots;
+  /** The model, unless the agent has one. Absent: the default of the provider. */
+  readonly model?: string | null | undefined;
+  /** Its name, 1 to 100 characters, unique in the workspace. Without `id`, a repeated save replaces the schedule with this name. Absent: the name stays. Null: none. */
+  readonly name?: string | null | undefined;
+  /** The thread: server id, or the client's own id, which creates a thread if it is new. Absent: a new thread for each job. */
+  readonly threadId?: string | null | undefined;
+  /** Its time zone, a name of the time zone database such as `Europe/Berlin`. */
+  readonly timeZone?: string;
+  /** Names of the tools that the model may call. Absent: none. */
+  readonly tools?: ReadonlyArray<string> | null | undefined;
+};
+
 /** A draft to save. */
 export type SaveWorkflowInput = {
   /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
@@ -547,6 +589,8 @@ export type SaveWorkflowScheduleInput = {
 export type StartChatInput = {
   /** The agent: a given one, or the best fit. Its tools are offered and limit `tools`. */
   readonly agent?: AgentSelectionInput | null | undefined;
+  /** Files of `message`. At most 20. */
+  readonly attachments?: ReadonlyArray<FileAttachmentInput> | null | undefined;
   /** Binds the client tools to one device: only claims with this `deviceId` are accepted. 1 to 256 characters. */
   readonly clientDeviceId?: string | null | undefined;
   /** The client's id for the assistant message of the job. */
@@ -569,6 +613,8 @@ export type StartChatInput = {
   readonly parameters?: unknown;
   /** A provider key for this job only, stored encrypted and deleted when the job ends. */
   readonly providerKey?: string | null | undefined;
+  /** When the job begins, at most 366 days ahead; the job is accepted immediately. If its thread is busy at that instant, the job is queued behind the active job. Absent or past: the job begins at once. */
+  readonly startAt?: string | null | undefined;
   /** The thread: server id, or the client's own id, which creates a thread if it is new. Absent: a new thread. */
   readonly threadId?: string | null | undefined;
   /** Approval rules of this request alone, in the shape of the workspace's policy: `{"rules":[{"match":"send_*","action":"require_approval"}]}`. They can only tighten it. */
@@ -599,6 +645,8 @@ export type StartWorkflowInput = {
   readonly prompt: string;
   /** A provider key for this job only, stored encrypted and deleted when the job ends. */
   readonly providerKey?: string | null | undefined;
+  /** When the job begins, at most 366 days ahead; the job is accepted immediately and runs the version that is published now. Absent or past: the job begins at once. */
+  readonly startAt?: string | null | undefined;
   /** The thread that shows the job: server id, or the client's own id, which creates a thread if it is new. Absent: none. */
   readonly threadId?: string | null | undefined;
   /** A version number. Absent: the currently published version. */
@@ -738,14 +786,18 @@ export type WhenBusy =
 
 /** An attachment of the prompt. */
 export type WorkflowAttachmentInput = {
+  /** The hash of a file of the workspace (`POST /api/files`). Set either this or `url`. */
+  readonly hash?: string | null | undefined;
+  /** With `hash`: the media type that the upload returned. */
+  readonly mime?: string | null | undefined;
   /** Its media type. */
   readonly mimeType?: string | null | undefined;
   /** Its name. */
   readonly name?: string | null | undefined;
-  /** `image`, `audio`, `video` or `file`. */
-  readonly type: string;
-  /** Its URL, or a `data:` URL. */
-  readonly url: string;
+  /** With `url`: `image`, `audio`, `video` or `file`. */
+  readonly type?: string | null | undefined;
+  /** Its URL, or a `data:` URL, whose content is stored as a file of the workspace. */
+  readonly url?: string | null | undefined;
 };
 
 export type ClaimClientToolMutationVariables = Exact<{
@@ -753,21 +805,21 @@ export type ClaimClientToolMutationVariables = Exact<{
 }>;
 
 
-export type ClaimClientToolMutation = { readonly claimClientTool: { readonly callStatus: ToolCallStatus | null, readonly claim: { readonly claimToken: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly threadId: string | null, readonly messageId: string | null, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ClaimClientToolMutation = { readonly claimClientTool: { readonly callStatus: ToolCallStatus | null, readonly claim: { readonly claimToken: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly threadId: string | null, readonly messageId: string | null, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type ValidateClientToolMutationVariables = Exact<{
   input: ValidateClientToolInput;
 }>;
 
 
-export type ValidateClientToolMutation = { readonly validateClientTool: { readonly valid: boolean | null, readonly expiresAt: string | null, readonly callStatus: ToolCallStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ValidateClientToolMutation = { readonly validateClientTool: { readonly valid: boolean | null, readonly expiresAt: string | null, readonly callStatus: ToolCallStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type SubmitClientToolResultMutationVariables = Exact<{
   input: SubmitClientToolResultInput;
 }>;
 
 
-export type SubmitClientToolResultMutation = { readonly submitClientToolResult: { readonly accepted: boolean | null, readonly callStatus: ToolCallStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type SubmitClientToolResultMutation = { readonly submitClientToolResult: { readonly accepted: boolean | null, readonly callStatus: ToolCallStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type InterruptsQueryVariables = Exact<{
   filter?: InterruptFilterInput | null | undefined;
@@ -797,7 +849,7 @@ export type ResolveInterruptMutationVariables = Exact<{
 }>;
 
 
-export type ResolveInterruptMutation = { readonly resolveInterrupt: { readonly interrupt: { readonly id: string, readonly kind: InterruptKind, readonly status: InterruptStatus, readonly outcome: string | null, readonly title: string, readonly request: unknown, readonly tool: string | null, readonly callId: string | null, readonly toolCallId: string | null, readonly workflowNodeId: string | null, readonly path: ReadonlyArray<string>, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly requester: string | null, readonly mayDecide: boolean, readonly decidableBy: DecidableBy, readonly fourEyes: boolean, readonly adminRequired: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly decidedAt: string | null, readonly decidedBy: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ResolveInterruptMutation = { readonly resolveInterrupt: { readonly interrupt: { readonly id: string, readonly kind: InterruptKind, readonly status: InterruptStatus, readonly outcome: string | null, readonly title: string, readonly request: unknown, readonly tool: string | null, readonly callId: string | null, readonly toolCallId: string | null, readonly workflowNodeId: string | null, readonly path: ReadonlyArray<string>, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly requester: string | null, readonly mayDecide: boolean, readonly decidableBy: DecidableBy, readonly fourEyes: boolean, readonly adminRequired: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly decidedAt: string | null, readonly decidedBy: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type InterruptFieldsFragment = { readonly id: string, readonly kind: InterruptKind, readonly status: InterruptStatus, readonly outcome: string | null, readonly title: string, readonly request: unknown, readonly tool: string | null, readonly callId: string | null, readonly toolCallId: string | null, readonly workflowNodeId: string | null, readonly path: ReadonlyArray<string>, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly requester: string | null, readonly mayDecide: boolean, readonly decidableBy: DecidableBy, readonly fourEyes: boolean, readonly adminRequired: boolean, readonly createdAt: string, readonly expiresAt: string | null, readonly decidedAt: string | null, readonly decidedBy: string | null };
 
@@ -811,20 +863,22 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'AgentSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly agent: string, readonly slug: string, readonly name: string, readonly version: number, readonly reasoning: string, readonly fallback: boolean }
     | { readonly __typename: 'BranchFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly failure: string | null }
     | { readonly __typename: 'BranchStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string }
+    | { readonly __typename: 'HookAppliedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly hook: string, readonly on: string, readonly what: ReadonlyArray<string>, readonly reason: string, readonly callId: string | null, readonly nodeId: string | null, readonly inRound: number | null }
     | { readonly __typename: 'InterruptOpenedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly expiresAt: string | null, readonly request: unknown }
     | { readonly __typename: 'InterruptReminderEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly kind: InterruptKind, readonly title: string, readonly expiresAt: string | null }
     | { readonly __typename: 'InterruptResolvedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly outcome: string, readonly decidedBy: string | null, readonly decidedAt: string }
     | { readonly __typename: 'JobCancelRequestedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly by: string, readonly reason: string }
-    | { readonly __typename: 'JobFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly status: JobStatus, readonly reason: string, readonly contentLength: number, readonly durationMs: number, readonly toolCalls: number, readonly rounds: number, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }
+    | { readonly __typename: 'JobFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly status: JobStatus, readonly reason: string, readonly contentLength: number, readonly durationMs: number, readonly toolCalls: number, readonly rounds: number, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }
     | { readonly __typename: 'JobQueuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly queuePosition: number | null }
     | { readonly __typename: 'JobRequeuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reason: string }
-    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
+    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
     | { readonly __typename: 'JobStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly epoch: number }
     | { readonly __typename: 'JobWaitingEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptIds: ReadonlyArray<string> }
     | { readonly __typename: 'JobWarningEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly code: string, readonly text: string, readonly nodeId: string | null }
     | { readonly __typename: 'LoopIterationEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly iteration: number | null, readonly maxIterations: number }
     | { readonly __typename: 'ModelRetryEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly failures: number, readonly delayMs: number, readonly retryAt: number, readonly code: string, readonly reason: string, readonly waits: boolean, readonly nodeId: string | null }
-    | { readonly __typename: 'NodeFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly label: string, readonly type: string, readonly path: ReadonlyArray<string>, readonly iteration: number | null, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly tokenCount: number | null, readonly error: { readonly code: string, readonly message: string } | null, readonly route: { readonly selectedRoute: string, readonly selectedNodeId: string, readonly selectedName: string, readonly reasoning: string, readonly fallbackUsed: boolean } | null }
+    | { readonly __typename: 'NodeFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly label: string, readonly type: string, readonly path: ReadonlyArray<string>, readonly iteration: number | null, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly tokenCount: number | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly route: { readonly selectedRoute: string, readonly selectedNodeId: string, readonly selectedName: string, readonly reasoning: string, readonly fallbackUsed: boolean } | null }
+    | { readonly __typename: 'NodeProgressEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly progress: number | null, readonly total: number | null, readonly message: string | null }
     | { readonly __typename: 'NodeStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly label: string, readonly type: string, readonly path: ReadonlyArray<string>, readonly iteration: number | null }
     | { readonly __typename: 'ReasoningDeltaEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly offset: number | null, readonly text: string, readonly nodeId: string | null, readonly branchId: string | null }
     | { readonly __typename: 'RoundFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly finishReason: string, readonly toolCallIds: ReadonlyArray<string>, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }
@@ -846,42 +900,50 @@ export type StartChatMutationVariables = Exact<{
 }>;
 
 
-export type StartChatMutation = { readonly startChat: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type StartChatMutation = { readonly startChat: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type StartWorkflowMutationVariables = Exact<{
   input: StartWorkflowInput;
 }>;
 
 
-export type StartWorkflowMutation = { readonly startWorkflow: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type StartWorkflowMutation = { readonly startWorkflow: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type RetryJobMutationVariables = Exact<{
   input: RetryJobInput;
 }>;
 
 
-export type RetryJobMutation = { readonly retryJob: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RetryJobMutation = { readonly retryJob: { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type CancelJobMutationVariables = Exact<{
   jobId: string;
 }>;
 
 
-export type CancelJobMutation = { readonly cancelJob: { readonly state: StopState | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type CancelJobMutation = { readonly cancelJob: { readonly state: StopState | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type JobStateQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type JobStateQuery = { readonly job: { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+export type JobStateQuery = { readonly job: { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+
+export type JobOfMessageQueryVariables = Exact<{
+  threadId: string;
+  messageId: string;
+}>;
+
+
+export type JobOfMessageQuery = { readonly jobOfMessage: { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
 
 export type JobResultQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null }>, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null }>, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
 
 export type SubJobsQueryVariables = Exact<{
   id: string;
@@ -897,13 +959,13 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { readonly jobs: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type JobsQuery = { readonly jobs: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type JobFieldsFragment = { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } };
+export type JobFieldsFragment = { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } };
 
-export type StartedFragment = { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> };
+export type StartedFragment = { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> };
 
-export type RefusalFragment = { readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> };
+export type RefusalFragment = { readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> };
 
 export type NotificationsQueryVariables = Exact<{
   filter?: NotificationFilterInput | null | undefined;
@@ -931,14 +993,14 @@ export type MarkNotificationReadMutationVariables = Exact<{
 }>;
 
 
-export type MarkNotificationReadMutation = { readonly markNotificationRead: { readonly notification: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type MarkNotificationReadMutation = { readonly markNotificationRead: { readonly notification: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type MarkAllNotificationsReadMutationVariables = Exact<{
   upTo?: string | null | undefined;
 }>;
 
 
-export type MarkAllNotificationsReadMutation = { readonly markAllNotificationsRead: { readonly marked: number | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type MarkAllNotificationsReadMutation = { readonly markAllNotificationsRead: { readonly marked: number | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type NotificationFieldsFragment = { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null };
 
@@ -952,14 +1014,14 @@ export type CreateWorkspaceMutationVariables = Exact<{
 }>;
 
 
-export type CreateWorkspaceMutation = { readonly createWorkspace: { readonly secret: string | null, readonly workspace: { readonly id: string, readonly name: string } | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type CreateWorkspaceMutation = { readonly createWorkspace: { readonly secret: string | null, readonly workspace: { readonly id: string, readonly name: string } | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type LeaveWorkspaceMutationVariables = Exact<{
   workspaceId: string;
 }>;
 
 
-export type LeaveWorkspaceMutation = { readonly leaveWorkspace: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type LeaveWorkspaceMutation = { readonly leaveWorkspace: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type MembersQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -975,14 +1037,14 @@ export type ChangeMemberRoleMutationVariables = Exact<{
 }>;
 
 
-export type ChangeMemberRoleMutation = { readonly changeMemberRole: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ChangeMemberRoleMutation = { readonly changeMemberRole: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type RemoveMemberMutationVariables = Exact<{
   userId: string;
 }>;
 
 
-export type RemoveMemberMutation = { readonly removeMember: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RemoveMemberMutation = { readonly removeMember: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type AddMemberMutationVariables = Exact<{
   email: string;
@@ -990,7 +1052,7 @@ export type AddMemberMutationVariables = Exact<{
 }>;
 
 
-export type AddMemberMutation = { readonly addMember: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type AddMemberMutation = { readonly addMember: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type InvitationsQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -1005,7 +1067,7 @@ export type RevokeInvitationMutationVariables = Exact<{
 }>;
 
 
-export type RevokeInvitationMutation = { readonly revokeInvitation: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RevokeInvitationMutation = { readonly revokeInvitation: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type ReceivedInvitationsQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -1020,14 +1082,14 @@ export type AcceptInvitationMutationVariables = Exact<{
 }>;
 
 
-export type AcceptInvitationMutation = { readonly acceptInvitation: { readonly workspaceId: string | null, readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type AcceptInvitationMutation = { readonly acceptInvitation: { readonly workspaceId: string | null, readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type DeclineInvitationMutationVariables = Exact<{
   id: string;
 }>;
 
 
-export type DeclineInvitationMutation = { readonly declineInvitation: { readonly workspaceId: string | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type DeclineInvitationMutation = { readonly declineInvitation: { readonly workspaceId: string | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type ApiKeysQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -1042,14 +1104,14 @@ export type CreateApiKeyMutationVariables = Exact<{
 }>;
 
 
-export type CreateApiKeyMutation = { readonly createApiKey: { readonly secret: string | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type CreateApiKeyMutation = { readonly createApiKey: { readonly secret: string | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type RevokeApiKeyMutationVariables = Exact<{
   id: string;
 }>;
 
 
-export type RevokeApiKeyMutation = { readonly revokeApiKey: { readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RevokeApiKeyMutation = { readonly revokeApiKey: { readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type MemberFieldsFragment = { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string };
 
@@ -1067,14 +1129,14 @@ export type ValidateApprovalPolicyQueryVariables = Exact<{
 }>;
 
 
-export type ValidateApprovalPolicyQuery = { readonly validateApprovalPolicy: { readonly policy: unknown, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ValidateApprovalPolicyQuery = { readonly validateApprovalPolicy: { readonly policy: unknown, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type SaveApprovalPolicyMutationVariables = Exact<{
   input: SaveApprovalPolicyInput;
 }>;
 
 
-export type SaveApprovalPolicyMutation = { readonly saveApprovalPolicy: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type SaveApprovalPolicyMutation = { readonly saveApprovalPolicy: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkspaceToolsQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1088,14 +1150,14 @@ export type ValidateToolQueryVariables = Exact<{
 }>;
 
 
-export type ValidateToolQuery = { readonly validateTool: { readonly definition: unknown, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ValidateToolQuery = { readonly validateTool: { readonly definition: unknown, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type RegisterToolMutationVariables = Exact<{
   input: RegisterToolInput;
 }>;
 
 
-export type RegisterToolMutation = { readonly registerTool: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RegisterToolMutation = { readonly registerTool: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type McpServersQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1109,7 +1171,7 @@ export type RegisterMcpServerMutationVariables = Exact<{
 }>;
 
 
-export type RegisterMcpServerMutation = { readonly registerMcpServer: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type RegisterMcpServerMutation = { readonly registerMcpServer: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type AgentsQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1123,7 +1185,7 @@ export type CreateAgentMutationVariables = Exact<{
 }>;
 
 
-export type CreateAgentMutation = { readonly createAgent: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type CreateAgentMutation = { readonly createAgent: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkflowDraftQueryVariables = Exact<{
   id: string;
@@ -1145,7 +1207,7 @@ export type SaveWorkflowMutationVariables = Exact<{
 }>;
 
 
-export type SaveWorkflowMutation = { readonly saveWorkflow: { readonly workflow: { readonly id: string, readonly draftVersion: number } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type SaveWorkflowMutation = { readonly saveWorkflow: { readonly workflow: { readonly id: string, readonly draftVersion: number } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkflowSchedulesQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1159,7 +1221,21 @@ export type SaveWorkflowScheduleMutationVariables = Exact<{
 }>;
 
 
-export type SaveWorkflowScheduleMutation = { readonly saveWorkflowSchedule: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type SaveWorkflowScheduleMutation = { readonly saveWorkflowSchedule: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type ChatSchedulesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type ChatSchedulesQuery = { readonly chatSchedules: { readonly nodes: ReadonlyArray<{ readonly name: string | null, readonly messages: unknown, readonly model: string | null, readonly tools: ReadonlyArray<string>, readonly threadId: string | null, readonly cron: string, readonly timeZone: string, readonly missed: MissedSlots, readonly enabled: boolean, readonly agent: { readonly id: string | null, readonly auto: boolean | null } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type SaveChatScheduleMutationVariables = Exact<{
+  input: SaveChatScheduleInput;
+}>;
+
+
+export type SaveChatScheduleMutation = { readonly saveChatSchedule: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkflowsQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -1204,14 +1280,14 @@ export type ImportWorkflowMutationVariables = Exact<{
 }>;
 
 
-export type ImportWorkflowMutation = { readonly importWorkflow: { readonly workflow: { readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ImportWorkflowMutation = { readonly importWorkflow: { readonly workflow: { readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type PublishWorkflowMutationVariables = Exact<{
   input: PublishWorkflowInput;
 }>;
 
 
-export type PublishWorkflowMutation = { readonly publishWorkflow: { readonly version: { readonly number: number, readonly hash: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type PublishWorkflowMutation = { readonly publishWorkflow: { readonly version: { readonly number: number, readonly hash: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkflowFieldsFragment = { readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string };
 
@@ -1232,7 +1308,7 @@ export type TestToolMutationVariables = Exact<{
 }>;
 
 
-export type TestToolMutation = { readonly testTool: { readonly trial: { readonly durationMs: number, readonly status: number | null, readonly result: string | null, readonly error: string | null, readonly excerpt: string | null, readonly hint: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type TestToolMutation = { readonly testTool: { readonly trial: { readonly durationMs: number, readonly status: number | null, readonly result: string | null, readonly error: string | null, readonly excerpt: string | null, readonly hint: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type ThreadsQueryVariables = Exact<{
   filter?: ThreadFilterInput | null | undefined;
@@ -1347,6 +1423,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   error {
     code
     message
+    retryable
   }
   usage {
     ...UsageFields
@@ -1359,6 +1436,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
 export const RefusalFragmentDoc = new TypedDocumentString(`
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1377,6 +1455,7 @@ export const StartedFragmentDoc = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1470,6 +1549,7 @@ export const ClaimClientToolDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1487,6 +1567,7 @@ export const ValidateClientToolDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1503,6 +1584,7 @@ export const SubmitClientToolResultDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1644,6 +1726,7 @@ export const ResolveInterruptDocument = new TypedDocumentString(`
   decidedBy
 }
 fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1667,6 +1750,7 @@ export const JobEventsDocument = new TypedDocumentString(`
       error {
         code
         message
+        retryable
       }
       roundStates: rounds {
         number
@@ -1730,6 +1814,15 @@ export const JobEventsDocument = new TypedDocumentString(`
       code
       reason
       waits
+      nodeId
+    }
+    ... on HookAppliedEvent {
+      hook
+      on
+      what
+      reason
+      inRound: round
+      callId
       nodeId
     }
     ... on RoundRestartedEvent {
@@ -1816,6 +1909,7 @@ export const JobEventsDocument = new TypedDocumentString(`
       error {
         code
         message
+        retryable
       }
       route {
         selectedRoute
@@ -1845,6 +1939,13 @@ export const JobEventsDocument = new TypedDocumentString(`
       reasoning
       fallbackUsed
     }
+    ... on NodeProgressEvent {
+      nodeRunId
+      nodeId
+      progress
+      total
+      message
+    }
     ... on LoopIterationEvent {
       nodeId
       iteration
@@ -1869,6 +1970,7 @@ export const JobEventsDocument = new TypedDocumentString(`
       error {
         code
         message
+        retryable
       }
       usage {
         ...UsageFields
@@ -1908,6 +2010,7 @@ export const StartChatDocument = new TypedDocumentString(`
   }
 }
 fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1930,6 +2033,7 @@ export const StartWorkflowDocument = new TypedDocumentString(`
   }
 }
 fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1952,6 +2056,7 @@ export const RetryJobDocument = new TypedDocumentString(`
   }
 }
 fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -1967,6 +2072,7 @@ export const CancelJobDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2008,11 +2114,54 @@ fragment JobFields on Job {
   error {
     code
     message
+    retryable
   }
   usage {
     ...UsageFields
   }
 }`) as unknown as TypedDocumentString<JobStateQuery, JobStateQueryVariables>;
+export const JobOfMessageDocument = new TypedDocumentString(`
+    query JobOfMessage($threadId: ID!, $messageId: ID!) {
+  jobOfMessage(threadId: $threadId, messageId: $messageId) {
+    ...JobFields
+  }
+}
+    fragment UsageFields on Usage {
+  promptTokens
+  completionTokens
+  totalTokens
+}
+fragment JobFields on Job {
+  id
+  kind
+  status
+  reason
+  model
+  threadId
+  messageId
+  workflowId
+  workflowVersion
+  agent {
+    id
+    slug
+    name
+    version
+  }
+  createdAt
+  startedAt
+  finishedAt
+  lastSeq
+  inLine
+  cancelRequested
+  error {
+    code
+    message
+    retryable
+  }
+  usage {
+    ...UsageFields
+  }
+}`) as unknown as TypedDocumentString<JobOfMessageQuery, JobOfMessageQueryVariables>;
 export const JobResultDocument = new TypedDocumentString(`
     query JobResult($id: ID!) {
   job(id: $id) {
@@ -2059,6 +2208,7 @@ fragment JobFields on Job {
   error {
     code
     message
+    retryable
   }
   usage {
     ...UsageFields
@@ -2116,6 +2266,7 @@ fragment JobFields on Job {
   error {
     code
     message
+    retryable
   }
   usage {
     ...UsageFields
@@ -2182,6 +2333,7 @@ export const MarkNotificationReadDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2209,6 +2361,7 @@ export const MarkAllNotificationsReadDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2240,6 +2393,7 @@ export const CreateWorkspaceDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2268,6 +2422,7 @@ export const LeaveWorkspaceDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2313,6 +2468,7 @@ export const ChangeMemberRoleDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2337,6 +2493,7 @@ export const RemoveMemberDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2361,6 +2518,7 @@ export const AddMemberDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2408,6 +2566,7 @@ export const RevokeInvitationDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2453,6 +2612,7 @@ export const AcceptInvitationDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2475,6 +2635,7 @@ export const DeclineInvitationDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2518,6 +2679,7 @@ export const CreateApiKeyDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2546,6 +2708,7 @@ export const RevokeApiKeyDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2580,6 +2743,7 @@ export const ValidateApprovalPolicyDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2594,6 +2758,7 @@ export const SaveApprovalPolicyDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2623,6 +2788,7 @@ export const ValidateToolDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2637,6 +2803,7 @@ export const RegisterToolDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2686,6 +2853,7 @@ export const RegisterMcpServerDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2731,6 +2899,7 @@ export const CreateAgentDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2772,6 +2941,7 @@ export const SaveWorkflowDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2813,11 +2983,52 @@ export const SaveWorkflowScheduleDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
   issues
 }`) as unknown as TypedDocumentString<SaveWorkflowScheduleMutation, SaveWorkflowScheduleMutationVariables>;
+export const ChatSchedulesDocument = new TypedDocumentString(`
+    query ChatSchedules($after: String) {
+  chatSchedules(first: 100, after: $after) {
+    nodes {
+      name
+      messages
+      agent {
+        id
+        auto
+      }
+      model
+      tools
+      threadId
+      cron
+      timeZone
+      missed
+      enabled
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ChatSchedulesQuery, ChatSchedulesQueryVariables>;
+export const SaveChatScheduleDocument = new TypedDocumentString(`
+    mutation SaveChatSchedule($input: SaveChatScheduleInput!) {
+  saveChatSchedule(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  retryable
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<SaveChatScheduleMutation, SaveChatScheduleMutationVariables>;
 export const WorkflowsDocument = new TypedDocumentString(`
     query Workflows($first: Int, $after: String) {
   workflows(first: $first, after: $after) {
@@ -2919,6 +3130,7 @@ export const ImportWorkflowDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -2959,6 +3171,7 @@ export const PublishWorkflowDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message
@@ -3018,6 +3231,7 @@ export const TestToolDocument = new TypedDocumentString(`
   }
 }
     fragment Refusal on UserError {
+  retryable
   code
   field
   message

@@ -37,11 +37,18 @@ export interface ChatInput {
   readonly agent?: string;
 }
 
+/** A workflow to run. */
+export interface WorkflowInput {
+  /** A workflow document (docs/workflow-definitions.md of Nightshift); it is saved and published. */
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly prompt: string;
+}
+
 /** A job that has ended. */
 export interface FinishedJob {
   readonly jobId: string;
   readonly status: string;
-  /** The text of the model. */
+  /** The text of the model, or the output of the workflow. */
   readonly text: string;
   readonly events: readonly RecordedEvent[];
 }
@@ -61,6 +68,10 @@ export interface TestServer {
   finished(jobId: string): Promise<FinishedJob>;
   /** `start` and `finished`. */
   run(input: ChatInput): Promise<FinishedJob>;
+  /** Saves, publishes and starts a workflow, and returns the id of its job. Rejects with the reasons if it is invalid. */
+  startWorkflow(input: WorkflowInput): Promise<string>;
+  /** `startWorkflow` and `finished`. */
+  runWorkflow(input: WorkflowInput): Promise<FinishedJob>;
   /** Log lines of the running process so far. */
   logs(): readonly LogLine[];
   /** Kills the server without notice, as a crash does (SIGKILL). */
@@ -115,6 +126,20 @@ interface Parts extends Pick<TestServer, 'model' | 'key' | 'kill' | 'restart' | 
 
 const START = `mutation ($input: StartChatInput!) { startChat(input: $input) { jobId userErrors { code message } } }`;
 
+const IMPORT = `mutation ($input: ImportWorkflowInput!) {
+  importWorkflow(input: $input) { workflow { id } userErrors { message issues } }
+}`;
+const PUBLISH = `mutation ($id: ID!) { publishWorkflow(input: { id: $id }) { userErrors { message issues } } }`;
+const START_WORKFLOW = `mutation ($input: StartWorkflowInput!) {
+  startWorkflow(input: $input) { jobId userErrors { message issues } }
+}`;
+
+interface Payload {
+  readonly workflow?: { readonly id: string } | null;
+  readonly jobId?: string | null;
+  readonly userErrors: readonly { readonly message: string; readonly issues: readonly string[] }[];
+}
+
 class RunningTestServer implements TestServer {
   readonly model: ScriptedModel;
   readonly key: string;
@@ -153,6 +178,27 @@ class RunningTestServer implements TestServer {
     }; // by the query
     if (startChat.jobId === null) throw new Error(startChat.userErrors[0]?.message ?? 'The job was not started.');
     return startChat.jobId;
+  }
+
+  async startWorkflow({ definition, prompt }: WorkflowInput): Promise<string> {
+    const { workflow } = await this.changed(IMPORT, { input: { definition } });
+    const { id: workflowId = '' } = workflow ?? {};
+    await this.changed(PUBLISH, { id: workflowId });
+    const { jobId } = await this.changed(START_WORKFLOW, { input: { workflowId, prompt } });
+    return jobId ?? '';
+  }
+
+  async runWorkflow(input: WorkflowInput): Promise<FinishedJob> {
+    return this.finished(await this.startWorkflow(input));
+  }
+
+  /** The payload of a mutation; rejects with its errors. */
+  private async changed(mutation: string, variables: object): Promise<Payload> {
+    const [payload] = Object.values(await this.graphql(mutation, variables)) as readonly Payload[]; // by the mutations
+    if (payload === undefined) throw new Error('The response is empty.');
+    const [error] = payload.userErrors;
+    if (error !== undefined) throw new Error([error.message, ...error.issues].join('\n'));
+    return payload;
   }
 
   async finished(jobId: string): Promise<FinishedJob> {

@@ -19,8 +19,8 @@ export interface ModelRequest {
 }
 
 /**
- * A model that gives the replies of a script, in order. Without a reply it repeats what the tools have returned, or what the user has
- * said. It speaks the protocol of OpenAI-compatible providers over HTTP.
+ * A model that gives the replies of a script, in order. Without a reply it repeats the results of the tools, or the message of the user.
+ * It implements the protocol of OpenAI-compatible providers over HTTP.
  */
 export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
