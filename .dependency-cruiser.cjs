@@ -2,6 +2,7 @@
 const layers = [
   ['platform'],
   ['jobs', 'models', 'auth'],
+  ['files'],
   ['tools'],
   ['approvals'],
   ['integrations'],

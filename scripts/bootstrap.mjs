@@ -75,8 +75,18 @@ async function installPackages() {
   // `allowScripts` and runs the scripts of all packages, so none runs here but those that are allowed by name.
   await run(command, [...first, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
   await run(command, [...first, 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...packagesWithScripts()]);
-  if (!existsSync(pinnedNode)) throw new Error('npm did not install the pinned Node (package "node").');
+  provideNode();
   writeFileSync(PACKAGES_STAMP, packagesKey());
+}
+
+/** The registry has no build of the pinned Node for macOS: there the Node of this process takes its place. */
+function provideNode() {
+  if (existsSync(pinnedNode)) return;
+  const [least] = /\d+\.\d+/.exec(JSON.parse(read(at('package.json'))).engines.node) ?? [];
+  const isOld = process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0;
+  if (isOld)
+    throw new Error(`npm has no Node for ${process.platform}-${process.arch}. Install Node ${least} or newer.`);
+  symlinkSync(process.execPath, pinnedNode);
 }
 
 /** The installed packages whose install scripts package.json allows. The embedded Postgres is another package on each platform. */

@@ -16,7 +16,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Compiled, this file lies three folders below the root. */
-const { version } = JSON.parse(readFileSync(new URL('../../../apps/cli/package.json', import.meta.url), 'utf8')) as {
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 }; // npm does not install it without one
 

@@ -5,6 +5,7 @@ import { type Auth, AuthModule } from '#auth';
 import { WorkspacesApiModule } from '#auth/api';
 import { ChatModule } from '#chat';
 import { ChatApiModule } from '#chat/api';
+import { FilesApiModule } from '#files/api';
 import { IntegrationsApiModule } from '#integrations/api';
 import { JobsModule } from '#jobs';
 import { JobsApiModule, NotificationsApiModule } from '#jobs/api';
@@ -33,6 +34,7 @@ const featureModules: readonly Type[] = [
   ApprovalsApiModule,
   ChatApiModule,
   ClientToolsApiModule,
+  FilesApiModule,
   IntegrationsApiModule,
   InterruptsApiModule,
   JobsApiModule,

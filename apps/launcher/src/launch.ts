@@ -1,4 +1,14 @@
-import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger, Redactor, Secret } from '#platform';
+import {
+  AppError,
+  armCrashPoint,
+  Config,
+  ConfigError,
+  createEphemeralDataDir,
+  createLogger,
+  type Logger,
+  Redactor,
+  Secret,
+} from '#platform';
 
 import type { RoleStarters } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
@@ -104,6 +114,8 @@ function configOf(options: ServeOptions, { environment, logsAreWatched, roles }:
     armCrashPoint(config);
     if (options.once === true && config.values.ROLE !== 'all')
       throw new UsageError('--once runs the sample job, in role all.');
+    if (options.ephemeral === true && (config.values.ROLE !== 'all' || config.values.DATABASE_URL !== undefined))
+      throw new UsageError('--ephemeral uses an embedded Postgres, in role all: unset DATABASE_URL.');
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -133,7 +145,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   try {
     await using cleanUp = new AsyncDisposableStack();
     const startedAt = performance.now();
-    const { config } = plan;
+    const config = plan.options.ephemeral === true ? await withEphemeralDataDir(plan.config, cleanUp) : plan.config;
     input.out.line(input.out.style('dim', `Nightshift starts, role ${config.values.ROLE} ...`));
     const started = await start({ config, logger, redactor, roles: input.roles, stop }, cleanUp);
     announce(started, { logger, out: input.out, startedInMs: performance.now() - startedAt });
@@ -154,6 +166,13 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
     return 1;
   }
   return once && timings?.status !== 'completed' ? 1 : 0;
+}
+
+/** `cleanUp` deletes the directory after everything else, because it was the first to be created. */
+async function withEphemeralDataDir(config: Config, cleanUp: AsyncDisposableStack): Promise<Config> {
+  const { path, remove } = await createEphemeralDataDir();
+  cleanUp.defer(remove);
+  return config.with({ DATA_DIR: path });
 }
 
 function announce(

@@ -29,12 +29,15 @@ describe('parseServeOptions', () => {
   it('reads the switches', () => {
     expect(parse('--no-sample')).toEqual({ sample: false });
     expect(parse('--once')).toEqual({ once: true, sample: true });
+    expect(parse('--ephemeral')).toEqual({ ephemeral: true, sample: true });
+    expect(refusal('--ephemeral', '--data-dir=kept')).toContain("'--ephemeral' cannot be used with option '--data-dir");
   });
 
   it.each(['-h', '--help'])('prints the flags for %s', (word) => {
     let printed = '';
     expect(parseServeOptions([word], (text) => (printed += text))).toBeNull();
-    for (const flag of ['--role', '--port', '--data-dir', '--no-sample', '--once']) expect(printed).toContain(flag);
+    for (const flag of ['--role', '--port', '--data-dir', '--ephemeral', '--no-sample', '--once'])
+      expect(printed).toContain(flag);
   });
 
   it('names the flag that was probably meant', () => {
@@ -46,7 +49,7 @@ describe('parseServeOptions', () => {
     const text = refusal('--verbose');
 
     expect(text).not.toContain('Did you mean');
-    expect(text).toContain('--role, --port, --data-dir, --no-sample, --once, --help');
+    expect(text).toContain('--role, --port, --data-dir, --ephemeral, --no-sample, --once, --help');
   });
 
   it.each([['--port'], ['--port', '--once'], ['--port=']])('asks for the value that is missing: %j', (...words) => {

@@ -9,6 +9,8 @@ export interface ServeOptions {
   readonly sample: boolean;
   /** Stop after the sample job. */
   readonly once?: true;
+  /** Use a temporary data directory and delete it at the end. */
+  readonly ephemeral?: true;
 }
 
 /** The command line is invalid; the message describes a valid one. */
@@ -41,6 +43,9 @@ export function serveCommand(): Command {
     )
     .option('--port <number>', 'port of the API, 0 takes a free one (PORT, default 4000)', given)
     .option('--data-dir <folder>', 'embedded Postgres, secret, demo key (DATA_DIR, default .nightshift)', given)
+    .addOption(
+      new Option('--ephemeral', 'use a temporary data directory and delete it at the end').conflicts('dataDir'),
+    )
     .option('--no-sample', 'do not run the sample job')
     .addOption(
       new Option(

@@ -72,7 +72,7 @@ async function startWork(platform: Platform, work: Work, health: HealthPlace): P
   };
 }
 
-/** What a process says about itself. */
+/** The status that a process reports about itself. */
 interface ProcessState {
   readonly isDraining: () => boolean;
   readonly plugins: () => readonly ShownPlugin[];

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 
-import { JobQueue, Worker } from '#jobs';
+import { ForegroundWatch, JobQueue, Worker } from '#jobs';
 import { Config, queuesServed } from '#platform';
 import { ToolWorker } from '#tools';
 
@@ -19,6 +19,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     private readonly queue: JobQueue,
     private readonly maintenance: Maintenance,
     private readonly tools: ToolWorker,
+    private readonly foreground: ForegroundWatch,
     private readonly config: Config,
   ) {}
 
@@ -32,6 +33,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
       await this.queue.start();
       this.worker.start();
       await this.maintenance.start();
+      this.foreground.start();
     }
     if (served.includes('tool-execution')) this.tools.start();
   }
@@ -58,6 +60,6 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   private async stopAll(): Promise<void> {
     const { WORKER_DRAIN_MS: graceMs } = this.config.values;
     await Promise.all([this.worker.stop(graceMs), this.tools.stop(graceMs)]);
-    await this.maintenance.stop();
+    await Promise.all([this.maintenance.stop(), this.foreground.stop()]);
   }
 }

@@ -13,7 +13,7 @@ describe('toErrorReply', () => {
     expect(toErrorReply(error, context)).toEqual({
       status: 400,
       headers: {},
-      body: { error: 'Missing _threadId', code: 'bad_request', requestId: 'r1', field: '_threadId' },
+      body: { error: 'Missing _threadId', code: 'bad_request', retryable: false, requestId: 'r1', field: '_threadId' },
     });
   });
 
@@ -22,14 +22,14 @@ describe('toErrorReply', () => {
     expect(toErrorReply(bug, context)).toEqual({
       status: 500,
       headers: {},
-      body: { error: 'Internal error', code: 'internal', requestId: 'r1' },
+      body: { error: 'Internal error', code: 'internal', retryable: true, requestId: 'r1' },
       unexpected: bug,
     });
   });
 
   it('treats a code without a row as a bug', () => {
     const reply = toErrorReply(new AppError({ code: 'migration_failed', message: 'secret file name' }), context);
-    expect(reply.body).toEqual({ error: 'Internal error', code: 'internal', requestId: 'r1' });
+    expect(reply.body).toEqual({ error: 'Internal error', code: 'internal', retryable: true, requestId: 'r1' });
   });
 
   it('names a rate limit, its value, who can raise it and when to retry', () => {
@@ -45,7 +45,14 @@ describe('toErrorReply', () => {
     expect(reply.body).toEqual({
       error:
         'Rate limit exceeded. Retry after 7s. At most 600 starts in a minute (STARTS_PER_MINUTE). The operator of this server can raise it.',
-      ...{ code: 'rate_limited', requestId: 'r1', limit: 'STARTS_PER_MINUTE', limitValue: 600, raisedBy: 'operator' },
+      ...{
+        code: 'rate_limited',
+        retryable: true,
+        requestId: 'r1',
+        limit: 'STARTS_PER_MINUTE',
+        limitValue: 600,
+        raisedBy: 'operator',
+      },
     });
   });
 

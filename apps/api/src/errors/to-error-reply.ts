@@ -7,7 +7,14 @@ import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 export interface ErrorReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: { readonly error: string; readonly code: string; readonly requestId: string; readonly field?: string };
+  readonly body: {
+    readonly error: string;
+    readonly code: string;
+    /** Whether the same request may succeed later without a change. */
+    readonly retryable: boolean;
+    readonly requestId: string;
+    readonly field?: string;
+  };
   /** The thrown value, when it is a bug or an outage that operators must see. */
   readonly unexpected?: unknown;
 }
@@ -20,7 +27,7 @@ export function toErrorReply(thrown: unknown, context: { requestId: string; maxB
     return {
       status: 500,
       headers: {},
-      body: { error: 'Internal error', code: 'internal', requestId },
+      body: { error: 'Internal error', code: 'internal', retryable: true, requestId },
       unexpected: thrown,
     };
   }
@@ -31,6 +38,7 @@ export function toErrorReply(thrown: unknown, context: { requestId: string; maxB
       ...publicDetails(error),
       error: error.message,
       code: error.code,
+      retryable: error.retryable,
       requestId,
       ...(error.field === undefined ? {} : { field: error.field }),
     },

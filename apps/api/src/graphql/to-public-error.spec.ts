@@ -23,16 +23,22 @@ function failWith(thrown: unknown) {
 
 describe('toPublicError', () => {
   it('speaks for itself when it was expected', () => {
-    const thrown = new AppError({ code: 'rate_limited', message: 'Slow down', retryAfterSeconds: 3 });
+    const thrown = new AppError({ code: 'rate_limited', message: 'Slow down', retryable: true, retryAfterSeconds: 3 });
     expect(failWith(thrown)).toMatchObject({
       message: 'Slow down',
       path: ['a'],
-      extensions: { code: 'RATE_LIMITED', reason: 'rate_limited', retryAfterSeconds: 3, requestId: 'req-1' },
+      extensions: {
+        code: 'RATE_LIMITED',
+        reason: 'rate_limited',
+        retryable: true,
+        retryAfterSeconds: 3,
+        requestId: 'req-1',
+      },
     });
   });
 
   it('hides the message of an unexpected error', () => {
-    const hidden = { message: 'Internal error', extensions: { code: 'INTERNAL', requestId: 'req-1' } };
+    const hidden = { message: 'Internal error', extensions: { code: 'INTERNAL', retryable: true, requestId: 'req-1' } };
     expect(failWith(new Error('password=hunter2'))).toMatchObject(hidden);
     expect(failWith(new AppError({ code: 'nobody_knows', message: 'secret' }))).toMatchObject(hidden);
     expect(failWith('text')).toMatchObject(hidden);
@@ -43,7 +49,7 @@ describe('toPublicError', () => {
     const { errors = [] } = graphqlSync({ schema, source: '{ aa }' });
     const [shown] = errors.map((error) => toPublicError(error, context));
     expect(shown?.message).toBe('Cannot query field "aa" on type "Query".');
-    expect(shown?.extensions).toEqual({ code: 'BAD_USER_INPUT', requestId: 'req-1' });
+    expect(shown?.extensions).toEqual({ code: 'BAD_USER_INPUT', retryable: false, requestId: 'req-1' });
     const wrong =
       graphqlSync({ schema, source: 'query($n: Int) { a(n: $n) }', variableValues: { n: 'x' } }).errors ?? [];
     expect(wrong.map((error) => toPublicError(error, context).extensions?.['code'])).toEqual(['BAD_USER_INPUT']);

@@ -13,7 +13,7 @@ const suggestion = / ?Did you mean .+\?/gs;
 
 /**
  * An error as callers read it: expected failures speak for themselves, mistakes in the document are explained without
- * naming what else there is, and everything else is `INTERNAL` and logged. Always with `code` and `requestId`.
+ * naming what else there is, and everything else is `INTERNAL` and logged. Always with `code`, `retryable` and `requestId`.
  */
 export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorContext): GraphQLFormattedError {
   const where = {
@@ -25,10 +25,10 @@ export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorC
   // Fields fail with a path; without one it is the request itself that is wrong.
   if (error.path === undefined && !(cause instanceof AppError) && (cause === error || cause instanceof GraphQLError)) {
     const message = error.message.replace(suggestion, '');
-    return { message, ...where, extensions: { ...ownExtensions(error), requestId } };
+    return { message, ...where, extensions: { ...ownExtensions(error), retryable: false, requestId } };
   }
   logger.error({ err: cause, requestId, path: error.path?.join('.') }, 'a GraphQL field failed');
-  return { message: 'Internal error', ...where, extensions: { code: 'INTERNAL', requestId } };
+  return { message: 'Internal error', ...where, extensions: { code: 'INTERNAL', retryable: true, requestId } };
 }
 
 /** An error thrown before anything ran, such as missing credentials, in GraphQL's shape. */
@@ -49,6 +49,7 @@ function extensionsOf(error: AppError): Record<string, unknown> {
   return {
     code: errorRowOf(error.code).graphql,
     reason: error.code,
+    retryable: error.retryable,
     ...(error.field === undefined ? {} : { field: error.field }),
     ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
     ...limitOf(error),

@@ -17,6 +17,7 @@ const ready: z.ZodType<ReadinessReport> = z.object({
   draining: z.boolean(),
   database: z.boolean(),
   bus: z.boolean(),
+  warnings: z.array(z.string()),
   plugins: z.array(
     z.object({
       name: z.string(),

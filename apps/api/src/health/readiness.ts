@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, systemClock } from '#platform';
-import { PluginRegistry, type ShownPlugin } from '#tools';
+import { PluginRegistry, type ShownPlugin, ToolIsolation } from '#tools';
 
 import { BusProbe } from './bus-probe.js';
 import { HealthRepository } from './health.repository.js';
@@ -13,6 +13,8 @@ export interface ReadinessReport {
   /** Reachable, with the tables of this build. */
   readonly database: boolean;
   readonly bus: boolean;
+  /** What the operator should change; the process accepts requests nevertheless. */
+  readonly warnings: readonly string[];
   readonly plugins: readonly ShownPlugin[];
 }
 
@@ -29,6 +31,7 @@ export class Readiness {
     private readonly database: HealthRepository,
     private readonly bus: BusProbe,
     private readonly registry: PluginRegistry,
+    private readonly isolation: ToolIsolation,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -39,7 +42,7 @@ export class Readiness {
 
   async report(): Promise<ReadinessReport> {
     const plugins = this.registry.shown();
-    if (this.draining) return { status: 'not_ready', draining: true, database: true, bus: true, plugins };
+    if (this.draining) return { status: 'not_ready', draining: true, database: true, bus: true, warnings: [], plugins };
     const parts = await this.parts();
     return { status: parts.database && parts.bus ? 'ready' : 'not_ready', draining: this.draining, ...parts, plugins };
   }
@@ -51,8 +54,12 @@ export class Readiness {
   }
 
   private async ask(): Promise<Parts> {
-    const [database, bus] = await Promise.all([this.isDatabaseUsable(), this.bus.isAlive()]);
-    return { database, bus };
+    const [database, bus, warning] = await Promise.all([
+      this.isDatabaseUsable(),
+      this.bus.isAlive(),
+      this.isolation.warning().catch(() => null), // `database` reports it
+    ]);
+    return { database, bus, warnings: warning === null ? [] : [warning] };
   }
 
   private async isDatabaseUsable(): Promise<boolean> {
@@ -69,4 +76,5 @@ export class Readiness {
 interface Parts {
   readonly database: boolean;
   readonly bus: boolean;
+  readonly warnings: readonly string[];
 }

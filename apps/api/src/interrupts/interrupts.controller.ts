@@ -74,7 +74,7 @@ const decision = z.union([
     .meta({ title: 'Of an unknown_outcome' }),
   z
     .object({ decision: z.enum(['retry', 'give_up']), reason: z.string().max(500).optional() })
-    .meta({ title: 'Of a provider_unavailable' }),
+    .meta({ title: 'Of a provider_unavailable or plugin_missing' }),
 ]);
 
 /** What the routes of interrupts accept and answer. The lib that owns a kind checks its decision: it knows which kind is open. */

@@ -13,7 +13,7 @@ import {
   type JobSnapshot,
   type ToolCallItem,
 } from '#jobs';
-import { type jobEventModels, JobEventsArgs, JobEventUnion } from '#jobs/api';
+import { type JobError, type jobEventModels, JobEventsArgs, JobEventUnion, toJobError } from '#jobs/api';
 import { invalidCursor, PlainData } from '#platform/api';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
 
@@ -52,12 +52,14 @@ const typenames = {
   'tool-call': 'ToolCallEvent',
   'tool-call-updated': 'ToolCallUpdatedEvent',
   'tool-progress': 'ToolProgressEvent',
+  'hook-applied': 'HookAppliedEvent',
   'interrupt-opened': 'InterruptOpenedEvent',
   'interrupt-reminder': 'InterruptReminderEvent',
   'interrupt-resolved': 'InterruptResolvedEvent',
   'job-waiting': 'JobWaitingEvent',
   'job-requeued': 'JobRequeuedEvent',
   'node-started': 'NodeStartedEvent',
+  'node-progress': 'NodeProgressEvent',
   'node-finished': 'NodeFinishedEvent',
   'branch-started': 'BranchStartedEvent',
   'branch-finished': 'BranchFinishedEvent',
@@ -77,18 +79,22 @@ function toModel(event: JobEvent): JobEventModel {
 function fieldsOf({ type, body }: JobEvent): object {
   if (type === 'tool-call' || type === 'tool-call-updated') return callOf(body);
   if (type === 'node-finished') {
-    const { status: nodeStatus, ...rest } = body;
-    return { ...rest, nodeStatus };
+    const { status: nodeStatus, error, ...rest } = body;
+    return { ...rest, ...errorOf(error), nodeStatus };
   }
   if (type === 'branch-finished') {
     const { status: nodeStatus, error: failure, ...rest } = body;
     return { ...rest, nodeStatus, failure };
   }
   if (type === 'job-finished') {
-    const { content_length: contentLength, ...rest } = body;
-    return { ...rest, contentLength };
+    const { content_length: contentLength, error, ...rest } = body;
+    return { ...rest, ...errorOf(error), contentLength };
   }
   return body;
+}
+
+function errorOf(failure: JobEventBodies['job-finished']['error']): { readonly error?: JobError } {
+  return failure === undefined ? {} : { error: toJobError(failure) };
 }
 
 function callOf({ call, nodeId, ...where }: JobEventBodies['tool-call']) {
@@ -108,7 +114,7 @@ function toSnapshotModel(snapshot: JobSnapshot, reset: boolean): JobEventModel {
     return toState(toToolCallItem({ ...call, status }), { round: call.round, internalStatus: status });
   });
   const at = Date.now();
-  const body = { reset, status, content, reasoning, rounds, toolCalls, interrupts, error };
+  const body = { reset, status, content, reasoning, rounds, toolCalls, interrupts, ...errorOf(error ?? undefined) };
   return { __typename: 'JobSnapshotEvent', seq, jobId, at, attempt, ...body };
 }
 

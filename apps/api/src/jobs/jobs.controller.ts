@@ -5,11 +5,11 @@ import { z } from 'zod';
 
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
-import { jobEventMeanings, jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
+import { jobEventMeanings, jobKinds, jobStatuses } from '#jobs';
 import { type AbortReply, JobAbort, JobPrincipalGuard, jobReplies, wireStatus } from '#jobs/api';
 import { ApiMediaReply, ApiRefusals, ApiReply, named } from '#platform/api';
 
-import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
+import { type StatusCall, type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { JobRead } from './job-read.js';
 import { JobStream } from './job-stream.js';
 
@@ -47,7 +47,7 @@ const ApiJobStream = () =>
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
 const count = z.int().min(0);
 
-const toolCall: z.ZodType<ToolCallItem> = named(
+const toolCall: z.ZodType<StatusCall> = named(
   'ToolCall',
   z.object({
     id: z.string(),
@@ -61,6 +61,11 @@ const toolCall: z.ZodType<ToolCallItem> = named(
     result: z.string().exactOptional(),
     output: z.string().exactOptional(),
     error: z.string().exactOptional(),
+    round: count.meta({ description: 'The round that requested it.' }),
+    durationMs: z
+      .number()
+      .exactOptional()
+      .meta({ description: 'How long the call ran, in ms. Absent: the call has not ended, or never ran.' }),
   }),
 );
 
@@ -81,6 +86,15 @@ const status = z.object({
   completedAt: instant.nullable(),
   error: z.string().nullable(),
   code: z.string().nullable().meta({ description: 'Of a failed job: the stable code of `error`. The list grows.' }),
+  retryable: z
+    .boolean()
+    .nullable()
+    .meta({ description: 'Of a failed job: whether a retry may succeed without a change.' }),
+  rounds: count.meta({ description: 'Number of committed rounds, including those of workflow nodes.' }),
+  durationMs: z
+    .number()
+    .nullable()
+    .meta({ description: 'Time from acceptance to the end, in ms. Null: the job has not ended.' }),
   tool_calls: z.array(toolCall),
   content: part('All text; absent where a part was asked for.'),
   content_delta: part('Text from `offset` on.'),

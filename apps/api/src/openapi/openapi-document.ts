@@ -59,6 +59,7 @@ const graphqlPath: OpenAPIObject['paths'] = {
 /** The tags in the order of the page. Controllers name theirs by `@ApiTags`. */
 const tags: Readonly<Record<string, string>> = {
   OpenAI: 'For clients of OpenAI’s API, as they are. API keys only. Each answer is a durable job: see docs/openai.md.',
+  Files: 'Files of a workspace, by the hash of their content: attachments, and what tools made. See docs/files.md.',
   Jobs: 'Background jobs: start, follow, cancel. See docs/clients.md.',
   'Client tools': 'Tool calls that clients run. See docs/client-tools.md.',
   Interrupts: 'Requests that wait for a person: approvals, forms, unknown outcomes. See docs/interrupts.md.',

@@ -8,7 +8,7 @@ const request = (remoteAddress: string | undefined, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage; // what is read
 
 describe('clientAddressKeys', () => {
-  it('ignores X-Forwarded-For of a peer that is no trusted proxy', () => {
+  it('ignores X-Forwarded-For of a peer that is not a trusted proxy', () => {
     expect(clientAddressKeys([])(request('192.0.2.1', '198.51.100.7'))).toBe('192.0.2.1');
     expect(clientAddressKeys(['10.0.0.1'])(request('10.0.0.2', '198.51.100.7'))).toBe('10.0.0.2');
   });

@@ -9,7 +9,7 @@ const networkParts = 4;
 const mostProxies = 20;
 
 /** Gives the name under which requests of a client are counted: one IPv4 address, or the /64 network of an IPv6 address, which one client has. */
-export type ClientAddressKey = (request: IncomingMessage) => string;
+export type ClientAddressKey = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
 
 /**
  * Finds the client behind the proxies of the operator: the last address of `X-Forwarded-For` that is not one of `proxies` (addresses

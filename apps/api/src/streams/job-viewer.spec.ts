@@ -63,7 +63,7 @@ async function* upTo(...numbers: number[]) {
 }
 
 const closed = (reason: CloseReason, after: number) =>
-  `event: closed\ndata: {"reason":"${reason}","after":${after}}\n\n`;
+  `event: closed\ndata: {"reason":"${reason}","retryable":${['slow_viewer', 'shutdown'].includes(reason)},"after":${after}}\n\n`;
 
 describe('JobViewer', () => {
   it('writes what the feed gives, and ends with it', async () => {

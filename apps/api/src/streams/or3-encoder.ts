@@ -1,30 +1,24 @@
-import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter, type ToolCallItem } from '#jobs';
+import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter } from '#jobs';
 import { toWireStatus } from '#jobs/api';
 
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
 import {
+  type StatusCall,
   type StatusHead,
   type StatusQuery,
   type StatusReply,
   type StatusTexts,
-  toItem,
   toStatus,
   toStatusHead,
   withOutput,
 } from './to-status.js';
 import type { StateItem, ViewedItem } from './viewed-item.js';
 
-interface Call {
-  readonly round: number;
-  readonly item: ToolCallItem;
-}
-
 interface State {
-  /** Number up to which `head` and `calls` were read; events up to it tell nothing new about them. */
+  /** Number up to which `head` was read; events up to it tell nothing new about it. */
   readonly readAt: number;
   readonly head: StatusHead;
-  readonly calls: readonly Call[];
 }
 
 /**
@@ -98,22 +92,16 @@ class Or3Encoder implements StreamEncoder {
 const resetMarks: StatusTexts = { content_reset: true, reasoning_reset: true };
 
 function toState(snapshot: JobSnapshot): State {
-  return {
-    readAt: snapshot.seq,
-    head: toStatusHead(snapshot),
-    calls: snapshot.calls.map((call) => ({ round: call.round, item: toItem(call) })),
-  };
+  return { readAt: snapshot.seq, head: toStatusHead(snapshot) };
 }
 
 /** The job after an event. A state read later than the event never goes back. */
-function fold({ readAt, head, calls }: State, event: JobEvent): State {
+function fold({ readAt, head }: State, event: JobEvent): State {
   const status = statusAfter(event);
   const isNews = event.seq > readAt;
-  const nextCalls = isNews ? foldCalls(calls, event) : calls;
   const jobStatus = isNews && status !== undefined && !isTerminal(head.job_status) ? status : head.job_status;
   return {
     readAt,
-    calls: nextCalls,
     head: {
       ...head,
       job_status: jobStatus,
@@ -121,7 +109,8 @@ function fold({ readAt, head, calls }: State, event: JobEvent): State {
       seq: event.seq,
       chunksReceived: event.seq,
       attempt: event.attempt,
-      tool_calls: nextCalls === calls ? head.tool_calls : nextCalls.map(({ item }) => item),
+      rounds: isNews && event.type === 'round-finished' ? head.rounds + 1 : head.rounds,
+      tool_calls: isNews ? foldCalls(head.tool_calls, event) : head.tool_calls,
       ...lengthsAfter(event),
     },
   };
@@ -133,10 +122,10 @@ function lengthsAfter(event: JobEvent): Partial<Pick<StatusHead, 'content_length
   return event.type === 'text-delta' ? { content_length: length } : { reasoning_length: length };
 }
 
-function foldCalls(calls: readonly Call[], event: JobEvent): readonly Call[] {
+function foldCalls(calls: readonly StatusCall[], event: JobEvent): readonly StatusCall[] {
   if (event.type !== 'tool-call' && event.type !== 'tool-call-updated') return calls;
-  const call = { round: event.body.round, item: withOutput(event.body.call) };
-  const at = calls.findIndex(({ round, item }) => round === call.round && item.id === call.item.id);
+  const call = { ...withOutput(event.body.call), round: event.body.round };
+  const at = calls.findIndex(({ round, id }) => round === call.round && id === call.id);
   return at === -1 ? [...calls, call] : calls.with(at, call);
 }
 

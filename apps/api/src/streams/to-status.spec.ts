@@ -21,6 +21,7 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     error: null,
     reason: null,
     usage: { promptTokens: 0, completionTokens: 0, estimated: false },
+    roundCount: 0,
     content: 'Hello 👋 there',
     reasoning: 'thinking',
     rounds: [],
@@ -133,20 +134,41 @@ describe('status header', () => {
       status: 'error',
       args: '{}',
       error: 'Handler timeout after 5ms',
+      round: 1,
     });
+  });
+
+  it('shows rounds and how long the job and each call took', () => {
+    const call = { round: 2, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null, byClient: false };
+    const calls = [
+      { ...call, status: 'completed', result: 'x', durationMs: 40 },
+      { ...call, callId: 'd', status: 'running', result: null, durationMs: null },
+    ];
+    const running = toStatus(snapshot({ calls, roundCount: 2 }));
+    expect(running).toMatchObject({
+      rounds: 2,
+      durationMs: null,
+      tool_calls: [{ round: 2, durationMs: 40 }, { round: 2 }],
+    });
+    expect(running.tool_calls[1]).not.toHaveProperty('durationMs');
+    expect(toStatus(snapshot({ status: 'completed', completedAt: 3_500.4 }))).toMatchObject({ durationMs: 2_500 });
   });
 
   it('contains the stable code and the message of a failed job', () => {
     const error = { code: 'model_connection_refused', message: 'The model provider refused the connection.' };
-    expect(toStatus(snapshot({ status: 'failed', error }))).toMatchObject({ error: error.message, code: error.code });
-    expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null });
+    const shown = { error: error.message, code: error.code };
+    expect(toStatus(snapshot({ status: 'failed', error }))).toMatchObject({ ...shown, retryable: false });
+    const passing = snapshot({ status: 'failed', error: { ...error, retryable: true } });
+    expect(toStatus(passing)).toMatchObject({ ...shown, retryable: true });
+    expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null, retryable: null });
   });
 
   it('contains exactly the fields of the contract', () => {
     expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
       [
         ...['id', 'status', 'job_status', 'threadId', 'messageId', 'model', 'kind', 'chunksReceived', 'attempt', 'seq'],
-        ...['startedAt', 'completedAt', 'error', 'code', 'tool_calls', 'workflow_state', 'content', 'content_length'],
+        ...['startedAt', 'completedAt', 'durationMs', 'rounds', 'error', 'code', 'retryable', 'tool_calls'],
+        ...['workflow_state', 'content', 'content_length'],
         ...['reasoning', 'reasoning_length'],
       ].sort(),
     );

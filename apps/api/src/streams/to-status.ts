@@ -12,6 +12,12 @@ export interface StatusQuery {
   readonly attempt?: number;
 }
 
+/** A call in a status: with the round that requested it, and once it has ended, how long it ran. */
+export interface StatusCall extends ToolCallItem {
+  readonly round: number;
+  readonly durationMs?: number;
+}
+
 /** A job on the wire, without its texts and the state of its workflow. */
 export interface StatusHead {
   readonly id: string;
@@ -30,7 +36,13 @@ export interface StatusHead {
   readonly error: string | null;
   /** Of a failed job: the stable code of `error`, such as `deadline` or `model_connection_refused`. */
   readonly code: string | null;
-  readonly tool_calls: readonly ToolCallItem[];
+  /** Of a failed job: whether a retry of the same job may succeed. */
+  readonly retryable: boolean | null;
+  /** Committed rounds. */
+  readonly rounds: number;
+  /** From acceptance to the end, ms; null before. */
+  readonly durationMs: number | null;
+  readonly tool_calls: readonly StatusCall[];
   readonly content_length: number;
   readonly reasoning_length: number;
 }
@@ -111,16 +123,22 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
     completedAt: snapshot.completedAt,
     error: snapshot.status === 'failed' ? (snapshot.error?.message ?? 'Job failed') : null,
     code: snapshot.status === 'failed' ? (snapshot.error?.code ?? 'internal') : null,
-    tool_calls: snapshot.calls.map(toItem),
+    retryable: snapshot.status === 'failed' ? (snapshot.error?.retryable ?? false) : null,
+    rounds: snapshot.roundCount,
+    durationMs:
+      snapshot.completedAt === null ? null : Math.max(0, Math.round(snapshot.completedAt - snapshot.startedAt)),
+    tool_calls: snapshot.calls.map(toStatusCall),
     content_length: snapshot.content.length,
     reasoning_length: snapshot.reasoning.length,
   };
 }
 
 /** A call of the ledger as the wire shows it: `output` repeats `result` there. */
-export function toItem(call: SnapshotCall): ToolCallItem {
+function toStatusCall(call: SnapshotCall): StatusCall {
   const status = call.status as ToolCallStatus; // the table's CHECK allows no other
-  return withOutput(toToolCallItem({ ...call, status }));
+  const { round, durationMs } = call;
+  const item = withOutput(toToolCallItem({ ...call, status }));
+  return { ...item, round, ...(durationMs == null ? {} : { durationMs }) };
 }
 
 /** Adds the wire's second name of the result. */

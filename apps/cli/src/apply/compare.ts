@@ -5,6 +5,8 @@ import {
   PublishWorkflowDocument,
   RegisterToolDocument,
   SaveApprovalPolicyDocument,
+  SaveChatScheduleDocument,
+  type SaveChatScheduleMutationVariables,
   SaveWorkflowDocument,
   SaveWorkflowScheduleDocument,
   type SaveWorkflowScheduleMutationVariables,
@@ -35,6 +37,8 @@ export function compare(state: ServerState, resource: Resource): Promise<Compari
       return compareWorkflow(state, resource);
     case 'schedule':
       return compareSchedule(state, resource);
+    case 'chat-schedule':
+      return compareChatSchedule(state, resource);
   }
 }
 
@@ -114,6 +118,33 @@ async function compareSchedule(state: ServerState, resource: Resource): Promise<
       const input = value as unknown as SaveWorkflowScheduleMutationVariables['input'];
       const { saveWorkflowSchedule } = await state.client.mutate(SaveWorkflowScheduleDocument, { input });
       assertAccepted(resource, saveWorkflowSchedule);
+    },
+  };
+}
+
+async function compareChatSchedule(state: ServerState, resource: Resource): Promise<Comparison> {
+  const { value, key } = resource;
+  const { message, messages = [{ role: 'user', content: message }], agent, ...terms } = value;
+  const desired = {
+    ...{ timeZone: 'UTC', missed: 'ONCE', enabled: true, tools: [] },
+    ...withoutNulls(terms),
+    ...trimmed(value, ['name', 'cron']),
+    messages,
+    ...(isObject(agent) && { agent: withoutNulls(agent) }),
+  };
+  const found = (await state.chatSchedules()).find(({ name }) => name === key);
+  const current = found && {
+    ...withoutNulls({ ...found }),
+    ...(found.agent !== null && { agent: withoutNulls({ ...found.agent }) }),
+  };
+  return {
+    current: current ?? null,
+    desired,
+    save: async () => {
+      // The server checks each field.
+      const input = value as unknown as SaveChatScheduleMutationVariables['input'];
+      const { saveChatSchedule } = await state.client.mutate(SaveChatScheduleDocument, { input });
+      assertAccepted(resource, saveChatSchedule);
     },
   };
 }

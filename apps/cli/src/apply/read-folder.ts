@@ -23,6 +23,10 @@ const knownFields: Partial<Record<ResourceKind, ReadonlySet<string>>> = {
   ]),
   'mcp-server': new Set(['name', 'http', 'stdio', 'calls', 'enabled']),
   schedule: new Set(['name', 'workflowId', 'cron', 'timeZone', 'missed', 'prompt', 'enabled']),
+  'chat-schedule': new Set([
+    ...['name', 'message', 'messages', 'agent', 'model', 'tools', 'threadId'],
+    ...['cron', 'timeZone', 'missed', 'enabled'],
+  ]),
 };
 
 /** The resources of a folder, in the order in which they are applied. Throws a usage error that names the file and the field. */
@@ -60,7 +64,7 @@ async function entriesOf(folder: string): Promise<{ readonly name: string; reado
   }
 }
 
-async function read(folder: string, file: string, kind: ResourceKind): Promise<Resource> {
+async function read(folder: string, file: string, folderKind: ResourceKind): Promise<Resource> {
   let value: unknown;
   try {
     value = JSON.parse(await readFile(join(folder, file), 'utf8'));
@@ -68,6 +72,7 @@ async function read(folder: string, file: string, kind: ResourceKind): Promise<R
     throw usageError(`${file}: not JSON: ${oneLine(messageOf(error))}`);
   }
   if (!isObject(value)) throw usageError(`${file}: must be a JSON object.`);
+  const kind = folderKind === 'schedule' && isChat(value) ? 'chat-schedule' : folderKind;
   const known = knownFields[kind];
   const stranger = known === undefined ? undefined : Object.keys(value).find((name) => !known.has(name));
   if (stranger !== undefined)
@@ -76,6 +81,11 @@ async function read(folder: string, file: string, kind: ResourceKind): Promise<R
       `Fields: ${[...(known ?? [])].join(', ')}.`,
     );
   return { kind, key: keyOf(kind, value, file), file, value };
+}
+
+/** A schedule starts a workflow or, with messages, a chat. */
+function isChat(schedule: JsonObject): boolean {
+  return schedule['workflowId'] === undefined && ('message' in schedule || 'messages' in schedule);
 }
 
 function keyOf(kind: ResourceKind, value: JsonObject, file: string): string {
@@ -91,6 +101,9 @@ function keyOf(kind: ResourceKind, value: JsonObject, file: string): string {
     case 'schedule':
       for (const field of ['workflowId', 'cron', 'prompt']) text(value[field], file, field);
       return text(value['name'], file, 'name');
+    case 'chat-schedule':
+      text(value['cron'], file, 'cron');
+      return text(value['name'], file, 'name');
     case 'tool':
     case 'mcp-server':
       return text(value['name'], file, 'name');
@@ -105,7 +118,7 @@ function text(value: unknown, file: string, field: string): string {
 function assertUnique(resources: readonly Resource[]): void {
   const seen = new Map<string, string>();
   for (const { kind, key, file } of resources) {
-    const id = `${kind} ${key}`;
+    const id = `${kind === 'chat-schedule' ? 'schedule' : kind} ${key}`; // their names are unique together
     const other = seen.get(id);
     if (other !== undefined) throw usageError(`${other} and ${file} both define the ${oneLine(id)}.`);
     seen.set(id, file);

@@ -1,5 +1,13 @@
 /** In the order in which they are applied: what comes later may name what comes before. */
-export const resourceKinds = ['policy', 'tool', 'mcp-server', 'agent', 'workflow', 'schedule'] as const;
+export const resourceKinds = [
+  'policy',
+  'tool',
+  'mcp-server',
+  'agent',
+  'workflow',
+  'schedule',
+  'chat-schedule',
+] as const;
 
 export type ResourceKind = (typeof resourceKinds)[number];
 

@@ -1,6 +1,7 @@
 import type { Nightshift } from '@nightshift/client';
 import {
   AgentsDocument,
+  ChatSchedulesDocument,
   McpServersDocument,
   WorkflowSchedulesDocument,
   WorkflowsDocument,
@@ -25,6 +26,9 @@ export class ServerState {
   readonly agents = once(() => all(async (after) => (await this.client.query(AgentsDocument, { after })).agents));
   readonly schedules = once(() =>
     all(async (after) => (await this.client.query(WorkflowSchedulesDocument, { after })).workflowSchedules),
+  );
+  readonly chatSchedules = once(() =>
+    all(async (after) => (await this.client.query(ChatSchedulesDocument, { after })).chatSchedules),
   );
   private readonly workflows = once(() =>
     all(async (after) => (await this.client.query(WorkflowsDocument, { first: 100, after })).workflows),

@@ -41,7 +41,7 @@ export function addApprove(program: Command, perform: Perform): void {
     .option('--data <text>', 'the answer to a question: text, or JSON if its form has fields')
     .option(
       '--decision <word>',
-      'of an unknown outcome: happened, did_not_happen, repeat, report; of a model provider: retry, give_up',
+      'of an unknown outcome: happened, did_not_happen, repeat, report; of a model provider or missing plugin: retry, give_up',
     )
     .option('--result <text>', 'what the call that happened gave')
     .option('--reason <text>', 'shown to the model')

@@ -1,12 +1,23 @@
 /** What a new plugin may begin with. */
 export type Example = 'tool' | 'hook' | 'node';
 
-const VERSION = '0.1.0';
+/** Packages of Nightshift that a project installs; the server needs the client. */
+export const nightshiftPackages = ['nightshift', '@nightshift/client', '@nightshift/plugin'] as const;
+
+/** One of them. */
+export type NightshiftPackage = (typeof nightshiftPackages)[number];
+
+/** What a project consists of. */
+export interface ProjectOptions {
+  readonly examples: readonly Example[];
+  /** Versions of the packages, or files. */
+  readonly specs: Readonly<Record<NightshiftPackage, string>>;
+}
 
 /** The files of a new plugin project, by path. */
-export function projectFiles(name: string, examples: readonly Example[]): Readonly<Record<string, string>> {
+export function projectFiles(name: string, { examples, specs }: ProjectOptions): Readonly<Record<string, string>> {
   return {
-    'package.json': `${JSON.stringify(manifestOf(name), undefined, 2)}\n`,
+    'package.json': `${JSON.stringify(manifestOf(name, specs), undefined, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(compilerOptions, undefined, 2)}\n`,
     '.gitignore': 'node_modules/\n.nightshift/\n',
     'src/index.ts': moduleOf(name, examples),
@@ -15,7 +26,8 @@ export function projectFiles(name: string, examples: readonly Example[]): Readon
   };
 }
 
-function manifestOf(name: string) {
+function manifestOf(name: string, specs: ProjectOptions['specs']) {
+  const { '@nightshift/plugin': plugin, ...server } = specs;
   return {
     name,
     version: '0.1.0',
@@ -27,8 +39,8 @@ function manifestOf(name: string) {
       types: 'tsc',
       start: 'PLUGINS=. nightshift serve',
     },
-    dependencies: { '@nightshift/plugin': VERSION, zod: '^4.2.0' },
-    devDependencies: { '@types/node': '^24.0.0', nightshift: VERSION, typescript: '^6.0.0' },
+    dependencies: { '@nightshift/plugin': plugin, zod: '^4.2.0' },
+    devDependencies: { '@types/node': '^24.0.0', ...server, typescript: '^6.0.0' },
     engines: { node: '>=24.11' },
   };
 }
@@ -85,10 +97,11 @@ export const watchCalls = defineHook({
 `,
   node: (
     name,
-  ) => `/** A type of workflow node. Version 0.1 of the server loads and lists it; workflows cannot use it. */
+  ) => `/** A type of workflow node: a node of a workflow names it as its type, and its data has the members of the input. */
 export const countWords = defineNode({
   type: '${typeOf(name)}.count_words',
   title: 'Count words',
+  effect: 'pure',
   input: z.object({ text: z.string() }),
   run: (_context, { text }) => ({ words: text.split(/\\s+/).filter((word) => word !== '').length }),
 });
@@ -119,7 +132,7 @@ test('the server loads the plugin', async () => {
   const { plugins } = await server.graphql('{ plugins { name ${listed} } }');
   assert.equal(JSON.stringify(plugins).includes('"name":"${name}"'), true);
 });
-${examples.includes('tool') ? toolTest : ''}`;
+${examples.includes('tool') ? toolTest : ''}${examples.includes('node') ? nodeTest(name) : ''}`;
 }
 
 const toolTest = `
@@ -130,6 +143,20 @@ test('a model calls the tool', async () => {
   assert.equal(text, 'It says HELLO.');
   const calls = events.filter(({ type }) => type.startsWith('tool-call'));
   assert.match(JSON.stringify(calls), /HELLO/);
+});
+`;
+
+const nodeTest = (name: string): string => `
+test('a workflow runs the node', async () => {
+  const node = (id: string, type: string, data: object) => ({ id, type, position: { x: 0, y: 0 }, data: { label: id, ...data } });
+  const definition = {
+    meta: { version: '2.0.0', id: 'count', name: 'Count' },
+    nodes: [node('start', 'start', {}), node('count', '${typeOf(name)}.count_words', { text: '{{input}}' })],
+    edges: [{ id: 'e1', source: 'start', target: 'count' }],
+  };
+  const { status, text } = await server.runWorkflow({ definition, prompt: 'the quick brown fox' });
+  assert.equal(status, 'completed');
+  assert.equal(text, '{"words":4}');
 });
 `;
 

@@ -26,8 +26,9 @@ export function addServe(program: Command, perform: Perform): void {
   );
 }
 
-function toFlags({ role, port, dataDir, sample, once }: ServeOptions): string[] {
+function toFlags({ role, port, dataDir, sample, once, ephemeral }: ServeOptions): string[] {
   const values = Object.entries({ '--role': role, '--port': port, '--data-dir': dataDir });
   const given = values.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag}=${value}`]));
-  return [...given, ...(sample ? [] : ['--no-sample']), ...(once === true ? ['--once'] : [])];
+  const switches = { '--no-sample': !sample, '--once': once === true, '--ephemeral': ephemeral === true };
+  return [...given, ...Object.entries(switches).flatMap(([flag, isOn]) => (isOn ? [flag] : []))];
 }

@@ -32,7 +32,7 @@ const flagsOfAnswer = {
   question: ['yes', 'deny', 'action', 'data', 'reason'],
   event: ['action', 'data', 'reason'],
   outcome: ['decision', 'result', 'reason'],
-  provider: ['decision', 'reason'],
+  retry: ['decision', 'reason'],
 } as const satisfies Record<string, readonly (keyof AnswerFlags)[]>;
 
 const answerFlags = [...new Set(Object.values(flagsOfAnswer).flat())];
@@ -70,7 +70,7 @@ function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
   if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
   if (kind === 'HUMAN_INPUT') return questionFlags(request, flags);
   if (kind === 'WAIT') return askedOf(request).event !== undefined && flags.data !== undefined ? 'event' : null;
-  if (kind === 'PROVIDER_UNAVAILABLE') return decision === undefined ? null : 'provider';
+  if (kind === 'PROVIDER_UNAVAILABLE' || kind === 'PLUGIN_MISSING') return decision === undefined ? null : 'retry';
   return kind === 'UNKNOWN_OUTCOME' && decision !== undefined ? 'outcome' : null;
 }
 
@@ -96,7 +96,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
       if (action === 'MODIFY' && flags.data === undefined) throw nothingInPlace(request);
       return { action, ...(flags.data !== undefined && { data: dataOf(flags.data, request) }) };
     }
-    case 'provider': {
+    case 'retry': {
       const [decision = 'RETRY'] = enumWords(flags.decision ?? '', ['RETRY', 'GIVE_UP'] as const, '--decision');
       return { decision };
     }

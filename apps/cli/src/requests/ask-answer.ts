@@ -32,7 +32,9 @@ export function askAnswer(request: Interrupt, tools: AskTools): Promise<Asking> 
     case 'UNKNOWN_OUTCOME':
       return askOutcome(tools);
     case 'PROVIDER_UNAVAILABLE':
-      return askProvider(tools);
+      return askRetry(tools, 'The job retries the provider automatically. Decide now?');
+    case 'PLUGIN_MISSING':
+      return askRetry(tools, 'The job looks for the plugin again automatically. Decide now?');
     case 'CLIENT_TOOL':
     case 'WAIT':
       return Promise.resolve('later');
@@ -104,10 +106,10 @@ async function askQuestion(request: Interrupt, tools: AskTools): Promise<Asking>
   return filled === LEFT ? LEFT : { action, data: filled.value };
 }
 
-async function askProvider({ prompts }: AskTools): Promise<Asking> {
-  const chosen = await prompts.choose('The job asks the provider again by itself. Decide now?', [
+async function askRetry({ prompts }: AskTools, question: string): Promise<Asking> {
+  const chosen = await prompts.choose(question, [
     { value: 'RETRY', label: 'Retry now' },
-    { value: 'GIVE_UP', label: 'Give up', hint: 'the job fails' },
+    { value: 'GIVE_UP', label: 'Give up', hint: 'the job or its node fails' },
     LATER,
   ]);
   return chosen === LEFT || chosen === 'later' ? chosen : { decision: chosen };

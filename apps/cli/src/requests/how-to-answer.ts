@@ -56,6 +56,7 @@ export function commandsFor(request: Interrupt, write: CommandLine): string[] {
     case 'UNKNOWN_OUTCOME':
       return [`${command} --decision happened|did_not_happen|repeat|report`];
     case 'PROVIDER_UNAVAILABLE':
+    case 'PLUGIN_MISSING':
       return [`${command} --decision retry|give_up`];
     case 'WAIT':
       return asked.event === undefined ? [] : [`${command} --data '…'`];

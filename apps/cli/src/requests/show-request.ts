@@ -12,6 +12,7 @@ const kinds: Readonly<Record<string, string>> = {
   CLIENT_TOOL: 'client tool',
   UNKNOWN_OUTCOME: 'unknown outcome',
   PROVIDER_UNAVAILABLE: 'model provider',
+  PLUGIN_MISSING: 'missing plugin',
 };
 
 /** A kind in a word or two. */

@@ -48,11 +48,14 @@ export const sayEvent: EventTable<string> = {
   ToolCallUpdatedEvent: sayCallEvent,
   ToolProgressEvent: ({ progressOf, progress, total, message }) =>
     words(progressOf, progress === null ? '' : `${progress} of ${total ?? '?'}`, message),
+  HookAppliedEvent: ({ hook, on, what, reason }) => words(hook, on, what.join(', '), reason),
   InterruptOpenedEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),
   InterruptReminderEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),
   InterruptResolvedEvent: ({ outcome, decidedBy, interruptId }) =>
     words(outcome, decidedBy === null ? '' : `by ${decidedBy}`, interruptId),
   NodeStartedEvent: ({ label, type, iteration }) => words(label, type, iteration === null ? '' : `pass ${iteration}`),
+  NodeProgressEvent: ({ nodeId, progress, total, message }) =>
+    words(nodeId, progress === null ? '' : `${progress} of ${total ?? '?'}`, message),
   NodeFinishedEvent: ({ label, nodeStatus, error, output }) =>
     words(label, nodeStatus.toLowerCase(), error?.message ?? output),
   BranchStartedEvent: ({ label }) => words(label),

@@ -65,7 +65,7 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
   const id = newId();
   const sealed = (column: (typeof sealedColumns.root)[number]) =>
     platform.secretBox.seal(new Secret(`value of ${column.table}`), column.placeOf({ workspaceId, id }));
-  const [provider, job, endpoint, previous] = sealedColumns.root;
+  const [provider, job, endpoint, previous, channel, code] = sealedColumns.root;
   const [tool] = sealedColumns.tools;
   const cipher = platform.toolSecretBox.seal(
     new Secret('value of workspace_secret'),
@@ -81,6 +81,10 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
     const options = { headers: {}, onlyUnwatched: false, includeContent: false, createdBy };
     const secrets = { secretCipher: sealed(endpoint), previousCipher: sealed(previous) };
     await tx.webhookEndpoint.create({ data: { workspaceId, id, ...terms, ...options, ...secrets } });
+    const target = { kind: 'webhook', address: 'https://e.example', events: [], enabled: true, includeTitle: false };
+    const ciphers = { secretCipher: sealed(channel), codeCipher: sealed(code) };
+    const since = { activeSince: new Date(), createdBy };
+    await tx.notificationChannel.create({ data: { workspaceId, id, ...target, ...ciphers, ...since } });
   });
   const { text } = await auth.apiKeys.create(principal, { name: 'k', scopes: KEY_SCOPES });
   return { principal, id, key: text };
@@ -122,6 +126,8 @@ describe('rotateSecret', () => {
       { table: 'job', resealed: 1, unreadable: 0 },
       { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
       { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
+      { table: 'notification_channel', resealed: 1, unreadable: 0 },
+      { table: 'notification_channel', resealed: 1, unreadable: 0 },
       { table: 'workspace_secret', resealed: 1, unreadable: 0 },
     ]);
     expect(readFileSync(join(dataDir, 'secret'), 'utf8')).not.toBe(old);

@@ -11,14 +11,17 @@ import {
   rotateDataDirSecret,
   toolBox,
 } from '#platform';
-import { endpointSecrets } from '#triggers';
+import { channelSecrets, endpointSecrets } from '#triggers';
 
 import { installationRunning, newSecretNeeded } from './admin.errors.js';
 import { InstallationRepository } from './installation.repository.js';
 import { heldSecrets } from './open-admin.js';
 
 /** Every column of sealed values there is. */
-export const sealedColumns = { root: [providerKeys, jobKeys, ...endpointSecrets], tools: [toolSecrets] } as const;
+export const sealedColumns = {
+  root: [providerKeys, jobKeys, ...endpointSecrets, ...channelSecrets],
+  tools: [toolSecrets],
+} as const;
 
 /**
  * Replaces the installation's secret: of a data directory by a new one, else by the NIGHTSHIFT_SECRET that the operator has set beside

@@ -6,11 +6,10 @@ import { handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
-import { CallerTurns } from '#platform/api';
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
-import { type ClientAddressKey, clientAddressKeys } from '../../refusals/client-address.js';
+import { clientAddressKeys } from '../../refusals/client-address.js';
 import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
@@ -20,6 +19,7 @@ import { ResultSlots } from './result-slots.js';
 import { SocketOutlet } from './socket-outlet.js';
 import { SocketProtocol } from './socket-protocol.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
+import { UpgradeTurns } from './upgrade-turns.js';
 
 const path = '/graphql';
 const maxPayload = 256 * 1024;
@@ -29,10 +29,6 @@ const pingMs = 15_000;
 const closeTimeoutMs = 2_000;
 const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
-/** What a handshake takes of the event loop, with the end of the connection that it replaces. */
-const upgradeMs = 0.4;
-/** Of the upgrades that may wait, one address may have this share. */
-const addressShare = 0.5;
 /** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
 /** An option of ws that its types do not have. */
@@ -55,10 +51,8 @@ export class GraphqlSocketGateway {
     handleProtocols,
   });
   private readonly pending: PendingSockets;
-  private readonly turns = new CallerTurns(systemClock);
-  private readonly addressKeyOf: ClientAddressKey;
-  private waiting = 0;
-  private readonly waitingOf = new Map<string, number>();
+  /** Upgrades that wait for their turn, and connections of addresses with many of them. */
+  readonly turns: UpgradeTurns;
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
 
@@ -68,18 +62,14 @@ export class GraphqlSocketGateway {
     private readonly config: Config,
     private readonly slow: SlowViewers,
   ) {
-    this.pending = new PendingSockets(config.values.SOCKETS_PENDING, systemClock);
-    this.addressKeyOf = clientAddressKeys(config.values.TRUSTED_PROXIES);
+    const { SOCKETS_PENDING, TRUSTED_PROXIES } = config.values;
+    this.pending = new PendingSockets(SOCKETS_PENDING, systemClock);
+    this.turns = new UpgradeTurns(systemClock, clientAddressKeys(TRUSTED_PROXIES), SOCKETS_PENDING);
   }
 
   /** Connections without an accepted `connection_init`. */
   get pendingSize(): number {
     return this.pending.size;
-  }
-
-  /** Upgrades that wait for their turn. */
-  get waitingSize(): number {
-    return this.waiting;
   }
 
   /** Connections that are open now. */
@@ -92,6 +82,9 @@ export class GraphqlSocketGateway {
     const graphql = makeServer(this.protocol.options());
     this.sockets.on('connection', (socket: WebSocket, request: IncomingMessage) => {
       this.serve(graphql, socket, request);
+    });
+    server.on('connection', (connection) => {
+      this.turns.slowDown(connection);
     });
     server.on('upgrade', (request, socket, head) => {
       this.upgrade(request, socket, head);
@@ -141,47 +134,21 @@ export class GraphqlSocketGateway {
     socket.on('error', () => socket.destroy());
     if (request.url?.split('?', 1)[0] !== path) {
       refuse(socket, '404 Not Found');
-    } else if (!this.isAllowed(request)) {
+      return;
+    }
+    if (!this.isAllowed(request)) {
       refuse(socket, '403 Forbidden');
-    } else if (this.pending.hasRoom) {
-      this.accept(request, socket, head);
-    } else if (!this.acceptLater(request, socket, head)) {
+      return;
+    }
+    const accept = () => {
+      this.sockets.handleUpgrade(request, socket, head, (accepted) =>
+        this.sockets.emit('connection', accepted, request),
+      );
+    };
+    if (this.pending.hasRoom) accept();
+    else if (!this.turns.wait(request, socket, accept)) {
       refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
     }
-  }
-
-  private accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.sockets.handleUpgrade(request, socket, head, (accepted) => this.sockets.emit('connection', accepted, request));
-  }
-
-  /** Many connections never send `connection_init`: each address gets handshakes for its share of the event loop. False: too many wait. */
-  private acceptLater(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    const key = this.addressKeyOf(request);
-    const most = this.config.values.SOCKETS_PENDING;
-    if (this.waiting >= most || (this.waitingOf.get(key) ?? 0) >= most * addressShare) return false;
-    this.countWaiting(key, 1);
-    const end = () => socket.destroy();
-    const leave = () => {
-      socket.off('end', end).off('close', withdraw);
-      this.countWaiting(key, -1);
-    };
-    const cancelTurn = this.turns.next(key, upgradeMs, () => {
-      leave();
-      this.accept(request, socket, head);
-    });
-    const withdraw = () => {
-      leave();
-      cancelTurn();
-    };
-    socket.once('end', end).once('close', withdraw);
-    return true;
-  }
-
-  private countWaiting(key: string, added: 1 | -1): void {
-    this.waiting += added;
-    const own = (this.waitingOf.get(key) ?? 0) + added;
-    if (own === 0) this.waitingOf.delete(key);
-    else this.waitingOf.set(key, own);
   }
 
   private isAllowed({ headers }: IncomingMessage): boolean {

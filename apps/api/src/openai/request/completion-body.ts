@@ -8,12 +8,12 @@ const parameters = {
   top_p: z.number().nullish(),
   max_tokens: z.int().positive().nullish(),
   max_completion_tokens: z.int().positive().nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  stop: z.union([z.string().max(1_024), z.array(z.string().max(1_024)).max(64)]).nullish(),
   seed: z.int().nullish(),
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
-  reasoning_effort: z.string().nullish(),
+  response_format: z.looseObject({ type: z.string().max(64) }).nullish(),
+  reasoning_effort: z.string().max(64).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
 };
 
@@ -21,25 +21,29 @@ const part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({
     type: z.literal('image_url'),
-    image_url: z.object({ url: z.string().min(1), detail: z.string().nullish() }),
+    image_url: z.object({ url: z.string().min(1), detail: z.string().max(64).nullish() }),
+  }),
+  z.object({
+    type: z.literal('file'),
+    file: z.object({ file_id: z.string().nullish(), file_data: z.string().nullish(), filename: z.string().nullish() }),
   }),
   // A refusal of the assistant comes back as text, unchanged.
   z.object({ type: z.literal('refusal'), refusal: z.string() }),
 ]);
 
 const call = z.object({
-  id: z.string(),
+  id: z.string().max(1_024),
   type: z.literal('function').default('function'),
-  function: z.object({ name: z.string(), arguments: z.string() }),
+  function: z.object({ name: z.string().max(256), arguments: z.string() }),
 });
 
 const content = z.union([z.string(), z.array(part)]).nullish();
-const name = z.string().nullish();
+const name = z.string().max(256).nullish();
 
 const message = z.discriminatedUnion('role', [
   z.object({ role: z.enum(['system', 'developer', 'user']), content, name }),
   z.object({ role: z.literal('assistant'), content, name, tool_calls: z.array(call).nullish() }),
-  z.object({ role: z.literal('tool'), content, tool_call_id: z.string().min(1) }),
+  z.object({ role: z.literal('tool'), content, tool_call_id: z.string().min(1).max(1_024) }),
 ]);
 
 const tool = z.object({
@@ -54,8 +58,14 @@ const tool = z.object({
 
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) }),
+  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(256) }) }),
 ]);
+
+/** The limits of OpenAI's API: what a client notes down about a request is stored with its response. */
+const metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys')
+  .nullish();
 
 /** The body of a completion; null is as good as absent. Fields that are refused are looked at before. */
 export const completionBody = named(
@@ -67,12 +77,12 @@ export const completionBody = named(
     tool_choice: toolChoice.nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-    user: z.string().nullish(),
-    metadata: z.record(z.string(), z.string()).nullish(),
+    user: z.string().max(1_024).nullish(),
+    metadata,
     store: z.boolean().nullish(),
     n: z.literal(1).nullish(),
     logprobs: z.literal(false).nullish(),
-    modalities: z.array(z.string()).nullish(),
+    modalities: z.array(z.string().max(64)).max(16).nullish(),
     ...parameters,
   }),
 );

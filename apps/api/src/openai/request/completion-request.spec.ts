@@ -93,9 +93,35 @@ describe('completion body', () => {
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id: is missing; it must be a text'],
     [{ messages: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] }, 'messages[0].tool_calls[0].function: '],
     [{ metadata: 'x' }, 'metadata: must be an object'],
+    [{ metadata: { a: 'x'.repeat(513) } }, 'metadata.a: must be a text of at most 512 characters'],
+    [{ metadata: { ['k'.repeat(65)]: 'x' } }, 'metadata'],
+    [
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'x'])) },
+      'metadata: must have at most 16 keys',
+    ],
   ])('with a field of a wrong type is refused, and the message names the field: %j', (change, problem) => {
     const message = expect.stringContaining(`Invalid request body: ${problem}`);
     expect(refusal(change)).toEqual([400, message, null, null]);
+  });
+
+  it('bounds the length of names, ids and options', () => {
+    const text = (most: number) => 'x'.repeat(most + 1);
+    const cases: readonly (readonly [object, string])[] = [
+      [{ tool_choice: { type: 'function', function: { name: text(256) } } }, 'tool_choice'],
+      [{ stop: text(1_024) }, 'stop'],
+      [{ user: text(1_024) }, 'user: must be a text of at most 1024 characters'],
+      [{ reasoning_effort: text(64) }, 'reasoning_effort: must be a text of at most 64 characters'],
+      [
+        { messages: [{ role: 'user', content: 'x', name: text(256) }] },
+        'messages[0].name: must be a text of at most 256',
+      ],
+      [{ messages: [{ role: 'tool', content: 'x', tool_call_id: text(1_024) }] }, 'messages[0].tool_call_id: must be'],
+    ];
+    for (const [change, problem] of cases) {
+      const [status, message] = refusal(change) as readonly [number, string]; // as above
+      expect([status, message]).toEqual([400, expect.stringContaining(`Invalid request body: ${problem}`)]);
+      expect(message).not.toContain(text(63));
+    }
   });
 
   it('that is nested too deep is refused, and the message names the field', () => {

@@ -199,7 +199,12 @@ function contentOf(content: GivenContent): MessageContent | null {
   return content.map((part): ContentPart => {
     if (part.type === 'text') return part;
     if (part.type === 'refusal') return { type: 'text', text: part.refusal };
+    if (part.type === 'file') return { type: 'file', file: withoutNulls(part.file) };
     const { url, detail } = part.image_url;
     return { type: 'image_url', image_url: { url, ...(typeof detail === 'string' ? { detail } : {}) } };
   });
+}
+
+function withoutNulls(members: Readonly<Record<string, string | null | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => entry[1] != null));
 }

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import type { Clock } from '#platform';
+import { CallerTurns } from '#platform/api';
+
+import type { ClientAddressKey } from '../../refusals/client-address.js';
+
+/** Time on the event loop for one handshake, including the close of the connection that it replaces, ms. */
+const upgradeMs = 0.4;
+/** Time on the event loop for a new connection whose upgrade is rejected, ms. */
+const connectionMs = 0.4;
+/** Maximum share of the waiting upgrades that one address may have. */
+const addressShare = 0.5;
+/** Maximum connections that are not read, as a multiple of the upgrades that may wait. One takes about 10 KB. */
+const unreadPerWaiting = 8;
+
+/**
+ * Queues upgrades per address, so that many connections that never send `connection_init` cannot take more than their share of the event
+ * loop. While an address is at its limit, the server also reads its new connections one by one: rejecting them at once costs more than the
+ * handshakes, because rejected clients reconnect at once.
+ */
+export class UpgradeTurns {
+  private readonly turns: CallerTurns;
+  private waiting = 0;
+  private readonly waitingOf = new Map<string, number>();
+  private unread = 0;
+
+  /** `most`: upgrades that may wait. */
+  constructor(
+    clock: Clock,
+    private readonly addressKeyOf: ClientAddressKey,
+    private readonly most: number,
+  ) {
+    this.turns = new CallerTurns(clock);
+  }
+
+  /** Upgrades that wait for their turn. */
+  get size(): number {
+    return this.waiting;
+  }
+
+  /** Connections that are not read yet. */
+  get unreadSize(): number {
+    return this.unread;
+  }
+
+  /** Calls `accept` in the turn of the request's address. False: too many upgrades wait. */
+  wait(request: IncomingMessage, socket: Duplex, accept: () => void): boolean {
+    const key = this.addressKeyOf(request);
+    if (this.waiting >= this.most || this.isCrowded(key)) return false;
+    this.count(key, 1);
+    const end = () => socket.destroy();
+    const leave = () => {
+      socket.off('end', end).off('close', withdraw);
+      this.count(key, -1);
+    };
+    const cancelTurn = this.turns.next(key, upgradeMs, () => {
+      leave();
+      accept();
+    });
+    const withdraw = () => {
+      leave();
+      cancelTurn();
+    };
+    socket.once('end', end).once('close', withdraw);
+    return true;
+  }
+
+  /** Delays reading a new connection until its turn if its address is at its limit. A trusted proxy has no limit. */
+  slowDown(connection: Socket): void {
+    const key = this.addressKeyOf({ socket: connection, headers: {} });
+    if (!this.isCrowded(key)) return;
+    if (this.unread >= this.most * unreadPerWaiting) {
+      connection.destroy();
+      return;
+    }
+    this.unread += 1;
+    const cancelTurn = this.turns.next(key, connectionMs, () => {
+      connection.off('close', withdraw).resume();
+      this.unread -= 1;
+    });
+    const withdraw = () => {
+      cancelTurn();
+      this.unread -= 1;
+    };
+    connection.once('close', withdraw);
+    // Node's HTTP server begins to read in the ticks of this connection's event.
+    process.nextTick(() => connection.pause());
+  }
+
+  private isCrowded(key: string): boolean {
+    return (this.waitingOf.get(key) ?? 0) >= this.most * addressShare;
+  }
+
+  private count(key: string, added: 1 | -1): void {
+    this.waiting += added;
+    const own = (this.waitingOf.get(key) ?? 0) + added;
+    if (own === 0) this.waitingOf.delete(key);
+    else this.waitingOf.set(key, own);
+  }
+}
