@@ -8,6 +8,7 @@ import { attacks } from './attacks.bench.js';
 import type { Bench } from './bench.js';
 import { engine } from './engine.bench.js';
 import { history } from './history.bench.js';
+import { hooks } from './hooks.bench.js';
 import { memory } from './memory.bench.js';
 import { toText, versions } from './report.js';
 import { triggers } from './triggers.bench.js';
@@ -17,7 +18,7 @@ import { w1Live } from './w1-live.bench.js';
 import { w2 } from './w2.bench.js';
 import { w3 } from './w3.bench.js';
 
-const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1, attacks, triggers];
+const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1, attacks, triggers, hooks];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,6 +10,7 @@ import { codeBlocks } from '../harness/code-blocks.js';
 import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { connect } from '../harness/graphql.js';
+import { MailServer } from '../harness/mail-server.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
 const run = promisify(execFile);
@@ -26,20 +27,28 @@ interface Asked {
 describe('examples of the pages', () => {
   let started: NightshiftProcess;
   let folder: string;
+  let mails: MailServer;
   let key: string;
 
   beforeAll(async () => {
+    mails = await MailServer.listen();
     folder = mkdtempSync(join(tmpdir(), 'nightshift-docs-'));
     started = await startProcess({
       role: 'all',
       flags: ['--data-dir', join(folder, 'data')],
-      env: { ALLOW_PRIVATE_TOOL_URLS: 'true' }, // the examples ask this very server
+      env: {
+        ALLOW_PRIVATE_TOOL_URLS: 'true', // the examples ask this very server
+        ...mails.env,
+        PUBLIC_URL: 'http://nightshift.test',
+        NOTIFICATION_URL: 'https://app.example.com/jobs/{rootJobId}?request={requestId}',
+      },
     });
     key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
   });
 
   afterAll(async () => {
     await started.stop();
+    await mails.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -118,6 +127,31 @@ describe('examples of the pages', () => {
     expect(JSON.parse(await inShell(documentExample('docs/triggers.md', 'publish')))).toEqual({
       accepted: 0,
       duplicates: 1,
+    });
+  });
+
+  it('schedule a chat', async () => {
+    expect(await answerTo(documentExample('docs/triggers.md', 'chat-schedule'))).toMatchObject({
+      data: { saveChatSchedule: { schedule: { nextSlots: [{}, {}] }, userErrors: [] } },
+    });
+  });
+
+  it('start a chat later', async () => {
+    const startAt = new Date(Date.now() + 86_400_000).toISOString();
+    expect(await answerTo(documentExample('docs/clients.md', 'start-later'), { startAt })).toMatchObject({
+      data: { startChat: { job: { status: 'QUEUED', startAt }, userErrors: [] } },
+    });
+  });
+
+  it('upload a file, list it and download it', async () => {
+    const uploaded = JSON.parse(await inShell(documentExample('docs/files.md', 'upload'))) as { hash: string };
+    expect(uploaded).toMatchObject({ mime: 'text/plain', bytes: 18, name: 'invoice.txt' });
+    expect(await inShell(documentExample('docs/files.md', 'download'))).toBe('Total due: 42 EUR\n');
+    expect(await answerTo(documentExample('docs/files.md', 'attach'), { hash: uploaded.hash })).toMatchObject({
+      data: { startChat: { jobId: expect.any(String), userErrors: [] } },
+    });
+    expect(await answerTo(documentExample('docs/files.md', 'list'))).toMatchObject({
+      data: { files: { nodes: [{ hash: uploaded.hash, name: 'invoice.txt' }] } },
     });
   });
 
@@ -213,6 +247,35 @@ describe('examples of the pages', () => {
     await client.dispose();
     expect(JSON.parse(await example('read', { NOTIFICATION_ID }))).toMatchObject({ jobId, read: true });
     expect(await unread()).toBeUndefined();
+  });
+
+  it('send an e-mail to a confirmed address when a job ends without viewers', async () => {
+    const example = (name: string, env: Record<string, string> = {}) =>
+      inShell(documentExample('docs/notifications.md', name), env);
+    const saved = JSON.parse(await example('channel')) as {
+      data: { saveNotificationChannel: { channel: { id: string; confirmedAt: null } } };
+    };
+    const { id: CHANNEL_ID, confirmedAt } = saved.data.saveNotificationChannel.channel;
+    expect(confirmedAt).toBeNull();
+    const CODE = await eventually(
+      'the code arrived',
+      () => /code is (\d{8})/.exec(mails.received[0]?.source ?? '')?.[1],
+    );
+    expect(JSON.parse(await example('confirm', { CHANNEL_ID, CODE }))).toMatchObject({
+      data: { confirmNotificationChannel: { channel: { confirmedAt: expect.any(String) }, userErrors: [] } },
+    });
+    const reply = JSON.parse(await example('start')) as { data: { startChat: { jobId: string } } };
+    const { jobId } = reply.data.startChat;
+    const mail = await eventually('the e-mail arrived', () => mails.received[1]);
+    expect(mail).toMatchObject({ to: ['ada@example.com'], headers: { subject: 'A job finished' } });
+    expect(mail.source).toContain(`https://app.example.com/jobs/${jobId}?request=`);
+    const [link = ''] = /http:[^>]*unsubscribe[^>]*/.exec(mail.headers['list-unsubscribe'] ?? '') ?? [];
+    const token = link.split('/').at(-1) ?? '';
+    const ended = await fetch(`${started.url ?? ''}/api/notification-channels/unsubscribe/${token}`, {
+      method: 'POST',
+      body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+    });
+    expect([ended.status, await ended.text()]).toEqual([200, expect.stringContaining('No more e-mails')]);
   });
 
   it('find a call that needs approval and approve it', async () => {

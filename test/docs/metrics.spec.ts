@@ -10,8 +10,10 @@ import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.j
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
+import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
+import { notificationSends } from '../../libs/triggers/src/outbound/notifications/channel-sender.js';
 
 const file = new URL('../../docs/metrics.md', import.meta.url);
 
@@ -24,9 +26,12 @@ async function metricsTable(): Promise<string> {
   new JobTelemetry(metrics, logger);
   refusalsMiddleware({ metrics, logger });
   refusalDelayCount(metrics);
-  new ChatTelemetry(metrics);
+  new ChatTelemetry(metrics, logger);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
   pluginDifferences(metrics);
+  hookRuns(metrics);
+  hookSeconds(metrics);
+  notificationSends(metrics);
   const depth = () => Promise.resolve({ waiting: 0, oldestMs: 0 });
   new ToolQueueTelemetry(metrics, logger, { depth }, { count: () => Promise.resolve(0) }, Config.from({}));
   const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));

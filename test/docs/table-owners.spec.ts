@@ -35,6 +35,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },
+  file_chunk: { owner: 'libs/files' },
   interrupt: {
     owner: 'libs/jobs',
     others: {
@@ -52,7 +53,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/approvals': 'reads for whom a call is made, and fences the claim of a client',
       'libs/chat': conversation,
       'libs/tools': 'reads the job of a ledger row, and fences the row by its lease',
-      'libs/triggers': 'counts the jobs of a trigger that have not ended',
+      'libs/triggers': 'counts the jobs of a trigger that have not ended, and reads the key of a job that ended',
       'libs/workflows': 'reads a run with its job in one statement',
     },
   },
@@ -72,11 +73,16 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   message: {
     owner: 'libs/chat',
-    others: { 'libs/jobs': 'rejects a repeated message of a start, and keeps the text of removed jobs' },
+    others: {
+      'libs/files': 'keeps files that a message refers to',
+      'libs/jobs': 'rejects a repeated message of a start, and keeps the text of removed jobs',
+    },
   },
   model_provider: { owner: 'libs/models' },
   node_run: { owner: 'libs/workflows', others: { 'libs/chat': nodeState, 'libs/jobs': nodeState } },
   notification: { owner: 'libs/jobs' },
+  notification_channel: { owner: 'libs/triggers' },
+  notification_cursor: { owner: 'libs/triggers' },
   openai_answer: { owner: 'libs/chat' },
   openai_call_id: { owner: 'libs/chat' },
   openai_session: { owner: 'libs/chat' },
@@ -91,6 +97,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     },
   },
   scheduled_slot: { owner: 'libs/workflows' },
+  stored_file: { owner: 'libs/files' },
   syntrix_connection: { owner: 'libs/triggers' },
   syntrix_delivery: { owner: 'libs/triggers' },
   syntrix_turn: { owner: 'libs/triggers' },

@@ -103,8 +103,11 @@ const remove = (who: MemberPrincipal) => test.auth.members.remove(here.owner.per
 /** Status and body of a response, without its request id. */
 const outcomeOf = ({ status, body }: Reply) => [status, { ...(body as object), requestId: 'any' }];
 
-const absent = [404, { error: 'Request not found', code: 'not_found', requestId: 'any' }];
-const notTheirs = [403, { error: 'You cannot decide this request', code: 'cannot_decide', requestId: 'any' }];
+const absent = [404, { error: 'Request not found', code: 'not_found', retryable: false, requestId: 'any' }];
+const notTheirs = [
+  403,
+  { error: 'You cannot decide this request', code: 'cannot_decide', retryable: false, requestId: 'any' },
+];
 
 describe('approval request', () => {
   it('returns not found to users without access, with the same response as for an unknown id', async () => {

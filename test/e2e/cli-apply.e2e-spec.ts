@@ -54,7 +54,7 @@ describe('nightshift apply', () => {
     expect(dry).toMatchObject({ code: 0, stderr: 'Nothing was applied.\n' });
     expect(dry.stdout).toMatch(/^~ change +the approval policy .*\n {4}decidableBy: "requester" → "approvers"$/m);
     expect(dry.stdout).toMatch(/^\+ create +the tool get_order .*get_order\.json$/m);
-    expect(dry.stdout).toContain('6 to create, 1 to change, 0 unchanged.');
+    expect(dry.stdout).toContain('7 to create, 1 to change, 0 unchanged.');
     expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') });
     expect(await versions()).toEqual(before);
   });
@@ -68,13 +68,18 @@ describe('nightshift apply', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines.filter(({ event }) => event === 'applied').map(({ file }) => file)).toEqual([
       ...['policy.json', 'tools/get_order.json', 'tools/refund_order.json', 'agents/order-clerk.json'],
-      ...['workflows/shorten.json', 'workflows/daily-report.json', 'schedules/morning-report.json'],
+      ...[
+        'workflows/shorten.json',
+        'workflows/daily-report.json',
+        'schedules/morning-report.json',
+        'schedules/evening-orders.json',
+      ],
     ]);
-    expect(lines.at(-1)).toEqual({ event: 'result', create: 6, change: 1, unchanged: 0, applied: 7 });
+    expect(lines.at(-1)).toEqual({ event: 'result', create: 7, change: 1, unchanged: 0, applied: 8 });
     const applied = await versions();
     expect(applied).toMatchObject({ workspaceTools: { nodes: [{ version: 1 }, { version: 1 }] } });
     const second = await apply('--yes');
-    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nNothing changes: 7 unchanged\.\n$/) });
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nNothing changes: 8 unchanged\.\n$/) });
     expect(await versions()).toEqual(applied);
   });
 
@@ -83,6 +88,7 @@ describe('nightshift apply', () => {
     set('agents/order-clerk.json', 'limits', { maxRounds: 9 });
     set('workflows/shorten.json', 'nodes.1.data.prompt', 'Shorten the text.');
     set('schedules/morning-report.json', 'enabled', false);
+    set('schedules/evening-orders.json', 'message', 'Which orders are late?');
     const refused = startInTerminal(['apply', folder], { env: server.env });
     await refused.waitForOutput('Apply these changes?');
     refused.type('\r');
@@ -97,10 +103,11 @@ describe('nightshift apply', () => {
       'limits.maxRounds: 8 → 9',
       'definition.nodes.1.data.prompt: "Shorten the text to five sentences. Reply with the text onl… → "Shorten the text."',
       'enabled: true → false',
-      'Applied 4 of 4.',
+      'messages.0.content: "Which orders of today need attention tomorrow?" → "Which orders are late?"',
+      'Applied 5 of 5.',
     ])
       expect(stdout).toContain(line);
-    expect((await apply('--yes')).stdout).toContain('Nothing changes: 7 unchanged.');
+    expect((await apply('--yes')).stdout).toContain('Nothing changes: 8 unchanged.');
     expect(await versions()).toMatchObject({
       agents: { nodes: expect.arrayContaining([{ slug: 'order-clerk', version: 2 }]) },
     });

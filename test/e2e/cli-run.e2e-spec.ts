@@ -104,7 +104,7 @@ describe('nightshift run', () => {
   });
 
   it('prints one line while the server limits the rate of requests', async () => {
-    const extensions = { code: 'RATE_LIMITED', reason: 'rate_limited', retryAfterSeconds: 30 };
+    const extensions = { code: 'RATE_LIMITED', reason: 'rate_limited', retryable: true, retryAfterSeconds: 30 };
     const errors = [{ message: 'Too many starts.', extensions }];
     const limited = await startHttpTarget((_request, response) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ errors }));

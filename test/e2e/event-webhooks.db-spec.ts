@@ -7,6 +7,7 @@ import { newId } from '#platform';
 import { JobStopper } from '../../libs/jobs/src/cancel/job-stopper.js';
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
 import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';
 import { WebhookEndpoints } from '../../libs/triggers/src/outbound/webhook-endpoints.service.js';
@@ -14,7 +15,7 @@ import { claimOne } from '../harness/claim-one.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestIdentities, type TestIdentities } from '../harness/identities.js';
-import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
+import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 import { type NotificationStage, notificationStage } from '../harness/notifications.js';
 import { openTestWebhooks, type TestWebhooks } from '../harness/webhooks.js';
 
@@ -106,7 +107,30 @@ describe('webhooks of events', () => {
     expect(JSON.parse(webhooks.receiver.received[0]?.body.toString() ?? '')).toEqual(body);
   });
 
-  it('need an enabled endpoint for the event, in the same workspace', async () => {
+  it('report a failed job with its error, and a job that waits', async () => {
+    await subscribe(['job.failed', 'job.waiting']);
+    const [failing, waiting] = [await stage.startClaimed(), await stage.startClaimed()];
+    const error = { code: 'model_error', message: 'The model is gone' };
+    const [finished] = endOf(failing, 1).events;
+    if (finished?.type !== 'job-finished') throw new Error('endOf ends the job');
+    const failed = {
+      type: 'job-finished',
+      body: { ...finished.body, status: 'failed', reason: 'model_error', error },
+    } as const;
+    const log = jobs.app.get(EventLogRepository);
+    await log.commit([writeOf(failing, 1, { events: [failed], move: { to: 'failed', reason: 'model_error', error } })]);
+    const waits = { type: 'job-waiting', body: { interruptIds: [] } } as const;
+    await log.commit([writeOf(waiting, 1, { events: [waits], move: { to: 'waiting', answered: 0 } })]);
+    expect(await written()).toMatchObject([
+      {
+        type: 'job.failed',
+        data: { jobId: failing.jobId, status: 'failed', errorCode: 'model_error', error: error.message },
+      },
+      { type: 'job.waiting', data: { jobId: waiting.jobId, status: 'waiting' } },
+    ]);
+  });
+
+  it('reach only enabled endpoints of the workspace that subscribe to the event', async () => {
     await subscribe(['job.failed']);
     await subscribe(['job.completed'], { enabled: false });
     const elsewhere = await identities.workspaceOf(newId());
@@ -123,14 +147,14 @@ describe('webhooks of events', () => {
     ).toEqual([]);
   });
 
-  it('disappear with the write of a worker that lost its lease', async () => {
+  it('roll back with the write of a worker that lost its lease', async () => {
     await subscribe(['job.completed']);
     const job = await stage.startClaimed();
     await stage.end({ ...job, epoch: job.epoch - 1 });
     expect(await written()).toEqual([]);
   });
 
-  it('tell of the cancel of a waiting job', async () => {
+  it('report the cancellation of a waiting job', async () => {
     await subscribe(['job.cancelled', 'job.completed', 'job.failed']);
     const jobId = await stage.start();
     await jobs.app.get(JobStopper).stop(stage.scope, jobId, 'not needed');
@@ -141,7 +165,7 @@ describe('webhooks of events', () => {
     expect(message).toMatchObject({ data: { workspaceId: here.owner.workspaceId, number: 0 } });
   });
 
-  it('tell of failed tool calls only, without arguments unless the endpoint includes content', async () => {
+  it('report failed tool calls only, without arguments unless the endpoint includes content', async () => {
     await subscribe(['tool_call.failed']);
     await subscribe(['tool_call.failed'], { includeContent: true });
     const job = await stage.startClaimed();
@@ -157,7 +181,29 @@ describe('webhooks of events', () => {
     expect(bodies.map((body) => JSON.stringify(body).includes('secret plan')).sort()).toEqual([false, true]);
   });
 
-  it('tell of each node in a packed row of the log, with its own number', async () => {
+  it('contain the first events after an endpoint is saved, also when one commit covers a workspace without endpoints', async () => {
+    const log = jobs.app.get(EventLogRepository);
+    const events = [{ type: 'tool-call-updated', body: toolCall('error') }] as const;
+    const job = await stage.startClaimed();
+    const other = await identities.workspaceOf(newId());
+    const { workspaceId } = other.owner;
+    const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ workspaceId }));
+    const beside = await claimOne(jobs.app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
+    if (beside === undefined) throw new Error('the job cannot be claimed');
+    const commit = (number: number) =>
+      log.commit([
+        { ...writeOf(job, number), events },
+        { ...writeOf(beside, number), events },
+      ]);
+    const before = await commit(1);
+    await subscribe(['tool_call.failed']);
+    const after = await commit(2);
+    const last = await commit(3);
+    expect([...before, ...after, ...last].filter((result) => result instanceof Error)).toEqual([]);
+    expect((await written()).map(({ data }) => data['jobId'])).toEqual([job.jobId, job.jobId]);
+  });
+
+  it('report each node of a packed log row, with its own sequence number', async () => {
     await subscribe(['node.finished']);
     const job = await stage.startClaimed();
     const node = { label: 'n', type: 'http', path: [] };
@@ -177,7 +223,7 @@ describe('webhooks of events', () => {
     expect(JSON.stringify(bodies)).not.toContain('output');
   });
 
-  it('tell of requests that are opened and settled without a lease', async () => {
+  it('report requests that are opened and settled without a lease', async () => {
     await subscribe(['interrupt.opened', 'interrupt.resolved']);
     const { workspaceId, jobId } = await stage.startClaimed();
     const interruptId = newId();
@@ -203,7 +249,7 @@ describe('webhooks of events', () => {
     expect(JSON.stringify(bodies)).not.toContain('secret plan');
   });
 
-  it('count the viewers, and leave watched jobs to endpoints that want them', async () => {
+  it('carry the number of viewers, and skip jobs with viewers for an endpoint with onlyUnwatched', async () => {
     const [all, unwatched] = [
       await subscribe(['job.completed']),
       await subscribe(['job.completed'], { onlyUnwatched: true }),

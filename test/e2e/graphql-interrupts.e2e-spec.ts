@@ -41,7 +41,7 @@ const LIST = `query($first: Int, $after: String, $last: Int, $before: String, $f
   }
 }`;
 const RESOLVE = `mutation($input: ResolveInterruptInput!) {
-  resolveInterrupt(input: $input) { interrupt { id status outcome decidedBy mayDecide } userErrors { code message field issues } }
+  resolveInterrupt(input: $input) { interrupt { id status outcome decidedBy mayDecide } userErrors { code message field issues retryable } }
 }`;
 
 interface Page {
@@ -206,7 +206,9 @@ describe('resolveInterrupt', () => {
     }
     expect(await resolve(here.member, { id, action: 'REJECT' })).toEqual({
       interrupt: resolved,
-      userErrors: [{ code: 'already_answered', message: 'Request already answered', field: null, issues: [] }],
+      userErrors: [
+        { code: 'already_answered', message: 'Request already answered', field: null, issues: [], retryable: false },
+      ],
     });
     const { job: after } = await query(here.member, 'query($id: ID!) { job(id: $id) { status } }', { id: job.jobId });
     expect(after).toEqual({ status: 'QUEUED' });
@@ -244,7 +246,7 @@ describe('resolveInterrupt', () => {
     for (const absent of [id, newId(), 'nonsense']) {
       expect(await resolve(stranger, { id: absent, action: 'SKIP' })).toEqual({
         interrupt: null,
-        userErrors: [{ code: 'not_found', message: 'Request not found', field: null, issues: [] }],
+        userErrors: [{ code: 'not_found', message: 'Request not found', field: null, issues: [], retryable: false }],
       });
     }
   });

@@ -295,12 +295,12 @@ describe('GraphQL over WebSocket', () => {
       const request = { method: 'GET', url: '/graphql', headers, socket: { remoteAddress: '192.0.2.1' } };
       (api.api.app.getHttpServer() as Server).emit('upgrade', request, peer, Buffer.alloc(0));
     }
-    const waiting = openSockets().waitingSize;
+    const waiting = openSockets().turns.size;
     for (const peer of peers) peer.destroy();
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);
     }); // before a turn can come
-    expect([waiting, openSockets().waitingSize]).toEqual([pending / 2, 0]);
+    expect([waiting, openSockets().turns.size]).toEqual([pending / 2, 0]);
     await leave(...silent);
   });
 

@@ -52,6 +52,12 @@ describe('GraphQL jobs', () => {
         toolCalls { callId round ordinal name arguments status effect result error { message } durationMs } }
       messages(threadId: $thread) { totalCount nodes { position role content clientId job { id } } }
     }`;
+      const find = 'query($thread: ID!, $message: ID!) { jobOfMessage(threadId: $thread, messageId: $message) { id } }';
+      const found = (message: string) => user.query(find, { thread: threadId, message });
+      expect([await found('m-1'), await found('m-2')]).toEqual([
+        { jobOfMessage: { id: jobId } },
+        { jobOfMessage: null },
+      ]);
       for (const key of [owner.key, viewer.key]) {
         expect(await graphqlMember(api, key).query(text, { id: jobId, thread: threadId })).toMatchObject({
           job: {

@@ -252,11 +252,8 @@ describe('schedules over GraphQL', () => {
   userErrors { code field }`;
 
   const SAVE = `mutation($input: SaveWorkflowScheduleInput!) { saveWorkflowSchedule(input: $input) { ${fields} } }`;
-
   const ENABLE = `mutation($input: SetWorkflowScheduleEnabledInput!) { setWorkflowScheduleEnabled(input: $input) { ${fields} } }`;
-
   const REMOVE = `mutation($id: ID!) { removeWorkflowSchedule(input: { id: $id }) { ${fields} } }`;
-
   const LIST = `query($workflowId: ID, $after: String) {
   workflowSchedules(workflowId: $workflowId, first: 1, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } }
 }`;
@@ -355,6 +352,44 @@ describe('schedules over GraphQL', () => {
       'mutation($definition: JSON!) { importWorkflow(input: { definition: $definition }) { workflow { id } } }';
     await run(member, importing, { definition });
     expect(await save({ ...input, workflowId: 'w-2' })).toMatchObject(taken);
+  });
+
+  it('start chats of members', async () => {
+    const shown = `schedule { id name messages agent { id auto } model tools threadId cron timeZone missed enabled savedBy nextSlots(count: 2) slots { status } }
+      userErrors { code field }`;
+    const save = `mutation($input: SaveChatScheduleInput!) { saveChatSchedule(input: $input) { ${shown} } }`;
+    const input = { name: 'news', message: 'What is new?', threadId: 'news', tools: ['calculate'], cron: '0 12 * * *' };
+    const { saveChatSchedule } = await run(member, save, { input: { ...input, model: 'm' } });
+    const { id } = (saveChatSchedule as Found)['schedule'] as { id: string };
+    expect(saveChatSchedule).toMatchObject({
+      userErrors: [],
+      schedule: {
+        ...{ name: 'news', agent: null, model: 'm', tools: ['calculate'], threadId: 'news', missed: 'ONCE', slots: [] },
+        ...{
+          messages: [{ role: 'user', content: 'What is new?' }],
+          nextSlots: [expect.any(String), expect.any(String)],
+        },
+      },
+    });
+    const messages = [{ role: 'user', content: 'What is new now?' }];
+    const again = { name: 'news', messages, cron: '5 12 * * *' };
+    const replaced = { id, messages, model: null, tools: [], threadId: null, cron: '5 12 * * *' };
+    expect(await run(member, save, { input: again })).toMatchObject({ saveChatSchedule: { schedule: replaced } });
+    const both = await run(member, save, { input: { ...again, message: 'and' } });
+    expect(both).toMatchObject({ saveChatSchedule: { userErrors: [{ code: 'bad_request', field: 'messages' }] } });
+    const disable = `mutation($id: ID!) { setChatScheduleEnabled(input: { id: $id, enabled: false }) { ${shown} } }`;
+    const { setChatScheduleEnabled } = await run(admin, disable, { id });
+    expect(setChatScheduleEnabled).toMatchObject({ schedule: { enabled: false, nextSlots: [] } });
+    const listed = await run(member, '{ chatSchedules(first: 5) { nodes { id } } }');
+    expect(listed).toEqual({ chatSchedules: { nodes: [{ id }] } });
+    const remove = `mutation($id: ID!) { removeChatSchedule(input: { id: $id }) { ${shown} } }`;
+    const enable = disable.replace('enabled: false', 'enabled: true');
+    expect(await run(member, enable, { id })).toMatchObject({
+      setChatScheduleEnabled: { schedule: { enabled: true } },
+    });
+    expect(await run(admin, remove, { id })).toMatchObject({ removeChatSchedule: { schedule: { id } } });
+    const gone = await run(admin, 'query($id: ID!) { chatSchedule(id: $id) { id } }', { id });
+    expect(gone).toEqual({ chatSchedule: null });
   });
 
   it('require the permission to manage workflows', async () => {

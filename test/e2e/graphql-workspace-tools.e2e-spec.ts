@@ -28,7 +28,8 @@ beforeAll(async () => {
   target = await startHttpTarget((request, response) => {
     handler(request, response);
   });
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' } });
+  const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true', TAVILY_URL: target.url };
+  api = await startTestApi(database, { env });
 });
 beforeEach(async () => {
   people = await api.people.workspaceOf(`tools-${performance.now()}`);
@@ -61,6 +62,35 @@ async function made(who = admin): Promise<{ readonly id: string }> {
   const { registerTool } = await who.query(register, { definition });
   return (registerTool as { tool: { id: string } }).tool; // asked for above
 }
+
+describe('tavily_search', () => {
+  it('searches with the secret of the workspace, and names the secret that is not set', async () => {
+    const row = { title: 'Tokyo', url: 'https://weather.test/tokyo', content: 'Sunny', score: 0.5 };
+    handler = (_, response) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ results: [row] }));
+    const call = { id: 'call_1', name: 'tavily_search', arguments: '{"query":"weather in Tokyo"}' };
+    const search = async () => {
+      model.enqueue(toolCallReply([call]), textReply(['Sunny.']));
+      const { jobId } = await graphqlMember(api, people.member.key).run({ message: 'Tokyo?', tools: [call.name] });
+      const { job } = await admin.query('query($id: ID!) { job(id: $id) { toolCalls { result error { message } } } }', {
+        id: jobId,
+      });
+      return (job as { toolCalls: readonly unknown[] }).toolCalls[0];
+    };
+    expect(JSON.stringify(await search())).toContain('TAVILY_API_KEY');
+    await admin.query(
+      `mutation($value: String!) { setWorkspaceSecret(input: { name: "TAVILY_API_KEY", value: $value }) { userErrors { code } } }`,
+      { value: canary },
+    );
+    const seen = target.requests.length;
+    const { result } = (await search()) as { result: string };
+    const shown = { title: 'Tokyo', url: row.url, snippet: 'Sunny', score: 0.5 };
+    expect(JSON.parse(result)).toEqual({ query: 'weather in Tokyo', results: [shown] });
+    expect(target.requests.slice(seen)).toMatchObject([
+      { path: '/search', headers: { authorization: `Bearer ${canary}` } },
+    ]);
+  });
+});
 
 describe('HTTP tools over GraphQL', () => {
   it('run in jobs of members with the secrets of the workspace', async () => {

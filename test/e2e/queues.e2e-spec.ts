@@ -73,11 +73,13 @@ describe('pg-boss in a running system', () => {
 
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
-      ...['interrupt.due', 'job.chat', 'job.workflow', 'maintenance.interrupts', 'maintenance.retention'],
+      ...['interrupt.due', 'job.chat', 'job.due', 'job.workflow', 'maintenance.delayed-jobs', 'maintenance.interrupts'],
+      ...['maintenance.notifications', 'maintenance.retention'],
       ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.triggers', 'maintenance.webhooks'],
       ...['schedule.due', 'schedule.start', 'sub-job.due', 'tool-execution', 'tool-results'],
       ...['trigger.changes', 'trigger.start', 'webhook.deliver'],
     ];
+    await accepting.app.get(JobStarter).start(accepting.request({ kind: 'chat', startAt: Date.now() + 1_000 }));
     for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
     await runWorkflow();
     await sendCalls(accepting.app, accepting.workspaceId, ['a tool that is gone']);

@@ -47,6 +47,7 @@ const endpoints: Record<string, Endpoint> = {
   status: { method: 'GET', path: () => `/api/jobs/${jobId}/status` },
   stream: { method: 'GET', path: () => `/api/jobs/${jobId}/stream` },
   abort: { method: 'POST', path: () => `/api/jobs/${jobId}/abort` },
+  'job of a message': { method: 'GET', path: () => '/api/jobs?threadId=none&messageId=none' },
   admission: { method: 'GET', path: () => '/api/jobs/admission/key-first' },
   'admission abort': {
     method: 'POST',
@@ -91,7 +92,12 @@ describe.each(Object.keys(endpoints))('REST endpoint "%s"', (name) => {
       ? 'Authentication required for background streaming'
       : 'Authentication required';
     expect(reply.status).toBe(401);
-    expect(reply.body).toEqual({ error: text, code: 'unauthenticated', requestId: reply.headers.get('x-request-id') });
+    expect(reply.body).toEqual({
+      error: text,
+      code: 'unauthenticated',
+      retryable: false,
+      requestId: reply.headers.get('x-request-id'),
+    });
     expect(await countJobs()).toBe(before);
   });
 });
@@ -101,7 +107,7 @@ describe('REST endpoints and another tenant', () => {
     const foreign = await knock(name, theirs.owner.key);
     const { requestId, ...body } = foreign.body as { requestId: string };
     expect(foreign.status).toBe(404);
-    expect(body).toEqual({ error: 'Job not found or unauthorized', code: 'not_found' });
+    expect(body).toEqual({ error: 'Job not found or unauthorized', code: 'not_found', retryable: false });
     const absent = await test.call('GET', `/api/jobs/${newId()}/status`, { key: theirs.owner.key });
     expect({ ...(absent.body as object), requestId }).toEqual(foreign.body);
   });
@@ -207,7 +213,7 @@ describe('REST endpoints and invalid ids', () => {
     'return not found for %s',
     async (id) => {
       const reply = await test.call('GET', `/api/jobs/${encodeURIComponent(id)}/status`, { key: ours.owner.key });
-      expect(reply.body).toMatchObject({ error: 'Job not found or unauthorized', code: 'not_found' });
+      expect(reply.body).toMatchObject({ error: 'Job not found or unauthorized', code: 'not_found', retryable: false });
     },
   );
 

@@ -56,6 +56,7 @@ describe('client tool call over REST', () => {
     expect(claims.find(({ status }) => status === 409)?.body).toEqual({
       error: 'Tool call already claimed',
       code: 'already_claimed',
+      retryable: false,
       callStatus: 'awaiting_client',
       requestId: expect.any(String),
     });
@@ -278,9 +279,12 @@ describe('access to client tools over REST', () => {
         const reply = await test.call('POST', `/api/jobs/${id}/client-tool/${step}`, { key, body });
         return [reply.status, { ...(reply.body as object), requestId: '' }];
       };
-      const forbidden = [403, { error: 'Forbidden', code: 'forbidden', requestId: '' }];
+      const forbidden = [403, { error: 'Forbidden', code: 'forbidden', retryable: false, requestId: '' }];
       for (const { key } of [people.viewer, people.admin, people.owner]) expect(await knock(key)).toEqual(forbidden);
-      const absent = [404, { error: 'Job not found or unauthorized', code: 'not_found', requestId: '' }];
+      const absent = [
+        404,
+        { error: 'Job not found or unauthorized', code: 'not_found', retryable: false, requestId: '' },
+      ];
       expect(await knock(foreign.key)).toEqual(absent);
       expect(await knock(people.member.key, '01890000-0000-7000-8000-000000000000')).toEqual(absent);
       expect((await test.call('POST', `/api/jobs/${jobId}/client-tool/${step}`, { body })).status).toBe(401);

@@ -211,11 +211,15 @@ describe('/api/interrupts', () => {
     for (const path of ['/api/jobs/%/status', '/api/interrupts/%', '/api/notifications/%/read']) {
       const url = path.replace('%', newId());
       const method = path.endsWith('read') ? 'POST' : 'GET';
-      await test.call(method, url, { key }); // remembers the memberships
-      query.mockClear();
-      reads.mockClear();
-      expect([path, (await test.call(method, url, { key })).status]).toEqual([path, 404]);
-      expect([path, query.mock.calls.length + reads.mock.calls.length]).toEqual([path, 1]);
+      const counts: number[] = [];
+      // The server remembers memberships for a second, so on a slow machine some of the calls read them again.
+      for (let i = 0; i < 5; i++) {
+        query.mockClear();
+        reads.mockClear();
+        expect([path, (await test.call(method, url, { key })).status]).toEqual([path, 404]);
+        counts.push(query.mock.calls.length + reads.mock.calls.length);
+      }
+      expect([path, Math.min(...counts)]).toEqual([path, 1]);
     }
     query.mockRestore();
     reads.mockRestore();

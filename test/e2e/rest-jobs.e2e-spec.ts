@@ -2,11 +2,13 @@ import { request as httpRequest } from 'node:http';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { newId } from '#platform';
 import { ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
 import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -39,6 +41,20 @@ describe('jobs over REST', () => {
   });
 
   describe('POST /api/jobs', () => {
+    it('accepts a chat for later, begins it at its instant, and does not begin a cancelled one', async () => {
+      model.enqueue(textReply(['Later']));
+      const [soon, later] = [1_000, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
+      const started = await jobs.start(chatBody({ _startAt: soon }));
+      const jobId = jobIdOf(await jobs.start(chatBody({ _startAt: later })));
+      const query = `{ job(id: "${jobId}") { status startAt startedAt } }`;
+      const waiting = { data: { job: { status: 'QUEUED', startAt: later, startedAt: null } } };
+      expect(await ask(test, query, { key })).toMatchObject(waiting);
+      expect(await test.call('POST', `/api/jobs/${jobId}/abort`, { key })).toMatchObject({ status: 200 });
+      expect(await jobs.ended(jobId)).toMatchObject({ job_status: 'cancelled', content: '' });
+      expect(await jobs.ended(jobIdOf(started))).toMatchObject({ job_status: 'completed', content: 'Later' });
+      expect(await jobs.start(chatBody({ _startAt: 'tomorrow' }))).toMatchObject({ status: 400 });
+    });
+
     it('accepts a chat, completes it in the background and returns it whole', async () => {
       model.enqueue(textReply(['Good ', 'evening']));
       const body = chatBody({
@@ -65,6 +81,32 @@ describe('jobs over REST', () => {
       expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
     });
 
+    it('finds the job that writes a message, by the ids of its starter', async () => {
+      model.enqueue(textReply(['ok']));
+      const ids = { _threadId: 'thread of a message', _messageId: 'message/1' };
+      const jobId = jobIdOf(await jobs.start(chatBody(ids)));
+      await jobs.ended(jobId);
+      const find = (threadId: string, messageId: string) =>
+        test.call('GET', `/api/jobs?${new URLSearchParams({ threadId, messageId }).toString()}`, { key });
+      const named = { threadId: 'thread of a message', messageId: 'message/1' };
+      expect((await find(named.threadId, named.messageId)).body).toEqual({ jobId, status: 'complete', ...named });
+      const { rows } = await database.postgres.engine.query<{ thread: string; message: string }>(
+        'SELECT thread_id AS thread, message_id AS message FROM job WHERE id = $1',
+        [jobId],
+      );
+      const { thread = '', message = '' } = rows[0] ?? {};
+      expect((await find(thread, message)).body).toMatchObject({ jobId });
+      for (const [threadId, messageId] of [
+        [thread, 'message/2'],
+        [newId(), 'message/1'],
+        ['\0', '\0'],
+      ] as const) {
+        expect(await find(threadId, messageId)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      }
+      expect(await find('', 'x')).toMatchObject({ status: 400, body: { error: 'Missing threadId' } });
+      expect(await find('x', 'y'.repeat(257))).toMatchObject({ status: 400, body: { error: 'Invalid messageId' } });
+    });
+
     it('serves the route of OR3 clients', async () => {
       model.enqueue(textReply(['ok']));
       const refused = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody() });
@@ -81,10 +123,11 @@ describe('jobs over REST', () => {
       const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
       model.enqueue(toolCallReply([call]), textReply(['5']));
       const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];
-      const { tool_calls, content } = await jobs.ended(jobIdOf(await jobs.start(chatBody({ tools }))));
-      expect(content).toBe('5');
+      const { tool_calls, ...rest } = await jobs.ended(jobIdOf(await jobs.start(chatBody({ tools }))));
+      expect(rest).toMatchObject({ content: '5', rounds: 2, durationMs: expect.any(Number) });
       const [item] = tool_calls as Record<string, unknown>[];
       expect(item).toMatchObject({ id: 'c1', name: 'add_numbers', status: 'complete', args: '{"a":2,"b":3}' });
+      expect(item).toMatchObject({ round: 1, durationMs: expect.any(Number) });
       expect(item?.['output']).toBe(item?.['result']);
       expect(item?.['result']).toContain('5');
     });
@@ -246,126 +289,5 @@ describe('jobs over REST', () => {
       const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
       expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });
     });
-  });
-});
-
-describe('REST admission by idempotency key', () => {
-  let database: TestDatabase;
-  let model: ScriptedModel;
-  let test: TestApi;
-  let key: string;
-  let jobs: RestJobs;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    model = await ScriptedModel.start();
-    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
-    key = (await test.people.workspaceOf('admissions')).owner.key;
-    jobs = restJobs(test, key);
-  });
-
-  afterEach(() => {
-    model.assertDone();
-  });
-
-  afterAll(async () => {
-    await test.close();
-    await model.close();
-    await database.close();
-  });
-
-  it('starts one job and one model call for many requests', async () => {
-    model.enqueue(textReply(['once']));
-    const body = chatBody({ _admissionId: 'twenty' });
-    const replies = await Promise.all(Array.from({ length: 20 }, () => jobs.start(body)));
-    expect(new Set(replies.map(jobIdOf)).size).toBe(1);
-    expect(replies.filter(({ status }) => status === 202)).toHaveLength(1);
-    const replays = replies.filter(({ status }) => status === 200);
-    expect(replays).toHaveLength(19);
-    expect(replays.every(({ headers }) => headers.get('idempotent-replayed') === 'true')).toBe(true);
-    await jobs.ended(jobIdOf(replies[0] ?? (await jobs.start(body))));
-  });
-
-  it('returns the same job after its end', async () => {
-    model.enqueue(textReply(['done']));
-    const body = chatBody();
-    const headers = { 'idempotency-key': 'ended' };
-    const jobId = jobIdOf(await jobs.start(body, { headers }));
-    await jobs.ended(jobId);
-    const again = await jobs.start({ ...body, _backgroundMode: 'another view' }, { headers });
-    expect([again.status, again.body]).toEqual([
-      200,
-      { jobId, status: 'complete', threadId: body._threadId, messageId: body._messageId },
-    ]);
-    const other = await jobs.start({ ...body, temperature: 1 }, { headers });
-    expect([other.status, other.body]).toMatchObject([
-      422,
-      { error: 'Idempotency key was already used with a different request', code: 'idempotency_key_mismatch' },
-    ]);
-  });
-
-  it('leaves the key free when its start was rejected', async () => {
-    const headers = { 'idempotency-key': 'refused-then-used' };
-    expect((await jobs.start(chatBody({ messages: [] }), { headers })).status).toBe(400);
-    model.enqueue(textReply(['fine']));
-    const reply = await jobs.start(chatBody(), { headers });
-    expect(reply.status).toBe(202);
-    await jobs.ended(jobIdOf(reply));
-  });
-
-  it('finds the job of the key', async () => {
-    model.enqueue(textReply(['found']));
-    const body = chatBody({ _admissionId: 'find-me' });
-    const jobId = jobIdOf(await jobs.start(body));
-    await jobs.ended(jobId);
-    const { _threadId: threadId, _messageId: messageId } = body;
-    const found = await test.call('GET', '/api/jobs/admission/find-me', { key });
-    expect([found.status, found.body]).toEqual([200, { jobId, status: 'complete', threadId, messageId }]);
-  });
-
-  it.each([
-    ['/api/jobs/admission/unknown', 404, 'No job for this admission'],
-    [`/api/jobs/admission/${'x'.repeat(256)}`, 400, 'Missing admission ID'],
-    ['/api/jobs/admission/', 400, 'Missing admission ID'],
-  ])('responds to a lookup at %.40s with %i', async (path, status, error) => {
-    const reply = await test.call('GET', path, { key });
-    expect([reply.status, reply.body]).toMatchObject([status, { error }]);
-  });
-
-  it('starts nothing when the key was aborted first', async () => {
-    const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body: { admissionId: 'too-early' } });
-    expect([abort.status, abort.body]).toEqual([
-      200,
-      { aborted: false, pending: true, jobId: null, state: 'cancel_requested' },
-    ]);
-    const reply = await jobs.start(chatBody({ _admissionId: 'too-early' }));
-    expect([reply.status, reply.body]).toMatchObject([
-      409,
-      { error: 'This admission was cancelled before it started', code: 'admission_cancelled' },
-    ]);
-    expect((await test.call('GET', '/api/jobs/admission/too-early', { key })).status).toBe(404);
-  });
-
-  it('cancels the job on abort, with the same response when repeated', async () => {
-    const gate = createGate();
-    model.enqueue({ body: [textChunk('never '), gate], end: 'hang' });
-    const jobId = jobIdOf(await jobs.start(chatBody({ _admissionId: 'stop-me' })));
-    await jobs.shows(jobId, 6);
-    const body = { admissionId: 'stop-me' };
-    const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body });
-    expect(abort.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
-    const again = await test.call('POST', '/api/jobs/admission-abort', { key, body });
-    expect(again.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
-    gate.open();
-  });
-
-  it.each([
-    [{}, 'Missing admission ID'],
-    [{ admissionId: '' }, 'Missing admission ID'],
-    [{ admissionId: 5 }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
-    [{ admissionId: 'x'.repeat(256) }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
-  ])('rejects an invalid key of an abort: %#', async (body, error) => {
-    const reply = await test.call('POST', '/api/jobs/admission-abort', { key, body });
-    expect([reply.status, reply.body]).toMatchObject([400, { error }]);
   });
 });

@@ -180,7 +180,7 @@ describe('API health endpoints', () => {
     const ready = await test.call('GET', '/readyz');
     expect([ready.status, ready.body]).toEqual([
       200,
-      { status: 'ready', draining: false, database: true, bus: true, plugins: [] },
+      { status: 'ready', draining: false, database: true, bus: true, warnings: [], plugins: [] },
     ]);
   });
 
@@ -219,7 +219,7 @@ describe('REST responses', () => {
   it('carry a request id and security headers and no framework name', async () => {
     const { test } = await open({}, false);
     const reply = await test.call('GET', '/nowhere', { headers: { 'x-request-id': 'trace-1' } });
-    expect(reply.body).toEqual({ error: 'Not found', code: 'not_found', requestId: 'trace-1' });
+    expect(reply.body).toEqual({ error: 'Not found', code: 'not_found', retryable: false, requestId: 'trace-1' });
     expect(reply.headers.get('x-request-id')).toBe('trace-1');
     expect(reply.headers.get('x-powered-by')).toBeNull();
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
@@ -263,7 +263,7 @@ describe('closing the API', () => {
       expect(frames.at(-1)).toMatchObject({
         id: undefined,
         event: 'closed',
-        data: { reason: 'shutdown', after: expect.any(Number) },
+        data: { reason: 'shutdown', retryable: true, after: expect.any(Number) },
       });
     }
     await closing;

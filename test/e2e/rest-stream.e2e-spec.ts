@@ -226,7 +226,7 @@ describe('access to a REST stream', () => {
     await stream.over;
     gate.open();
     expect(stream.frames.slice(1)).toEqual([
-      { id: undefined, event: 'closed', data: { reason: 'unauthorized', after: Number(id) } },
+      { id: undefined, event: 'closed', data: { reason: 'unauthorized', retryable: false, after: Number(id) } },
     ]);
     expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key })).status).toBe(401);
     await (

@@ -70,7 +70,7 @@ describe('workflows over REST', () => {
         workflow_state: {
           ...{ type: 'workflow-execution', workflowId: id, workflowName: 'Letters', prompt: 'Dear Sir', version: 1 },
           ...{ executionState: 'running', nodeStates: {}, executionOrder: [], result: null, resumeState: null },
-          attachments: [{ type: 'file', url: 'data:text/plain;base64,QUJD' }],
+          attachments: [{ type: 'file', url: expect.stringMatching(/^file:[0-9a-f]{64}$/) }],
           sessionMessages: [...conversationHistory, { role: 'user', content: 'Dear Sir' }],
         },
       });
@@ -86,7 +86,7 @@ describe('workflows over REST', () => {
       [{ workflowUpdatedAt: 'now' }, 'workflowUpdatedAt must be a number'],
       [{ conversationHistory: {} }, 'conversationHistory must be an array'],
       [{ workflow: [] }, 'workflow must be an object'],
-      [{ attachments: [{ type: 'image' }] }, 'Invalid request body: attachments.0 must have a url or content'],
+      [{ attachments: [{ type: 'image' }] }, 'Invalid request body: attachments.0 must have a hash, a url or content'],
       [{ resumeFrom: {} }, 'resumeFrom requires a startNodeId'],
       [{ resumeFrom: { startNodeId: 'gone' } }, 'resumeFrom startNodeId is not in this workflow'],
     ])('rejects %j', async (change, error) => {

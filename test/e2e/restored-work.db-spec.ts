@@ -76,8 +76,6 @@ describe('restored backup', () => {
     await app.get(ScheduleTimers).sweep();
 
     expect(await stage.rows(`SELECT 1 FROM job WHERE kind = 'workflow'`)).toEqual([]);
-    expect(await owner.workflowSchedule.count({ where: { id, enabled: true, nextSlotAt: { gt: new Date() } } })).toBe(
-      1,
-    );
+    expect(await owner.schedule.count({ where: { id, enabled: true, nextSlotAt: { gt: new Date() } } })).toBe(1);
   });
 });

@@ -44,6 +44,11 @@ describe('sub-jobs', () => {
     await stage.close();
   });
 
+  const statuses = async (ids: readonly string[]) => {
+    const lines = await Promise.all(ids.map((id) => stage.line(id)));
+    return lines.map(({ status, reason }) => [status, reason]);
+  };
+
   /** A chat whose workflow has called another one, which waits for a person; gives their ids, outermost first, and who is asked in the outer two. */
   const threeDeep = async () => {
     const [inner, outer, line, prompt] = [fresh('inner'), fresh('outer'), fresh('ask'), fresh('pass')];
@@ -55,12 +60,11 @@ describe('sub-jobs', () => {
     const [middle] = await stage.below(root, 1, 'waiting');
     const [leaf] = await stage.below(middle?.id ?? '', 1, 'waiting');
     // Of one that runs its worker stops what is below as well.
-    await eventually('all wait', async () => ((await stage.line(root)).status === 'waiting' ? true : undefined));
-    return { ids: [root, middle?.id ?? '', leaf?.id ?? ''] as const, line, prompt };
-  };
-  const statuses = async (ids: readonly string[]) => {
-    const lines = await Promise.all(ids.map((id) => stage.line(id)));
-    return lines.map(({ status, reason }) => [status, reason]);
+    const ids = [root, middle?.id ?? '', leaf?.id ?? ''] as const;
+    await eventually('all wait', async () =>
+      (await statuses(ids)).every(([status]) => status === 'waiting') ? true : undefined,
+    );
+    return { ids, line, prompt };
   };
   const stopTree = (jobId: string) => stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
 

@@ -168,12 +168,12 @@ describe('nightshift_tools', () => {
       ]),
     ).toEqual(new Set([own.id]));
     expect(await claim(mine, foreign)).toBeUndefined();
-    expect(await claims.release({ ...foreign, epoch: 1 }, { anew: false, delayMs: 0 })).toBe(false);
+    expect(await claims.release({ ...foreign, epoch: 1 }, { restartWait: false, delayMs: 0 })).toBe(false);
     expect(await fetchedBy(mine, 'SELECT id FROM tool_call WHERE id = $1', [foreign.id])).toEqual([]);
     await expect(fetchedBy(mine, 'SELECT exec_owner FROM tool_call')).rejects.toMatchObject({ code: '42501' });
     const steal = `UPDATE tool_call SET exec_owner = 'somebody', exec_until = now() WHERE id = $1`;
     await expect(fetchedBy(mine, steal, [own.id])).rejects.toMatchObject({ code: '42501' });
-    expect(await claims.release({ ...own, epoch: 1 }, { anew: true, delayMs: 0 })).toBe(true);
+    expect(await claims.release({ ...own, epoch: 1 }, { restartWait: true, delayMs: 0 })).toBe(true);
     expect(await claim(theirs, own)).toMatchObject({ epoch: 2 });
     expect(await claims.renew([{ ...own, epoch: 2 }])).toEqual(new Set());
   });

@@ -156,6 +156,39 @@ describe('role tools with its own key and login', () => {
     expect(tools.output()).not.toContain('permission denied');
   });
 
+  it('runs every server tool of a workspace whose toolIsolation is QUEUE, and shows the mode in its settings', async () => {
+    const user = graphqlMember(given.api, given.people.member.key);
+    const ran = async () => {
+      const [call] = (
+        await given.database.postgres.withWorkspaceSql(given.people.owner.principal.workspaceId, (client) =>
+          client.query<{ executor: string; byProcess: boolean }>(
+            `SELECT executor, exec_owner IS NOT NULL AS "byProcess" FROM tool_call ORDER BY created_at DESC LIMIT 1`,
+          ),
+        )
+      ).rows;
+      return call;
+    };
+    const sum = { toolCalls: [{ status: 'COMPLETED', result: '3' }] };
+    expect(await run(user, 'add_numbers', { a: 1, b: 2 })).toMatchObject(sum);
+    expect(await ran()).toEqual({ executor: 'worker', byProcess: false });
+    const update = `mutation { updateWorkspace(input: { toolIsolation: QUEUE }) {
+      workspace { toolIsolation isolatesAllTools hasToolProcess } userErrors { code } } }`;
+    expect(await given.admin.query(update)).toMatchObject({
+      updateWorkspace: { workspace: { toolIsolation: 'QUEUE', hasToolProcess: true }, userErrors: [] },
+    });
+    await eventually('the mode applies', async () => {
+      const { workspace } = await given.admin.query('{ workspace { isolatesAllTools } }');
+      return (workspace as { isolatesAllTools: boolean }).isolatesAllTools ? true : undefined;
+    });
+    expect(await run(user, 'add_numbers', { a: 1, b: 2 })).toMatchObject(sum);
+    expect(await ran()).toEqual({ executor: 'queue', byProcess: true });
+    // Reads tables that the login of a tool process does not see.
+    expect(await run(user, 'read_tool_output', { call_id: 'none' })).toMatchObject({
+      toolCalls: [{ status: 'ERROR', error: { message: expect.stringContaining('no result of a call') } }],
+    });
+    expect(await ran()).toMatchObject({ executor: 'worker' });
+  });
+
   it.each([
     ['without its key', { NIGHTSHIFT_TOOLS_KEY: '' }, 'Role tools needs NIGHTSHIFT_TOOLS_KEY'],
     ['with the root secret', { NIGHTSHIFT_SECRET: TEST_SECRET }, 'Role tools must run without NIGHTSHIFT_SECRET'],

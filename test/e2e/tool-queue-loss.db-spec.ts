@@ -143,7 +143,7 @@ describe('isolated tool queue after losses', () => {
       if (old === undefined || current === undefined) throw new Error('no claim');
       expect([...(await claims().renew([old, current]))]).toEqual([sent.id]);
       expect([...(await claims().renew([old]))]).toEqual([]);
-      expect(await claims().release(old, { anew: true, delayMs: 0 })).toBe(false);
+      expect(await claims().release(old, { restartWait: true, delayMs: 0 })).toBe(false);
       expect(await queue.callOf(sent)).toMatchObject({ exec_epoch: 2, taken: true });
     });
   });

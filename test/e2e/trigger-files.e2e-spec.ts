@@ -43,7 +43,7 @@ describe('trigger files', () => {
   const loader = () => api.api.app.get(TriggerFileLoader);
   const file = (content: object) => writeFile(join(directory, 'own.json'), JSON.stringify(content));
 
-  it('are refused if their database is the name of several workspaces', async () => {
+  it('fail to load if several workspaces have the name of their database', async () => {
     const name = `twice-${newId()}`;
     const create = 'mutation($name: String!) { createWorkspace(input: { name: $name }) { workspace { id } } }';
     for (const member of [admin, graphqlMember(api, people.owner.key)]) await member.query(create, { name });

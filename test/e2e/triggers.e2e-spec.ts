@@ -99,6 +99,42 @@ it('evaluates more than 100 changes, and with a trigger that a process whose clo
   await failsOften(id, 1);
 });
 
+describe('triggers for the end of jobs', () => {
+  const own = (changes: object = {}) => ({
+    ...{ triggerId: 'after-job', database: people.admin.principal.workspaceId, collection: 'jobs', events: ['update'] },
+    ...changes,
+  });
+  const evaluated = () =>
+    database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, async (client) => {
+      const { rows } = await client.query<{ isEvaluated: boolean }>(
+        'SELECT body IS NULL AS "isEvaluated" FROM document_change',
+      );
+      return rows.length > 0 && rows.every(({ isEvaluated }) => isEvaluated) ? true : undefined;
+    });
+  const startChat = () =>
+    admin.query('mutation { startChat(input: { message: "Hello", model: "m" }) { jobId userErrors { message } } }');
+
+  it('start one job for each ended job that meets the condition, in chains of at most 8 jobs', async () => {
+    const condition =
+      "kind == 'chat' && status in ['completed', 'failed'] && event.before.status == 'running' && threadId != null";
+    const start = { prompt: "'Look into ' + id", model: 'm', thread: "'after'" };
+    const { id } = await save(own({ condition: `${condition} && createdAt < 0.0`, start }));
+    await startChat();
+    await eventually('the end of the first job is evaluated', evaluated);
+    await save(own({ condition: `${condition} && !has(event.document.depth)`, start, events: ['update', 'create'] }));
+    const { startChat: started } = (await startChat()) as Found;
+    await eventually('a chain of nine jobs', async () =>
+      (await shown(id as string))['failed'] === 1 ? true : undefined,
+    );
+    const { lastError, fired } = await shown(id as string);
+    expect({ lastError, fired }).toEqual({ lastError: 'the chain of jobs that triggers started has 8 jobs', fired: 8 });
+    const prompts = (await jobs()).map(promptOf);
+    expect(prompts).toHaveLength(2 + 8);
+    expect(prompts[2]).toBe(`Look into ${String((started as Found)['jobId'])}`);
+    expect(new Set(prompts.slice(1)).size).toBe(9);
+  });
+});
+
 describe('triggers over GraphQL', () => {
   it('appear in the list and the audit when saved, replaced by their id and deleted', async () => {
     const { id } = await save(chatTrigger());

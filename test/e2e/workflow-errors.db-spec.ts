@@ -193,7 +193,7 @@ describe('retried workflow node', () => {
       const jobId = await stage.run({ a: agent('Dawdle.', { timeoutMs: 100, ...once('stop') }) }, ['start -> a']);
       expect(await stage.ended(jobId)).toMatchObject({
         status: 'failed',
-        error: { code: 'TIMEOUT', message: 'Node timed out after 100ms' },
+        error: { code: 'TIMEOUT', message: 'Node timed out after 100ms', retryable: true },
       });
     }
     const request = await stageRequest('Dawdle.');

@@ -36,6 +36,10 @@ const bodies: readonly NewJobEvent[] = [
   { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 1, progress: 0.5, total: 2, message: 'half' } },
   { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 2 } },
   {
+    type: 'hook-applied',
+    body: { hook: 'h', on: 'beforeToolCall', what: ['deny'], reason: '', round: 1, callId: 'c' },
+  },
+  {
     type: 'interrupt-opened',
     body: {
       interruptId: 'i',
@@ -60,6 +64,8 @@ const bodies: readonly NewJobEvent[] = [
   { type: 'job-requeued', body: { reason: 'x' } },
   { type: 'node-started', body: nodeRun },
   { type: 'node-started', body: { ...nodeRun, path: ['sf', 'loop'], iteration: 2 } },
+  { type: 'node-progress', body: { nodeRunId: 'j:1', nodeId: 'a', progress: 1, total: 2, message: 'half' } },
+  { type: 'node-progress', body: { nodeRunId: 'j:1', nodeId: 'a' } },
   { type: 'node-finished', body: { ...nodeRun, status: 'completed', output: 'o', tokenCount: 3, route } },
   {
     type: 'node-finished',
@@ -113,6 +119,7 @@ const snapshot = {
     content: 'c',
     reasoning: 'r',
     usage: { promptTokens: 1, completionTokens: 1, estimated: false },
+    roundCount: 1,
   },
   rounds: [
     {

@@ -97,6 +97,7 @@ function toPorts(script: NodeScript, record: NodeRecord, clock: ManualClock): No
     recall: refuse('memory'),
     fetch: refuse('request'),
     waitFor: refuse('wait'),
+    runPlugin: refuse('plugin'),
     warn: (code, text) => record.warnings.push(`${code}: ${text}`),
     branchStarted: (id, label) => record.branches.push(`+${id} ${label}`),
     branchFinished: (id, _label, end) => record.branches.push(`-${id} ${'output' in end ? end.output : end.error}`),

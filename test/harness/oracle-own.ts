@@ -135,6 +135,7 @@ class OwnRun {
       converse: (request) => this.converse(request),
       ask: (question) => Promise.resolve({ type: 'answered', ...this.ask(row, view, question) }),
       ...{ callTool: unexpected, toolSchema: unexpected, remember: unexpected, recall: unexpected, fetch: unexpected },
+      runPlugin: unexpected,
       ...{ waitFor: unexpected, warn: () => undefined },
       ...{ branchStarted: () => undefined, branchFinished: () => undefined },
       modelTakes: () => Promise.resolve(false),

@@ -20,9 +20,14 @@ export interface TestWebhooks {
   close(): Promise<void>;
 }
 
-export async function openTestWebhooks(database: TestDatabase): Promise<TestWebhooks> {
+/** `env` replaces settings by the names of their variables. */
+export async function openTestWebhooks(
+  database: TestDatabase,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestWebhooks> {
   const receiver = await WebhookReceiver.listen();
-  const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ROLE: 'worker', BUS: 'memory', ...receiver.env });
+  const settings = { NODE_ENV: 'test', LOG_LEVEL: 'silent', ROLE: 'worker', BUS: 'memory', ...receiver.env, ...env };
+  const config = Config.from(settings);
   const logger = createLogger({ level: 'silent' });
   const init = { config, logger, redactor: new Redactor(), urls: database.urls, secret: TEST_SECRET };
   const platform = await openPlatform(init);
