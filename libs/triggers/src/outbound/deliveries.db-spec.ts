@@ -47,6 +47,7 @@ interface StoredDelivery {
   readonly id: string;
   readonly status: string;
   readonly reason: string | null;
+  readonly body: string;
   readonly attempts: number;
   readonly message: number;
   readonly log: readonly { readonly status: number | null; readonly error: string | null; readonly excerpt: string }[];
@@ -146,25 +147,28 @@ describe('Deliveries', () => {
       response.write('some', () => response.destroy());
     };
     const keys = Array.from({ length: 50 }, (_, i) => `document ${i}`);
+    const { target: usual } = deliveryOf();
+    // On a slow machine a good answer may come too late several times, so only the server that always fails may use up the attempts.
+    const target = { ...usual, policy: { ...usual.policy, maxAttempts: 8 } };
     for (let n = 0; n < 10; n++) {
       await add(
         ...keys.map((key, i) => {
           const kind = kinds[(i + n) % kinds.length] ?? 'ok';
-          return deliveryOf({ orderKey: key, body: JSON.stringify({ key, n, kind }) });
+          return deliveryOf({ orderKey: key, body: JSON.stringify({ key, n, kind }), target });
         }),
       );
     }
     await webhooks.app.get(DeliveryWorker).start();
     const stored = await finished(500);
-    const byStatus = Map.groupBy(stored, ({ status }) => status);
-    expect(byStatus.get('dead')?.every(({ reason, attempts }) => reason === 'http_500' && attempts === 3)).toBe(true);
-    expect((byStatus.get('delivered')?.length ?? 0) + (byStatus.get('dead')?.length ?? 0)).toBe(500);
+    const dead = stored.filter(({ status }) => status === 'dead');
+    const dying = stored.filter(({ body }) => (JSON.parse(body) as { kind: string }).kind === 'dies');
+    expect(dead.map(({ id }) => id)).toEqual(dying.map(({ id }) => id));
+    expect(new Set(dead.map(({ attempts }) => attempts))).toEqual(new Set([8]));
+    expect(stored.filter(({ status }) => status === 'delivered')).toHaveLength(500 - dead.length);
     for (const key of keys) expect(delivered.get(key)).toEqual([...(delivered.get(key) ?? [])].sort((a, b) => a - b));
     // An answer that came too late counts as failed, so a consumer may get a webhook twice.
     const distinct = [...delivered.values()].map((numbers) => new Set(numbers).size);
-    expect(distinct.reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(
-      byStatus.get('delivered')?.length ?? 0,
-    );
+    expect(distinct.reduce((sum, size) => sum + size, 0)).toBe(500 - dead.length);
     expect(receiver.mostOpen).toBeLessThanOrEqual(32);
   });
 
