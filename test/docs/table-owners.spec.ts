@@ -86,7 +86,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   openai_answer: { owner: 'libs/chat' },
   openai_call_id: { owner: 'libs/chat' },
   openai_session: { owner: 'libs/chat' },
-  rate_limit: { owner: 'libs/jobs' },
+  rate_limit: { owner: 'libs/platform' },
   round: {
     owner: 'libs/jobs',
     others: {

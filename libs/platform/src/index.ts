@@ -70,6 +70,8 @@ export {
   Queues,
   type StoredMessage,
 } from './queue/queues.js';
+export { RateCountersRepository } from './rates/rate-counters.repository.js';
+export { type Allowance, SharedRate } from './rates/shared-rate.js';
 export { ParallelHandlers } from './queue/parallel-handlers.js';
 export { sweepEach } from './queue/sweep-each.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';

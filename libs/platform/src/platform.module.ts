@@ -11,6 +11,7 @@ import type { DatabaseUrls } from './postgres/database-urls.js';
 import { Postgres, type PostgresOptions, TOOL_PROCESS_CONNECTIONS } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
 import { Queues } from './queue/queues.js';
+import { RateCountersRepository } from './rates/rate-counters.repository.js';
 import { type HeldSecrets, rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
 import { Redactor } from './secrets/redactor.js';
 import { SecretBox } from './secrets/secret-box.js';
@@ -140,6 +141,7 @@ export class PlatformModule {
       { provide: ToolSecretBox, useValue: platform.toolSecretBox },
       { provide: Redactor, useValue: platform.redactor },
       { provide: GuardedFetch, useValue: platform.guardedFetch },
+      RateCountersRepository,
     ];
     return { module: PlatformModule, global: true, providers, exports: providers };
   }

@@ -14,7 +14,6 @@ export { JobsApiModule } from './jobs-api.module.js';
 export { JobEventsArgs } from './jobs.args.js';
 export { chargedStart, limitedStart } from './limits/limited-start.js';
 export { LimitsModule } from './limits/limits.module.js';
-export { type Allowance, SharedRate } from './limits/shared-rate.js';
 export { StartLimiter } from './limits/start-limiter.js';
 export { HitlLimiter, WorkflowStartLimiter } from './limits/workflow-limiters.js';
 export { NotificationActivity } from './notifications/notification-activity.js';

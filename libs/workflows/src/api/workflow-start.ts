@@ -5,7 +5,8 @@ import { Injectable } from '@nestjs/common';
 import type { MemberPrincipal } from '#auth';
 import { mayCreateThread } from '#chat/api';
 import { JobsRepository, type StartedJob } from '#jobs';
-import { type Allowance, chargedStart, WorkflowStartLimiter } from '#jobs/api';
+import { chargedStart, WorkflowStartLimiter } from '#jobs/api';
+import type { Allowance } from '#platform';
 
 import { StartWorkflowService } from '../start/start-workflow.service.js';
 import { toStartWorkflow } from './to-start-workflow.js';

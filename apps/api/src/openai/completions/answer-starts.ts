@@ -13,8 +13,7 @@ import {
   type StartChat,
 } from '#chat';
 import type { PartRow, StartedJob } from '#jobs';
-import type { Allowance } from '#jobs/api';
-import { AppError, Config, newId } from '#platform';
+import { type Allowance, AppError, Config, newId } from '#platform';
 import { StartWorkflowService } from '#workflows';
 
 import { OpenAiError } from '../../errors/openai-error.js';

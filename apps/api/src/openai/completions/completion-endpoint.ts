@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
-import type { Allowance } from '#jobs/api';
+import type { Allowance } from '#platform';
 import { OpenStreams } from '#platform/api';
 
 import { acquireStreamSlot } from '../acquire-stream-slot.js';

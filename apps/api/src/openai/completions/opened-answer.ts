@@ -1,5 +1,5 @@
 import type { Answer } from '#chat';
-import type { Allowance } from '#jobs/api';
+import type { Allowance } from '#platform';
 
 /** An answer that a request gets: one that begins now, or one that an earlier request has begun. */
 export interface OpenedAnswer {

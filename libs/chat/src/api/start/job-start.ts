@@ -4,7 +4,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
 import { JobsRepository, type StartedJob } from '#jobs';
-import { type Allowance, chargedStart, StartLimiter } from '#jobs/api';
+import { chargedStart, StartLimiter } from '#jobs/api';
+import type { Allowance } from '#platform';
 
 import { ChatService } from '../../chat.service.js';
 import { mayCreateThread } from './may-create-thread.js';

@@ -1,9 +1,8 @@
 import { type MemberPrincipal, scopeOf } from '#auth';
-import { AppError } from '#platform';
+import { type Allowance, AppError } from '#platform';
 
 import type { JobsRepository } from '../../jobs.repository.js';
 import type { StartedJob } from '../../start/start-request.js';
-import type { Allowance } from './shared-rate.js';
 import type { Starter, StartLimiter } from './start-limiter.js';
 
 /** Starts something that counts against a limit; a repetition of an earlier start does not. Throws `rate_limited`, and as `start`. */

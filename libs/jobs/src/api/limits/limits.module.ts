@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 
-import { Config, type RateLimit, type Settings, systemClock } from '#platform';
+import { Config, RateCountersRepository, type RateLimit, type Settings, SharedRate, systemClock } from '#platform';
 
-import { RateCountersRepository } from './rate-counters.repository.js';
-import { SharedRate } from './shared-rate.js';
 import { StartLimiter } from './start-limiter.js';
 import { HitlLimiter, WorkflowStartLimiter } from './workflow-limiters.js';
 
@@ -25,7 +23,6 @@ const rate = (
 /** Rate limits of callers, shared by all APIs and all API processes. */
 @Module({
   providers: [
-    RateCountersRepository,
     {
       provide: StartLimiter,
       useFactory: (...from: [RateCountersRepository, Config]) =>

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { createLogger, newId, Postgres, systemClock } from '#platform';
+import { createLogger, newId, Postgres, RateCountersRepository, SharedRate, systemClock } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
-import { RateCountersRepository } from './rate-counters.repository.js';
-import { SharedRate } from './shared-rate.js';
 import { StartLimiter } from './start-limiter.js';
 
 const rateOf = (value: number) => ({ name: 'TEST', value, raisedBy: 'operator', counts: 'calls' }) as const;

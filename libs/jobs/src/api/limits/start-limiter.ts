@@ -1,6 +1,5 @@
 import type { MemberPrincipal } from '#auth';
-
-import type { Allowance, SharedRate } from './shared-rate.js';
+import type { Allowance, SharedRate } from '#platform';
 
 /** A start counts for its user (all keys, tokens and workspaces) and for its workspace (all users). */
 export type Starter = Pick<MemberPrincipal, 'userId' | 'workspaceId'>;

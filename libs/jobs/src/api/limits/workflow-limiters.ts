@@ -1,4 +1,5 @@
-import type { SharedRate } from './shared-rate.js';
+import type { SharedRate } from '#platform';
+
 import { StartLimiter } from './start-limiter.js';
 
 /** Starts of workflows a minute. */

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 
-import { LOGGER, type Logger, Postgres } from '#platform';
-
+import { LOGGER, type Logger } from '../logger.js';
+import { Postgres } from '../postgres/postgres.js';
 import type { RateCounter } from './rate-counter.js';
 
-const windowSeconds = 60;
 const clearEveryMs = 300_000;
 
 /** The counts of rate limits, in the table `rate_limit`: api processes share them. */
@@ -19,7 +18,7 @@ export class RateCountersRepository {
   ) {}
 
   /** A counter of one limit; `name` keeps its keys apart from those of other limits. */
-  counter(name: string, limit: number): RateCounter {
+  counter(name: string, limit: number, windowSeconds = 60): RateCounter {
     const options = { keyPrefix: name, points: limit, duration: windowSeconds };
     const store = new RateLimiterPostgres({
       ...{ ...options, storeClient: this.postgres.api, storeType: 'pool' },

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import { type Clock, type RateLimit, rateLimited } from '#platform';
-
+import type { Clock } from '../clock.js';
+import { type RateLimit, rateLimited } from '../errors/reached-limit.js';
 import type { RateCounter } from './rate-counter.js';
 
 /** Maximum number of cached keys. The least recently used one is dropped first, with its reservation. */
@@ -32,7 +32,7 @@ export interface Allowance {
 }
 
 /**
- * A rate limit of a key per minute, across all processes. A process reserves a part of the limit at the shared counter and uses it up
+ * A rate limit of a key per window, across all processes. A process reserves a part of the limit at the shared counter and uses it up
  * before it reserves more, so most calls need no statement, and all processes together never exceed the limit. A process may reject
  * early while another one has unused reservations; small limits are reserved one by one and are exact.
  */

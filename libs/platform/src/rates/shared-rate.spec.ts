@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { AppError, ManualClock } from '#platform';
-
+import { ManualClock } from '../clock.js';
+import { AppError } from '../errors/app-error.js';
 import type { RateCounter } from './rate-counter.js';
 import { SharedRate } from './shared-rate.js';
 
