@@ -328,6 +328,22 @@ describe('notification channels', () => {
     await expect(save({}, member(null))).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
+  it('reject more than five codes of a user in an hour in all workspaces together', async () => {
+    const subject = newId();
+    const another = await identities.workspaceOf(newId());
+    const joined = await Promise.all(
+      [here.owner, another.owner].map((owner) => identities.join(owner, subject, 'member')),
+    );
+    const request = (i: number) => save({}, joined[i % 2]);
+    for (let i = 0; i < 3; i += 1) await request(i);
+    const parallel = await Promise.allSettled([3, 4, 5, 6].map(request));
+    expect(parallel.map(({ status }) => status).sort()).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+    await expect(request(0)).rejects.toMatchObject({
+      code: 'rate_limited',
+      details: { limit: 'codes_per_hour', limitValue: 5, raisedBy: 'fixed' },
+    });
+  });
+
   it.each([
     'a@b@example.com',
     'ada@example.com, eve@example.com',

@@ -63,16 +63,4 @@ export class ChannelDeliveriesRepository {
       where: { workspaceId, ...inLastHour, type: { not: confirmType }, OR: [{ reason: null }, isSent] },
     });
   }
-
-  /** Codes that were requested for `owner` in the last hour, also of channels that were removed. */
-  async codesInLastHour(
-    tx: PrismaTransaction,
-    { workspaceId, owner, now }: { workspaceId: string; owner: string; now: number },
-  ): Promise<number> {
-    const [row] = await tx.$queryRaw<{ count: number }[]>`
-      SELECT count(*)::int AS count FROM webhook_delivery
-       WHERE workspace_id = ${workspaceId}::uuid AND channel_id IS NOT NULL AND created_at > ${new Date(now - hourMs)}
-         AND type = ${confirmType} AND body::jsonb->'data'->>'userId' = ${owner}`;
-    return row?.count ?? 0;
-  }
 }

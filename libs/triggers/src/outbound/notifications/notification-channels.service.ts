@@ -10,8 +10,11 @@ import {
   PrismaService,
   type PrismaTransaction,
   Queues,
+  RateCountersRepository,
+  type RateLimit,
   type Secret,
   SecretBox,
+  SharedRate,
   systemClock,
 } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
@@ -32,7 +35,11 @@ import { type ChannelTerms, NotificationChannelsRepository } from './notificatio
 
 /** Maximum number of channels of a user, and of a workspace. */
 const maxChannels = 10;
-const codesPerHour = 5;
+const codesPerHour: RateLimit = {
+  ...{ name: 'codes_per_hour', value: 5, raisedBy: 'fixed' },
+  counts: 'confirmation codes of a user in an hour, in all workspaces',
+};
+const hourSeconds = 3_600;
 const codeTries = 5;
 const longestUrl = 2_048;
 
@@ -61,6 +68,7 @@ export interface SavedChannel {
 export class NotificationChannels {
   /** Tests replace it. */
   clock: Clock = systemClock;
+  private readonly codes: SharedRate;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -70,7 +78,11 @@ export class NotificationChannels {
     private readonly mailer: Mailer,
     private readonly secretBox: SecretBox,
     private readonly queues: Queues,
-  ) {}
+    counters: RateCountersRepository,
+  ) {
+    const counter = counters.counter('channel-codes-user', codesPerHour.value, hourSeconds);
+    this.codes = new SharedRate(counter, codesPerHour, systemClock);
+  }
 
   /** Oldest first: at most 10 of the caller and 10 of the workspace. */
   list(principal: MemberPrincipal): Promise<readonly NotificationChannel[]> {
@@ -88,6 +100,7 @@ export class NotificationChannels {
     if (events.length === 0) throw problem('events', 'Name at least one event.');
     const { workspaceId } = principal;
     const { enabled, includeTitle } = given;
+    if (await this.needsCode(principal, id, { kind: given.kind, address })) await this.codes.take(principal.userId);
     return this.commit(principal, id === null ? 'channel-created' : 'channel-saved', async (tx) => {
       const before = id === null ? null : await this.find(tx, principal, id);
       const userId = given.isWorkspaceWide ? null : principal.userId;
@@ -101,7 +114,7 @@ export class NotificationChannels {
         before === null
           ? await this.create(tx, principal, { ...terms, userId, kind: given.kind })
           : { channel: await this.repository.change(tx, { workspaceId, id: before.id }, terms), secret: null };
-      if (confirmedAt === null) await this.enqueueCode(tx, principal, saved.channel);
+      if (confirmedAt === null) await this.enqueue(tx, principal, { id: saved.channel.id, type: confirmType });
       return saved;
     });
   }
@@ -124,11 +137,11 @@ export class NotificationChannels {
 
   /** Sends another code. Throws `forbidden`, `not_found`, `conflict` (confirmed already), `rate_limited`. */
   async requestCode(principal: MemberPrincipal, id: string): Promise<NotificationChannel> {
+    await this.codes.take(principal.userId);
     return this.prisma.withWorkspace(principal, async (tx) => {
-      await lockWorkspace(tx, principal.workspaceId); // counts codes
       const channel = await this.find(tx, principal, id);
       if (channel.confirmedAt !== null) throw confirmedAlready();
-      await this.enqueueCode(tx, principal, channel);
+      await this.enqueue(tx, principal, { id: channel.id, type: confirmType });
       return channel;
     });
   }
@@ -140,7 +153,7 @@ export class NotificationChannels {
       const channel = await this.find(tx, principal, id);
       if (channel.confirmedAt === null || !channel.enabled) throw notInUse();
       const tested = { workspaceId: principal.workspaceId, channelIds: [id], now: this.clock.now() };
-      if ((await this.deliveries.sentInLastHour(tx, tested)) >= testsPerHour) throw tooManyRequests('messages');
+      if ((await this.deliveries.sentInLastHour(tx, tested)) >= testsPerHour) throw tooManyTests();
       await this.enqueue(tx, principal, { id, type: testType });
       return channel;
     });
@@ -164,6 +177,17 @@ export class NotificationChannels {
     if (url.length > longestUrl) throw problem('address', `The URL has more than ${longestUrl} characters.`);
     await this.client.check(url);
     return url;
+  }
+
+  /** Read before the transaction of the change: a limit is counted on a connection of its own. */
+  private async needsCode(
+    principal: MemberPrincipal,
+    id: string | null,
+    given: Pick<NotificationChannel, 'kind' | 'address'>,
+  ): Promise<boolean> {
+    const before =
+      id === null ? null : await this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, id));
+    return this.confirmation(principal, before, given) === null;
   }
 
   /** When the address was confirmed; null: it must be confirmed, also after its recipient has unsubscribed. */
@@ -191,13 +215,6 @@ export class NotificationChannels {
     const secretCipher = secret && this.secretBox.seal(secret, channelPlace(workspaceId, id, 'secret'));
     const channel = await this.repository.create(tx, scopeOf(principal), { ...terms, id, userId, kind, secretCipher });
     return { channel, secret };
-  }
-
-  private async enqueueCode(tx: PrismaTransaction, principal: MemberPrincipal, channel: NotificationChannel) {
-    const { workspaceId, userId: owner } = principal;
-    const codes = await this.deliveries.codesInLastHour(tx, { workspaceId, owner, now: this.clock.now() });
-    if (codes >= codesPerHour) throw tooManyRequests('codes');
-    await this.enqueue(tx, principal, { id: channel.id, type: confirmType });
   }
 
   private async enqueue(
@@ -285,7 +302,7 @@ function tooManyChannels(): AppError {
   return new AppError({ code: 'conflict', message: `The limit is ${maxChannels} channels. Remove a channel first.` });
 }
 
-function tooManyRequests(what: string): AppError {
-  const message = `Too many ${what} were requested in the last hour. Try again later.`;
+function tooManyTests(): AppError {
+  const message = `At most ${testsPerHour} messages of a channel can be tested in an hour. Try again later.`;
   return new AppError({ code: 'rate_limited', message, retryable: true, retryAfterSeconds: 3_600 });
 }
