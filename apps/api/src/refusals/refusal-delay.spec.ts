@@ -102,8 +102,9 @@ describe('RefusalDelay', () => {
 
   it('closes connections without a response while 500 responses are delayed', async () => {
     const { clock, delay, refuse, refuseMany, outcomes } = open();
-    refuseMany(perSecond);
-    const late = refuseMany(500);
+    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+    for (const address of addresses) refuseMany(perSecond, { address });
+    const late = addresses.slice(1).flatMap((address) => refuseMany(250, { address }));
     const extra = refuse();
     await settle();
     expect([delay.size, extra.isSent, extra.socket.isDestroyed]).toEqual([500, false, true]);
@@ -112,6 +113,24 @@ describe('RefusalDelay', () => {
     await settle();
     expect(late.every(({ isSent, socket }) => isSent && !socket.isDestroyed)).toBe(true);
     expect(delay.size).toBe(0);
+  });
+
+  it('closes connections of an address with 250 delayed responses, and counts it as crowded until they leave', async () => {
+    const { clock, delay, refuse, refuseMany } = open();
+    const address = '192.0.2.1';
+    refuseMany(perSecond);
+    const late = refuseMany(250);
+    await settle();
+    expect(delay.isCrowded(address)).toBe(true);
+    const extra = refuse();
+    await settle();
+    expect(extra.socket.isDestroyed).toBe(true);
+    refuseMany(perSecond, { address: '192.0.2.2' });
+    const { socket } = refuse({ address: '192.0.2.2' });
+    clock.advance(1_000);
+    await settle();
+    expect([socket.isDestroyed, late.every(({ isSent }) => isSent)]).toEqual([false, true]);
+    expect(delay.isCrowded(address)).toBe(false);
   });
 
   it('ends the delay when the client disconnects', async () => {

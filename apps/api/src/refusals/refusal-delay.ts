@@ -13,6 +13,8 @@ import { TokenBucket } from './token-bucket.js';
 const DELAY_MS = 1_000;
 /** Delayed responses of a process; one takes about 10 KB. */
 const MAX_DELAYED = 500;
+/** Of them, those of one address. */
+const MAX_DELAYED_OF_ADDRESS = MAX_DELAYED / 2;
 /** Addresses whose rate is remembered. The least recently refused one is dropped first. */
 const MAX_ADDRESSES = 10_000;
 
@@ -39,18 +41,25 @@ export interface RefusalDelayDependencies {
 
 /**
  * Slows down clients that flood the API with requests that it refuses: beyond a rate per address, responses to requests without a valid
- * credential leave after a second, and when too many wait, the connection is closed without a response. Requests with a valid
- * credential are never delayed, because behind a proxy other clients share the address.
+ * credential leave after a second, and when too many wait, the connection is closed without a response and new connections of the address
+ * are read one by one (`UpgradeTurns`). Requests with a valid credential are never delayed, because behind a proxy other clients share the
+ * address.
  */
 export class RefusalDelay {
   private readonly addresses = new LRUCache<string, TokenBucket>({ max: MAX_ADDRESSES });
   private delayed = 0;
+  private readonly delayedOf = new Map<string, number>();
 
   constructor(private readonly dependencies: RefusalDelayDependencies) {}
 
   /** Delayed responses. */
   get size(): number {
     return this.delayed;
+  }
+
+  /** Whether an address has as many delayed responses as it may. */
+  isCrowded(addressKey: string): boolean {
+    return (this.delayedOf.get(addressKey) ?? 0) >= MAX_DELAYED_OF_ADDRESS;
   }
 
   /** Sends the response now or later, or closes the connection. */
@@ -64,7 +73,7 @@ export class RefusalDelay {
   /** Resolves when a peer without a valid credential may get its refusal; false: its connection is to be closed without one. */
   async wait(request: IncomingMessage): Promise<boolean> {
     if (this.isWithinRate(request)) return true;
-    return this.waitForTurn(request.socket);
+    return this.waitForTurn(request, request.socket);
   }
 
   private async respondLater({ request, response, status, send }: Refusal): Promise<void> {
@@ -74,7 +83,7 @@ export class RefusalDelay {
       send();
       return;
     }
-    if (await this.waitForTurn(response)) send();
+    if (await this.waitForTurn(request, response)) send();
     else request.socket.destroy();
   }
 
@@ -88,12 +97,13 @@ export class RefusalDelay {
   }
 
   /** Resolves with true after the delay, or when `connection` closes; with false at once when too many wait. */
-  private async waitForTurn(connection: EventEmitter): Promise<boolean> {
-    const { clock, count } = this.dependencies;
-    const isFull = this.delayed >= MAX_DELAYED;
+  private async waitForTurn(request: IncomingMessage, connection: EventEmitter): Promise<boolean> {
+    const { addressKeyOf, clock, count } = this.dependencies;
+    const key = addressKeyOf(request);
+    const isFull = this.delayed >= MAX_DELAYED || this.isCrowded(key);
     count(isFull ? 'closed' : 'delayed');
     if (isFull) return false;
-    this.delayed += 1;
+    this.addDelayed(key, 1);
     await new Promise<void>((resolve) => {
       const end = () => {
         timer.cancel();
@@ -103,7 +113,14 @@ export class RefusalDelay {
       const timer = clock.after(DELAY_MS, end);
       connection.once('close', end);
     });
-    this.delayed -= 1;
+    this.addDelayed(key, -1);
     return true;
+  }
+
+  private addDelayed(key: string, added: 1 | -1): void {
+    this.delayed += added;
+    const own = (this.delayedOf.get(key) ?? 0) + added;
+    if (own === 0) this.delayedOf.delete(key);
+    else this.delayedOf.set(key, own);
   }
 }

@@ -10,6 +10,7 @@ import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#pl
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
 import { clientAddressKeys } from '../../refusals/client-address.js';
+import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
@@ -61,10 +62,11 @@ export class GraphqlSocketGateway {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: Config,
     private readonly slow: SlowViewers,
+    refusals: RefusalDelay,
   ) {
     const { SOCKETS_PENDING, TRUSTED_PROXIES } = config.values;
     this.pending = new PendingSockets(SOCKETS_PENDING, systemClock);
-    this.turns = new UpgradeTurns(systemClock, clientAddressKeys(TRUSTED_PROXIES), SOCKETS_PENDING);
+    this.turns = new UpgradeTurns(systemClock, clientAddressKeys(TRUSTED_PROXIES), SOCKETS_PENDING, refusals);
   }
 
   /** Connections without an accepted `connection_init`. */

@@ -12,6 +12,7 @@ import { UpgradeTurns } from './upgrade-turns.js';
 
 const crowded = '127.0.0.1';
 const other = '127.0.0.2';
+const refused = '127.0.0.3';
 
 describe('UpgradeTurns', () => {
   let clock: ManualClock;
@@ -20,7 +21,7 @@ describe('UpgradeTurns', () => {
 
   beforeEach(async () => {
     clock = new ManualClock();
-    turns = new UpgradeTurns(clock, clientAddressKeys([]), 2);
+    turns = new UpgradeTurns(clock, clientAddressKeys([]), 2, { isCrowded: (key) => key === refused });
     server = createServer((_, response) => response.end('ok'));
     server.on('connection', (connection) => {
       turns.slowDown(connection);
@@ -65,6 +66,14 @@ describe('UpgradeTurns', () => {
     expect(await first.response).toBe('response');
     expect(turns.unreadSize).toBe(0);
     socket.destroy();
+  });
+
+  it('reads new connections of an address with many refused requests one by one', async () => {
+    const { response } = send(refused);
+    await once(server, 'connection');
+    expect(turns.unreadSize).toBe(1);
+    clock.advance(10);
+    expect(await response).toBe('response');
   });
 
   it('forgets an unread connection that the peer closes', async () => {

@@ -6,10 +6,11 @@ import type { Clock } from '#platform';
 import { CallerTurns } from '#platform/api';
 
 import type { ClientAddressKey } from '../../refusals/client-address.js';
+import type { RefusalDelay } from '../../refusals/refusal-delay.js';
 
 /** Time on the event loop for one handshake, including the close of the connection that it replaces, ms. */
 const upgradeMs = 0.4;
-/** Time on the event loop for a new connection whose upgrade is rejected, ms. */
+/** Time on the event loop for a new connection whose request is rejected, ms. */
 const connectionMs = 0.4;
 /** Maximum share of the waiting upgrades that one address may have. */
 const addressShare = 0.5;
@@ -18,8 +19,8 @@ const unreadPerWaiting = 8;
 
 /**
  * Queues upgrades per address, so that many connections that never send `connection_init` cannot take more than their share of the event
- * loop. While an address is at its limit, the server also reads its new connections one by one: rejecting them at once costs more than the
- * handshakes, because rejected clients reconnect at once.
+ * loop. While an address is at its limit, of upgrades or of refused requests, the server also reads its new connections one by one: rejecting
+ * them at once costs more than the handshakes, because rejected clients reconnect at once.
  */
 export class UpgradeTurns {
   private readonly turns: CallerTurns;
@@ -27,11 +28,12 @@ export class UpgradeTurns {
   private readonly waitingOf = new Map<string, number>();
   private unread = 0;
 
-  /** `most`: upgrades that may wait. */
+  /** `most`: upgrades that may wait. `refusals` has the addresses with many refused requests. */
   constructor(
     clock: Clock,
     private readonly addressKeyOf: ClientAddressKey,
     private readonly most: number,
+    private readonly refusals: Pick<RefusalDelay, 'isCrowded'>,
   ) {
     this.turns = new CallerTurns(clock);
   }
@@ -71,7 +73,7 @@ export class UpgradeTurns {
   /** Delays reading a new connection until its turn if its address is at its limit. A trusted proxy has no limit. */
   slowDown(connection: Socket): void {
     const key = this.addressKeyOf({ socket: connection, headers: {} });
-    if (!this.isCrowded(key)) return;
+    if (!this.isCrowded(key) && !this.refusals.isCrowded(key)) return;
     if (this.unread >= this.most * unreadPerWaiting) {
       connection.destroy();
       return;
