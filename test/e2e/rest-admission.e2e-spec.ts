@@ -6,6 +6,8 @@ import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textChunk, textReply } from '../harness/scripted-reply.js';
 
+const keyRule = 'must be 1 to 255 visible ASCII characters and must not begin with "trigger:"';
+
 describe('REST admission by idempotency key', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
@@ -70,6 +72,12 @@ describe('REST admission by idempotency key', () => {
     await jobs.ended(jobIdOf(reply));
   });
 
+  it('rejects a key with the prefix of jobs that a trigger starts', async () => {
+    const body = chatBody({ _admissionId: 'trigger:night:1' });
+    const reply = await jobs.start(body);
+    expect([reply.status, reply.body]).toMatchObject([400, { error: `An idempotency key ${keyRule}` }]);
+  });
+
   it('finds the job of the key', async () => {
     model.enqueue(textReply(['found']));
     const body = chatBody({ _admissionId: 'find-me' });
@@ -119,8 +127,9 @@ describe('REST admission by idempotency key', () => {
   it.each([
     [{}, 'Missing admission ID'],
     [{ admissionId: '' }, 'Missing admission ID'],
-    [{ admissionId: 5 }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
-    [{ admissionId: 'x'.repeat(256) }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
+    [{ admissionId: 5 }, `Invalid request body: admissionId ${keyRule}`],
+    [{ admissionId: 'x'.repeat(256) }, `Invalid request body: admissionId ${keyRule}`],
+    [{ admissionId: 'trigger:night:1' }, `Invalid request body: admissionId ${keyRule}`],
   ])('rejects an invalid key of an abort: %#', async (body, error) => {
     const reply = await test.call('POST', '/api/jobs/admission-abort', { key, body });
     expect([reply.status, reply.body]).toMatchObject([400, { error }]);

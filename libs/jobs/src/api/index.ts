@@ -1,5 +1,5 @@
 export { jobEventModels, JobEventUnion } from './events/job-event.model.js';
-export { parseKey } from './idempotency-key.js';
+export { idempotencyKeyRule, parseKey } from './idempotency-key.js';
 export { DecidableByEnum, InterruptDecisionEnum, InterruptKindEnum, InterruptStatusEnum } from './interrupt.enums.js';
 export { type AbortReply, JobAbort } from './job-abort.js';
 export { JobAccess } from './job-access.js';

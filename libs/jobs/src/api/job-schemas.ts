@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { invalidBody, invalidField, invalidParameter, missing, named, refusedWith } from '#platform/api';
 
 import type { MessageRef } from '../jobs.repository.js';
-import { idempotencyKeyPattern } from './idempotency-key.js';
+import { idempotencyKeyPattern, idempotencyKeyRule } from './idempotency-key.js';
 import type { AbortReply, AdmissionAbortReply } from './job-abort.js';
 import type { AdmittedJob } from './job-admissions.js';
 
@@ -37,7 +37,7 @@ const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotenc
 export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {
   if (field === undefined) return invalidBody();
   const isAbsent = value === undefined || value === null || value === '';
-  return isAbsent ? missing('admission ID') : invalidField(field, 'must be 1 to 255 visible ASCII characters');
+  return isAbsent ? missing('admission ID') : invalidField(field, idempotencyKeyRule);
 });
 
 const messageRef: z.ZodType<MessageRef> = z.object({

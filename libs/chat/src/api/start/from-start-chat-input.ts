@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { idempotencyKeyRule, parseKey } from '#jobs/api';
 import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
 import { missing } from '#platform/api';
@@ -13,8 +14,6 @@ import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 import { toTools } from './to-tools.js';
-
-const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
 /** Reads the input of `startChat`. Throws `bad_request` with the invalid field, or `not_storable`. Pure. */
 export function fromStartChatInput(given: StartChatInput): StartChat {
@@ -52,8 +51,7 @@ export function toName(field: string, text: string | null | undefined): string |
 /** The key, and the hash of the rest of the input. Throws `bad_request`. */
 export function toIdempotency(key: string | null | undefined, input: object): StartChat['idempotency'] {
   if (key == null) return null;
-  if (!visibleAscii.test(key))
-    throw invalid('idempotencyKey', 'An idempotency key is 1 to 255 visible ASCII characters');
+  if (parseKey(key) === null) throw invalid('idempotencyKey', `An idempotency key ${idempotencyKeyRule}`);
   const covered = Object.entries(input).filter(([name, value]) => name !== 'idempotencyKey' && value != null);
   const requestHash = createHash('sha256')
     .update(canonicalJson(Object.fromEntries(covered)))

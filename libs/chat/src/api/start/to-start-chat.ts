@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { clientToolProblem } from '#approvals';
-import { parseKey } from '#jobs/api';
+import { idempotencyKeyRule, parseKey } from '#jobs/api';
 import type { ToolDefinition } from '#models';
 import { AppError, readInput, Secret, type Storable, toStorable } from '#platform';
 import { invalidBody, invalidField, missing } from '#platform/api';
@@ -149,7 +149,7 @@ export function toIdempotencyKey(given: string | string[] | undefined): string |
   if (key !== null) return key;
   throw new AppError({
     code: 'bad_request',
-    message: 'An idempotency key is 1 to 255 visible ASCII characters',
+    message: `An idempotency key ${idempotencyKeyRule}`,
     field: '_admissionId',
   });
 }
