@@ -8,6 +8,7 @@ const layers = [
   ['integrations'],
   ['chat'],
   ['workflows'],
+  ['schedules'],
   ['triggers'],
 ];
 const below = (level) => layers.slice(0, level).flat();

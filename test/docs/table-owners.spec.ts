@@ -31,7 +31,13 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   approval_policy: { owner: 'libs/approvals' },
   audit_entry: {
     owner: 'libs/auth',
-    others: { 'libs/approvals': audited, 'libs/models': audited, 'libs/tools': audited, 'libs/workflows': audited },
+    others: {
+      'libs/approvals': audited,
+      'libs/models': audited,
+      'libs/schedules': audited,
+      'libs/tools': audited,
+      'libs/workflows': audited,
+    },
   },
   document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },
@@ -96,7 +102,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/workflows': nodeState,
     },
   },
-  scheduled_slot: { owner: 'libs/workflows' },
+  scheduled_slot: { owner: 'libs/schedules' },
   stored_file: { owner: 'libs/files' },
   syntrix_connection: { owner: 'libs/triggers' },
   syntrix_delivery: { owner: 'libs/triggers' },
@@ -128,7 +134,10 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   workflow: { owner: 'libs/workflows', others: { 'libs/jobs': 'names the workflow in a notification' } },
   workflow_memory: { owner: 'libs/workflows' },
-  workflow_schedule: { owner: 'libs/workflows' },
+  workflow_schedule: {
+    owner: 'libs/schedules',
+    others: { 'libs/workflows': 'removes the schedules of a workflow that is removed' },
+  },
   workflow_version: { owner: 'libs/workflows' },
   workspace: {
     owner: 'libs/auth',

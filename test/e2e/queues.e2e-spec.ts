@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MemberPrincipal } from '#auth';
 import { AgentsService } from '#chat';
 import { jobKinds, JobStarter } from '#jobs';
-import { SchedulesService, WorkflowsService } from '#workflows';
+import { SchedulesService } from '#schedules';
+import { WorkflowsService } from '#workflows';
 
 import { Changes } from '../../libs/triggers/src/inbound/changes.service.js';
 import { TriggersService } from '../../libs/triggers/src/inbound/triggers.service.js';

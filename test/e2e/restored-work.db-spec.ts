@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { JobQueue, voidRestoredLeases } from '#jobs';
 import { openOwnerPrisma } from '#platform';
+import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#schedules';
 import { defineTool, interruptRestoredCalls, ToolRegistry } from '#tools';
-import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#workflows';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { eventually } from '../harness/eventually.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { SchedulesService, ScheduleTimers } from '#workflows';
+import { SchedulesService, ScheduleTimers } from '#schedules';
 
 import { eventually } from '../harness/eventually.js';
 import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';

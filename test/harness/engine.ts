@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { ChatModule } from '#chat';
 import { JobQueue, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
+import { SchedulesModule } from '#schedules';
 import { WorkflowsModule } from '#workflows';
 
 import type { TestDatabase } from './database.js';
@@ -33,7 +34,7 @@ export async function startTestEngine(
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
   const app = await openTestingModule({
-    imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule],
+    imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule, SchedulesModule],
   });
   const worker = app.get(Worker);
   const jobQueue = app.get(JobQueue);

@@ -11,6 +11,7 @@ import { JobsModule } from '#jobs';
 import { JobsApiModule, NotificationsApiModule } from '#jobs/api';
 import { ModelProvidersApiModule } from '#models/api';
 import { type Platform, PlatformModule } from '#platform';
+import { SchedulesApiModule } from '#schedules/api';
 import { ToolsModule } from '#tools';
 import { ToolCallsApiModule, ToolQueueApiModule, ToolsApiModule } from '#tools/api';
 import { TriggersApiModule } from '#triggers/api';
@@ -45,6 +46,7 @@ const featureModules: readonly Type[] = [
   ToolCallsApiModule,
   ToolQueueApiModule,
   ToolsApiModule,
+  SchedulesApiModule,
   TriggersApiModule,
   WorkflowsApiModule,
   WorkspacesApiModule,

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { InterruptTimers, Retention } from '#jobs';
 import { Config } from '#platform';
+import { ScheduleTimers } from '#schedules';
 import { SubJobs, ToolQueueSweeper, ToolResults } from '#tools';
 import { TriggerWorker } from '#triggers';
-import { ScheduleTimers } from '#workflows';
 
 /** What a worker does besides running jobs: timers of interrupts and schedules, triggers and webhooks, retention, sub-jobs, and results of isolated calls. */
 @Injectable()

@@ -4,6 +4,7 @@ import { ApprovalsModule } from '#approvals';
 import { ChatModule } from '#chat';
 import { IntegrationsModule } from '#integrations';
 import { JobsModule } from '#jobs';
+import { SchedulesModule } from '#schedules';
 import { ToolQueueModule, ToolsModule } from '#tools';
 import { TriggersModule } from '#triggers';
 import { WorkflowsModule } from '#workflows';
@@ -21,6 +22,7 @@ import { WorkerLifecycle } from './worker.lifecycle.js';
     ToolQueueModule,
     ChatModule,
     WorkflowsModule,
+    SchedulesModule,
     TriggersModule,
   ],
   providers: [Maintenance, WorkerLifecycle],

@@ -25,11 +25,6 @@ import { RunPlanLoader } from './run/run-plan-loader.js';
 import { RunUsageRepository } from './run/run-usage.repository.js';
 import { WorkflowHandler } from './run/workflow.handler.js';
 import { WorkflowInstance } from './run/workflow-instance.js';
-import { DueSchedulesRepository } from './schedules/due-schedules.repository.js';
-import { ScheduleTimers } from './schedules/schedule-timers.js';
-import { ScheduledStarts } from './schedules/scheduled-starts.js';
-import { SchedulesRepository } from './schedules/schedules.repository.js';
-import { SchedulesService } from './schedules/schedules.service.js';
 import { ReadyVersions } from './start/ready-versions.js';
 import { RerunWorkflowService } from './start/rerun-workflow.service.js';
 import { StartWorkflowService } from './start/start-workflow.service.js';
@@ -52,7 +47,6 @@ const definitions = [
 ];
 const offered = [CallerPolicies, OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, RunUsageRepository, WorkflowHandler, WorkflowInstance];
-const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
 const states = [
   HitlRequestsRepository,
@@ -65,8 +59,8 @@ const states = [
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
   imports: [ApprovalsModule, ChatModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
-  providers: [...definitions, ...offered, ...runs, ...schedules, ...starts, ...states],
-  exports: [...definitions, ...schedules, ...starts, ...states],
+  providers: [...definitions, ...offered, ...runs, ...starts, ...states],
+  exports: [...definitions, ...starts, ...states],
 })
 export class WorkflowsModule implements OnModuleInit {
   constructor(

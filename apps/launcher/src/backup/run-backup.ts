@@ -20,8 +20,8 @@ import {
   inOwnerTransaction,
   restoreDatabase,
 } from '#platform';
+import { skipRestoredSlots } from '#schedules';
 import { interruptRestoredCalls } from '#tools';
-import { skipRestoredSlots } from '#workflows';
 
 import type { Terminal } from '../terminal.js';
 import { noDataToBackUp, noRestoreTarget } from './backup.errors.js';

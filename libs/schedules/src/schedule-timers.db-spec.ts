@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { MemberPrincipal, Role } from '#auth';
 import { newId, Queues } from '#platform';
+import { WorkflowsService } from '#workflows';
+import { StartWorkflowService } from '#workflows';
 
-import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
-import { eventually } from '../../../../test/harness/eventually.js';
-import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
-import { publish, sketch } from '../../../../test/harness/workflows.js';
-import { WorkflowsService } from '../definitions/workflows.service.js';
-import { StartWorkflowService } from '../start/start-workflow.service.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../test/harness/engine.js';
+import { eventually } from '../../../test/harness/eventually.js';
+import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
+import { publish, sketch } from '../../../test/harness/workflows.js';
 import type { Schedule } from './schedule.js';
 import { ScheduleTimers } from './schedule-timers.js';
 import { SchedulesService } from './schedules.service.js';

@@ -11,18 +11,14 @@ import {
   toPayload,
 } from '#platform/api';
 
-import type { Schedule } from '../schedules/schedule.js';
-import { SchedulesService } from '../schedules/schedules.service.js';
+import type { Schedule } from '../schedule.js';
+import { SchedulesService } from '../schedules.service.js';
 import {
   RemoveWorkflowScheduleInput,
   SaveWorkflowScheduleInput,
   SetWorkflowScheduleEnabledInput,
-} from './workflow-schedule.input.js';
-import {
-  WorkflowScheduleConnection,
-  WorkflowScheduleModel,
-  WorkflowSchedulePayload,
-} from './workflow-schedule.model.js';
+} from './schedule.input.js';
+import { WorkflowScheduleConnection, WorkflowScheduleModel, WorkflowSchedulePayload } from './schedule.model.js';
 
 const kind = 'workflowSchedules';
 

@@ -2,8 +2,8 @@ import { Field, ID, InputType } from '@nestjs/graphql';
 
 import { AgentSelectionInput, ChatMessageInput } from '#chat/api';
 
-import type { MissedPolicy } from '../schedules/missed-slots.js';
-import { MissedSlotsEnum } from './workflow-schedule.enums.js';
+import type { MissedPolicy } from '../missed-slots.js';
+import { MissedSlotsEnum } from './schedule.enums.js';
 
 @InputType({ isAbstract: true })
 abstract class SaveScheduleInput {

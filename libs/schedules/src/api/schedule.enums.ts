@@ -1,7 +1,7 @@
 import { registerEnumType } from '@nestjs/graphql';
 
-import type { MissedPolicy } from '../schedules/missed-slots.js';
-import type { SlotStatus, StopReason } from '../schedules/schedule.js';
+import type { MissedPolicy } from '../missed-slots.js';
+import type { SlotStatus, StopReason } from '../schedule.js';
 
 /** What happens to slots that passed while no process was running. */
 export const MissedSlotsEnum = { SKIP: 'skip', ONCE: 'once', ALL: 'all' } as const satisfies Record<

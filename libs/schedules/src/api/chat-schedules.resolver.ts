@@ -12,19 +12,10 @@ import {
   toPayload,
 } from '#platform/api';
 
-import type { Schedule, ScheduledChat } from '../schedules/schedule.js';
-import { SchedulesService } from '../schedules/schedules.service.js';
-import {
-  RemoveChatScheduleInput,
-  SaveChatScheduleInput,
-  SetChatScheduleEnabledInput,
-} from './workflow-schedule.input.js';
-import {
-  ChatScheduleConnection,
-  ChatScheduleModel,
-  ChatSchedulePayload,
-  ScheduledAgent,
-} from './workflow-schedule.model.js';
+import type { Schedule, ScheduledChat } from '../schedule.js';
+import { SchedulesService } from '../schedules.service.js';
+import { RemoveChatScheduleInput, SaveChatScheduleInput, SetChatScheduleEnabledInput } from './schedule.input.js';
+import { ChatScheduleConnection, ChatScheduleModel, ChatSchedulePayload, ScheduledAgent } from './schedule.model.js';
 
 const kind = 'chatSchedules';
 

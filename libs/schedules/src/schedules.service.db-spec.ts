@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { MemberPrincipal, Role } from '#auth';
 import { newId } from '#platform';
 
-import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
-import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
-import { publish, sketch } from '../../../../test/harness/workflows.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../test/harness/engine.js';
+import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
+import { publish, sketch } from '../../../test/harness/workflows.js';
 import type { Schedule } from './schedule.js';
 import { SchedulesService } from './schedules.service.js';
 

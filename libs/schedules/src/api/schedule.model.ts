@@ -3,9 +3,9 @@ import { Field, ID, ObjectType } from '@nestjs/graphql';
 
 import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
-import type { MissedPolicy } from '../schedules/missed-slots.js';
-import type { SlotStatus, StopReason } from '../schedules/schedule.js';
-import { MissedSlotsEnum, ScheduleStopEnum, SlotStatusEnum } from './workflow-schedule.enums.js';
+import type { MissedPolicy } from '../missed-slots.js';
+import type { SlotStatus, StopReason } from '../schedule.js';
+import { MissedSlotsEnum, ScheduleStopEnum, SlotStatusEnum } from './schedule.enums.js';
 
 @ObjectType({ description: 'Why a slot started no job.' })
 export class ScheduledSlotError {

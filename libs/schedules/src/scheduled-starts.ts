@@ -6,8 +6,8 @@ import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from
 import { ChatService, type StartChat } from '#chat';
 import { BackgroundJobs, JobTelemetry } from '#jobs';
 import { AppError } from '#platform';
+import { StartWorkflowService } from '#workflows';
 
-import { StartWorkflowService } from '../start/start-workflow.service.js';
 import { DueSchedulesRepository, type DueStart, type SlotRef } from './due-schedules.repository.js';
 import type { ScheduledChat } from './schedule.js';
 

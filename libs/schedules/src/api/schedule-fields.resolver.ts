@@ -5,9 +5,9 @@ import type { GraphqlContext } from '#auth/api';
 import { AppError } from '#platform';
 import { DateTime, listCost } from '#platform/api';
 
-import type { Schedule, ScheduledSlot } from '../schedules/schedule.js';
-import { SchedulesService } from '../schedules/schedules.service.js';
-import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './workflow-schedule.model.js';
+import type { Schedule, ScheduledSlot } from '../schedule.js';
+import { SchedulesService } from '../schedules.service.js';
+import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './schedule.model.js';
 
 const mostNextSlots = 24;
 const mostSlots = 200;

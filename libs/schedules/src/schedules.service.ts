@@ -4,11 +4,11 @@ import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
 import { ChatService } from '#chat';
 import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction, toStorableText } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
+import { workflowNotFound } from '#workflows';
+import { WorkflowsRepository } from '#workflows';
+import { longestPrompt } from '#workflows';
+import { promptTooLong } from '#workflows';
 
-import { workflowNotFound } from '../definitions/workflows.errors.js';
-import { WorkflowsRepository } from '../definitions/workflows.repository.js';
-import { longestPrompt } from '../start/assert-fits.js';
-import { promptTooLong } from '../start/start.errors.js';
 import { assertCron, isCron } from './cron.js';
 import type {
   Schedule,

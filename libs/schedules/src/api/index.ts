@@ -1,0 +1,1 @@
+export { SchedulesApiModule } from './schedules-api.module.js';
