@@ -103,6 +103,14 @@ describe('published client package', () => {
     expect(await inProject(process.execPath, readme('operations'))).toContain('calculate');
   });
 
+  it('runs the example of files', async () => {
+    model.enqueue(textReply(['42 EUR']));
+    expect(await inProject(process.execPath, readme('files'))).toBe(
+      'invoice.txt has the type text/plain and 17 bytes\n42 EUR\nTotal due: 42 EUR\n',
+    );
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('Total due: 42 EUR');
+  });
+
   it.each(['typescript', 'typescript-5.9'])('checks and runs the typed example with %s', async (version) => {
     const [file, script] = [join(project, 'typed-tool.ts'), readme('typed-tool')];
     writeFileSync(file, script);

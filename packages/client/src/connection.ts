@@ -8,6 +8,8 @@ export interface Connection {
   readonly http: HttpTransport;
   readonly sockets: SocketTransport;
   readonly backOff: BackOffOptions;
+  /** How long an upload or a download may take. */
+  readonly transferMs: number;
   /** When a call that another client has claimed is tried again. */
   readonly claimMs: number;
   /** This device, for client tools. */

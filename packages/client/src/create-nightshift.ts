@@ -29,6 +29,8 @@ export type NightshiftOptions = TokenSource & {
 export interface Timeouts {
   /** How long a request may take. 30,000 by default. */
   readonly requestMs?: number | undefined;
+  /** How long an upload or a download of a file may take. 300,000 by default. */
+  readonly transferMs?: number | undefined;
   /** How long a silent connection is trusted. 15,000 by default. */
   readonly heartbeatMs?: number | undefined;
   /** When a call that another client has claimed is tried again, for a claim that is not used lapses. About 10,000 by default. */
@@ -41,10 +43,10 @@ export interface Timeouts {
  */
 export function createNightshift(options: NightshiftOptions): Nightshift {
   const { workspace, reconnect: backOff = {}, timeouts = {} } = options;
-  const { requestMs = 30_000, heartbeatMs = 15_000, claimMs = 10_000 } = timeouts;
+  const { requestMs = 30_000, transferMs = 300_000, heartbeatMs = 15_000, claimMs = 10_000 } = timeouts;
   const credentials = new Credentials(options);
-  const url = new URL('graphql', options.url.endsWith('/') ? options.url : `${options.url}/`).href;
-  const shared = { url, credentials, workspace };
+  const { href: url } = new URL(options.url.endsWith('/') ? options.url : `${options.url}/`);
+  const shared = { credentials, workspace };
   // Browsers call fetch as a function of the window only.
   const fetch = options.fetch ?? ((...asked: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...asked));
   const runtime: { readonly WebSocket?: WebSocketClass } = globalThis;
@@ -52,9 +54,10 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
   const closing = new AbortController();
   return new Nightshift(
     {
-      http: new HttpTransport({ ...shared, fetch, timeoutMs: requestMs, backOff }),
-      sockets: new SocketTransport({ ...shared, webSocket, heartbeatMs }),
+      http: new HttpTransport({ ...shared, url, fetch, timeoutMs: requestMs, backOff }),
+      sockets: new SocketTransport({ ...shared, url: new URL('graphql', url).href, webSocket, heartbeatMs }),
       backOff,
+      transferMs,
       claimMs,
       deviceId: options.deviceId ?? randomText(),
       serving: new Map(),

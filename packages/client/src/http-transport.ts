@@ -5,7 +5,7 @@ import { type GraphqlFault, toError } from './to-failure.js';
 import type { TypedDocument } from './typed-document.js';
 
 export interface HttpTransportOptions {
-  /** Of GraphQL. */
+  /** Base of the server, with a slash at its end. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly workspace: string | undefined;
@@ -33,7 +33,20 @@ interface Reply {
 /** How often a request is tried briefly: for some ten seconds. */
 const mostAttempts = 8;
 
-/** Queries and mutations, each a POST. */
+/** One request, and how its response is read. */
+export interface HttpRequest<T> {
+  /** Below the base. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Blob;
+  /** In ms. Absent: the timeout of all requests. */
+  readonly timeoutMs?: number | undefined;
+  /** Throws a `NightshiftError` for a refusal. What else it throws counts as a lost connection. */
+  readonly read: (response: Response) => Promise<T>;
+}
+
+/** Queries, mutations and files, each one request. */
 export class HttpTransport {
   constructor(private readonly options: HttpTransportOptions) {}
 
@@ -41,18 +54,29 @@ export class HttpTransport {
   async execute<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
-    { signal, retry }: ExecuteOptions,
+    options: ExecuteOptions,
   ): Promise<TResult> {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/graphql-response+json, application/json',
+    };
+    const body = JSON.stringify({ query: document.toString(), variables });
+    const read = async (response: Response) => dataOf(response, await response.text());
+    const data = await this.send({ path: 'graphql', method: 'POST', headers, body, read }, options);
+    return data as TResult; // the document determines the type of the result
+  }
+
+  /** Gives what the request reads. Rejects as `execute`. */
+  async send<T>(request: HttpRequest<T>, { signal, retry }: ExecuteOptions): Promise<T> {
     const { backOff: terms } = this.options;
     const attempts = Math.min(terms.attempts ?? Infinity, retry === 'patiently' ? Infinity : mostAttempts);
     const backOff = new BackOff({ ...terms, attempts });
-    const body = JSON.stringify({ query: document.toString(), variables });
     let isRefused = false;
     for (;;) {
       signal?.throwIfAborted();
       const token = await this.options.credentials.token();
       try {
-        return (await this.post(body, token, signal)) as TResult; // the document determines the type of the result
+        return await this.sendOnce(request, token, signal);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof NightshiftError)) throw error;
@@ -67,26 +91,25 @@ export class HttpTransport {
     }
   }
 
-  private async post(body: string, token: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const { url, workspace, timeoutMs, fetch } = this.options;
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      accept: 'application/graphql-response+json, application/json',
-    };
+  private async sendOnce<T>(
+    { path, method, body, read, ...request }: HttpRequest<T>,
+    token: string,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { workspace, fetch } = this.options;
+    const headers: Record<string, string> = { authorization: `Bearer ${token}`, ...request.headers };
     if (workspace !== undefined) headers['x-workspace-id'] = workspace;
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const url = `${this.options.url}${path}`;
+    const timeout = AbortSignal.timeout(request.timeoutMs ?? this.options.timeoutMs);
     const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-    let response: Response;
-    let text: string;
     try {
-      response = await fetch(url, { method: 'POST', headers, body, signal: either });
-      text = await response.text();
+      const response = await fetch(url, { method, headers, signal: either, ...(body !== undefined && { body }) });
+      return await read(response);
     } catch (cause) {
+      if (cause instanceof NightshiftError) throw cause;
       const message = `The server at ${shownUrl(url)} could not be reached`;
       throw new NightshiftError(message, { code: 'connection_lost', retryable: true, cause });
     }
-    return dataOf(response, text);
   }
 }
 
@@ -98,23 +121,35 @@ function shownUrl(url: string): string {
 }
 
 function dataOf(response: Response, text: string): unknown {
-  const { data, errors } = parse(text);
-  const retryAfter = Number(response.headers.get('retry-after') ?? NaN);
+  const { data, errors } = parse(text) as Reply; // what GraphQL over HTTP sends, or none of it
   if (errors !== undefined && errors.length > 0) throw toError(errors[0]);
   if (data !== undefined && data !== null) return data;
   // Not a GraphQL response: it comes from a proxy, or from a check before the GraphQL endpoint.
-  throw new NightshiftError(`The server answered ${response.status}`, {
-    code: response.status === 401 ? 'unauthenticated' : response.status === 429 ? 'rate_limited' : 'bad_response',
-    retryable: response.status >= 500 || response.status === 429,
+  throw toHttpError(response, text);
+}
+
+/** A response that is none of the expected: with the error in its body, if it has one of ours. */
+export function toHttpError({ status, headers }: Response, text: string): NightshiftError {
+  const { error, code, field, retryable, requestId } = parse(text);
+  const retryAfter = Number(headers.get('retry-after') ?? NaN);
+  return new NightshiftError(typeof error === 'string' ? error : `The server answered ${status}`, {
+    code: typeof code === 'string' ? code : codeOf(status),
+    field: typeof field === 'string' ? field : undefined,
+    retryable: typeof retryable === 'boolean' ? retryable : status >= 500 || status === 429,
     retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1_000 : undefined,
-    requestId: response.headers.get('x-request-id') ?? undefined,
+    requestId: typeof requestId === 'string' ? requestId : (headers.get('x-request-id') ?? undefined),
   });
 }
 
-function parse(text: string): Reply {
+function codeOf(status: number): string {
+  if (status === 401) return 'unauthenticated';
+  return status === 429 ? 'rate_limited' : 'bad_response';
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
   try {
     const reply: unknown = JSON.parse(text);
-    return typeof reply === 'object' && reply !== null ? reply : {};
+    return typeof reply === 'object' && reply !== null ? { ...reply } : {};
   } catch {
     return {};
   }

@@ -9,9 +9,11 @@ export {
 } from './client-tool.js';
 export { createNightshift, type NightshiftOptions, type Timeouts } from './create-nightshift.js';
 export type { TokenSource } from './credentials.js';
+export type { DownloadOptions, FileContent, Files, TypedUploadOptions, UploadedFile, UploadOptions } from './files.js';
 export { isTerminal, type JobEvent, type JobEventOf } from './follow-job.js';
 export type {
   ClientToolInput,
+  FileAttachmentInput,
   InterruptFilterInput,
   InterruptKind,
   InterruptStatus,
@@ -24,6 +26,7 @@ export type {
   StartWorkflowInput,
   ToolCallStatus,
   WhenBusy,
+  WorkflowAttachmentInput,
 } from './generated/graphql.js';
 export type { ApprovalRequest, Interrupt, QuestionRequest } from './interrupt.js';
 export type { Interrupts } from './interrupts.js';

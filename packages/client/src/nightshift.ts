@@ -1,5 +1,6 @@
 import { type ClientTools, toDeclarations } from './client-tool.js';
 import { asking, type Connection, until } from './connection.js';
+import { Files, toAttachments } from './files.js';
 import {
   RetryJobDocument,
   StartChatDocument,
@@ -52,6 +53,7 @@ export class StartedJob extends JobHandle {
 
 /** A client of one server. */
 export class Nightshift {
+  readonly files: Files;
   readonly interrupts: Interrupts;
   readonly jobs: Jobs;
   readonly notifications: Notifications;
@@ -60,6 +62,7 @@ export class Nightshift {
     private readonly connection: Connection,
     private readonly closer: AbortController,
   ) {
+    this.files = new Files(connection);
     this.interrupts = new Interrupts(connection);
     this.jobs = new Jobs(connection);
     this.notifications = new Notifications(connection);
@@ -71,11 +74,12 @@ export class Nightshift {
    * `no_websocket`, and starts nothing, where nothing could be followed.
    */
   async startChat<const Decision extends Approval>(options: StartChat<Decision>): Promise<StartedJob> {
-    const { tools, serverTools, onApproval, onQuestion, onError, signal, ...rest } = options;
+    const { tools, serverTools, attachments, onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartChatInput = {
       idempotencyKey: randomText(),
       ...rest,
       ...(serverTools && { tools: serverTools }),
+      ...(attachments && { attachments: toAttachments(attachments) }),
       ...(tools && { clientTools: toDeclarations(tools) }),
     };
     const { startChat } = await this.start(StartChatDocument, { input }, { signal });
@@ -84,8 +88,12 @@ export class Nightshift {
 
   /** Runs a published workflow in the background, as `startChat` answers. */
   async startWorkflow<const Decision extends Approval>(options: StartWorkflow<Decision>): Promise<StartedJob> {
-    const { onApproval, onQuestion, onError, signal, ...rest } = options;
-    const input: StartWorkflowInput = { idempotencyKey: randomText(), ...rest };
+    const { attachments, onApproval, onQuestion, onError, signal, ...rest } = options;
+    const input: StartWorkflowInput = {
+      idempotencyKey: randomText(),
+      ...rest,
+      ...(attachments && { attachments: toAttachments(attachments) }),
+    };
     const { startWorkflow } = await this.start(StartWorkflowDocument, { input }, { signal });
     return this.started(startWorkflow, { onApproval, onQuestion, onError, signal });
   }
