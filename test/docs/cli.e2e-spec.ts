@@ -44,6 +44,7 @@ describe('docs/cli.md examples', () => {
   const cases: [string, RegExp][] = [
     ['doctor', /✓ job +completed/],
     ['pipe', /You said: "Sort this list\.\s+milk\s+bread\s+apples"/],
+    ['attach', /You said: "What is due\?[^]*Total due: 42 EUR/],
     ['approve', /approved: Run calculate\n[^]*391/],
     ['notifications', /^ +\$ (?:npx )?nightshift attach [\w-]{36}\n\d+ marked as read\.\n$/],
     ['json', /1024[^]*\n[\w-]{36}\n/],
@@ -61,6 +62,7 @@ describe('docs/cli.md examples', () => {
     expect(examples.map(([, name]) => name)).toEqual([
       'doctor',
       'pipe',
+      'attach',
       'approve',
       'notifications',
       'json',

@@ -70,6 +70,21 @@ describe('nightshift run', () => {
     expect(linesOf(next.stdout).at(-1)).toMatchObject({ threadId, text: expect.stringContaining('Again:') });
   });
 
+  it('attaches files to the prompt', async () => {
+    const [invoice, notes] = ['invoice.txt', 'notes.md'].map((name) => join(server.folder, name));
+    writeFileSync(invoice ?? '', 'Total due: 42 EUR');
+    writeFileSync(notes ?? '', '# Paid');
+    const attached = ['--attach', invoice ?? '', '--attach', notes ?? ''];
+    const { code, stdout } = await nightshift(['run', 'What is due?', ...attached]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/Total due: 42 EUR[^]*# Paid/) });
+    expect(await nightshift(['run', 'What is due?', '--attach', server.folder])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('is not a file.') },
+    });
+    expect(await nightshift(['run', 'What is due?', '--attach', join(server.folder, 'absent')])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('cannot be read') },
+    });
+  });
+
   it('exits when the job waits for a person, prints the command to answer, and attaches again', async () => {
     const asked = await nightshift(['run', question, '--tools', 'calculate', '--ask']);
     expect(asked).toMatchObject({ code: 6, stdout: '' });

@@ -96,8 +96,8 @@ async function toBlob(content: Blob | FileContent, { maxBytes }: UploadOptions):
 async function collect(
   content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
-): Promise<BlobPart[]> {
-  const pieces: BlobPart[] = [];
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for await (const piece of content instanceof ReadableStream ? piecesOf(content) : content) {
     length += piece.length;

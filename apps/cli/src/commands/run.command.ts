@@ -5,6 +5,7 @@ import { usageError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { listOf } from '../words.js';
+import { openFiles, repeated, uploadFiles } from './attach-files.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
 import { readInput } from './read-input.js';
@@ -15,6 +16,7 @@ interface RunFlags extends StayFlags {
   readonly model?: string;
   readonly thread?: string;
   readonly file?: string;
+  readonly attach?: readonly string[];
   readonly ask?: boolean;
   readonly detach?: boolean;
 }
@@ -33,6 +35,7 @@ export function addRun(program: Command, perform: Perform): void {
     .option('-m, --model <name>', "the model; without, the workspace's")
     .option('--thread <id>', 'continue this thread; without, begin a new one')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
+    .option('--attach <path>', 'upload a file and attach it to the prompt; may be repeated', repeated)
     .option('--ask', 'ask before every tool call, also where the policy allows it')
     .option('-d, --detach', 'start it, print its id and leave')
     .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
@@ -42,8 +45,10 @@ export function addRun(program: Command, perform: Perform): void {
 
 async function run(context: Context, words: readonly string[], flags: RunFlags): Promise<ExitCode> {
   const message = await messageOf(context, words, flags);
+  const files = await openFiles(flags.attach ?? []);
   const client = await context.client();
-  const job = await client.startChat(toStart(message, flags));
+  const attachments = await uploadFiles(client, files);
+  const job = await client.startChat({ ...toStart(message, flags), ...(attachments.length > 0 && { attachments }) });
   if (flags.detach === true) {
     sayStarted(context, job);
     return exitCodes.ok;
