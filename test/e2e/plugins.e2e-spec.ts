@@ -18,7 +18,7 @@ const input = z.object({ text: z.string().default('nothing') });
 
 const shout = defineTool({
   name: 'shout', description: 'Shouts a text.', effect: 'pure', input,
-  async *execute({ text }, { progress: _, signal, now, fetch, logger, secrets, ...shown }) {
+  async *execute({ text }, { progress: _, signal, now, fetch, logger, secrets, files, ...shown }) {
     logger.info({ length: text.length }, 'shouting');
     yield { progress: 1, total: 2, message: 'half of it' };
     return { text: loud(text), shown, isTime: now() > 0, isStopped: signal.aborted };
@@ -39,8 +39,27 @@ const private_ = defineTool({
   name: 'private_fetch', description: 'Calls a private address.', input,
   execute: async (_args, { fetch }) => (await fetch('http://127.0.0.1:1/')).status,
 });
+const chart = (name: string, more: object) => defineTool({
+  name, description: 'Draws a chart.', effect: 'pure', input, ...more,
+  execute: ({ text }) => ({
+    content: 'drawn',
+    artifacts: [
+      { name: 'chart.csv', mime: 'text/csv', data: new TextEncoder().encode(text) },
+      { name: 'chart.html', mime: 'text/html', data: text },
+    ],
+  }),
+});
+const copy = defineTool({
+  name: 'copy_file', description: 'Copies a file.', effect: 'pure',
+  input: z.object({ hash: z.string() }),
+  execute: async ({ hash }, { files }) => {
+    const { data, mime } = await files.get(hash);
+    return files.put({ name: 'copy.csv', mime, data: loud(new TextDecoder().decode(data)) });
+  },
+});
 export default definePlugin({
-  name: 'acme', version: '1.2.3', secrets: ['ACME_KEY'], tools: [shout, isolated, curious, private_],
+  name: 'acme', version: '1.2.3', secrets: ['ACME_KEY'],
+  tools: [shout, isolated, curious, private_, chart('chart', {}), chart('chart_isolated', { isolation: 'queue' }), copy],
 });
 `;
 
@@ -59,6 +78,7 @@ beforeAll(async () => {
   write('plugins/acme/package.json', '{ "name": "acme-plugin", "type": "module" }');
   write('plugins/acme/index.ts', plugin);
   write('plugins/acme/loud.ts', 'export const loud = (text: string): string => text.toUpperCase();\n');
+  write('plugins/reports.ts', documentExample('docs/plugins.md', 'artifacts'));
   write('plugins/shipping.ts', documentExample('docs/plugins.md', 'tool'));
   const timeZone = write('time-zone.mts', documentExample('docs/plugins.md', 'time-zone'));
   write('client.ts', documentExample('docs/plugins.md', 'shared-client'));
@@ -76,6 +96,16 @@ interface Ended {
   readonly status: string;
   readonly result?: string;
   readonly error?: string;
+}
+
+/** A file, as a stored result names it. */
+interface Artifact {
+  readonly hash: string;
+}
+
+async function fileOf(hash: string) {
+  const reply = await fetch(`${server.url}/api/files/${hash}`, { headers: { Authorization: `Bearer ${server.key}` } });
+  return { type: reply.headers.get('content-type')?.split(';')[0], text: await reply.text() };
 }
 
 /** How a call of a tool ended, as its job shows it. */
@@ -121,6 +151,30 @@ describe('server with a plugin in ./plugins', () => {
     });
   });
 
+  it.each(['chart', 'chart_isolated'])('stores the artifacts of %s as files of the workspace', async (tool) => {
+    const { status, result } = await callOf(tool, { text: `a,b of ${tool}` });
+    expect(status).toBe('complete');
+    const { content, artifacts } = JSON.parse(result ?? '') as { content: string; artifacts: Artifact[] };
+    expect(content).toBe('drawn');
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(artifacts).toEqual([
+      { hash, name: 'chart.csv', mime: 'text/csv', bytes: `a,b of ${tool}`.length },
+      { name: 'chart.html', mime: 'text/html', error: { code: 'unsupported_media_type', message: expect.any(String) } },
+    ]);
+    expect(await fileOf(artifacts[0]?.hash ?? '')).toEqual({ type: 'text/csv', text: `a,b of ${tool}` });
+  });
+
+  it('lets a tool read and write files of the workspace, and reports a file that is not there', async () => {
+    const { result: drawn } = await callOf('chart', { text: 'quiet' });
+    const { artifacts } = JSON.parse(drawn ?? '') as { artifacts: Artifact[] };
+    const { result } = await callOf('copy_file', { hash: artifacts[0]?.hash ?? '' });
+    const copied = JSON.parse(result ?? '') as Artifact;
+    expect(copied).toMatchObject({ name: 'copy.csv', mime: 'text/csv', bytes: 5 });
+    expect(await fileOf(copied.hash)).toEqual({ type: 'text/csv', text: 'QUIET' });
+    const { status, error } = await callOf('copy_file', { hash: '0'.repeat(64) });
+    expect({ status, error }).toEqual({ status: 'error', error: expect.stringContaining('no file with this hash') });
+  });
+
   it('refuses secrets that the manifest does not name, and private addresses', async () => {
     expect((await callOf('curious')).error).toContain('does not name the secret "OTHER_KEY" in its manifest');
     expect((await callOf('private_fetch')).status).toBe('error');
@@ -129,11 +183,17 @@ describe('server with a plugin in ./plugins', () => {
   it('lists plugins with version and hash in the query plugins, in /readyz and in the log', async () => {
     const shown = {
       ...{ name: 'acme', version: '1.2.3', hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
-      ...{ tools: ['shout', 'shout_isolated', 'curious', 'private_fetch'], hooks: [], nodes: [] },
+      tools: ['shout', 'shout_isolated', 'curious', 'private_fetch', 'chart', 'chart_isolated', 'copy_file'],
+      ...{ hooks: [], nodes: [] },
     };
     const shipping = { name: 'shipping', version: '1.0.0', tools: ['shipping_quote'] };
     const timeZone = { name: 'time-zone', tools: ['time_zone'] };
-    const plugins = [expect.objectContaining(timeZone), shown, expect.objectContaining(shipping)];
+    const reports = { name: 'reports', tools: ['sales_report', 'sales_total'] };
+    const [first, last] = [
+      expect.objectContaining(timeZone),
+      [reports, shipping].map((it) => expect.objectContaining(it)),
+    ];
+    const plugins = [first, shown, ...last];
     expect(await server.graphql(documentExample('docs/plugins.md', 'list'))).toEqual({ plugins });
     const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { plugins: unknown };
     expect(ready.plugins).toEqual(plugins);
@@ -144,6 +204,16 @@ describe('server with a plugin in ./plugins', () => {
   it('runs the tool of docs/plugins.md', async () => {
     const { result } = await callOf('shipping_quote', { kilograms: 2, country: 'PT' });
     expect(result).toBe('{"country":"PT","euros":8}');
+  });
+
+  it('runs the tools of docs/plugins.md that store and read a file', async () => {
+    const { result } = await callOf('sales_report', { year: 2026 });
+    const { content, artifacts } = JSON.parse(result ?? '') as { content: string; artifacts: Artifact[] };
+    expect({ content, artifacts }).toMatchObject({
+      content: 'The sales of 2026.',
+      artifacts: [{ name: 'sales-2026.csv', mime: 'text/csv', bytes: 19 }],
+    });
+    expect((await callOf('sales_total', { hash: artifacts[0]?.hash ?? '' })).result).toBe('4200');
   });
 
   it('runs the server handler of a shared tool on the server, and its client handler in a client with the definition', async () => {

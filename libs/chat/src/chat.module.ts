@@ -1,7 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ApprovalsModule } from '#approvals';
-import { FilesModule } from '#files';
+import { FileRetentionModule, FilesModule } from '#files';
 import { IntegrationsModule } from '#integrations';
 import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
@@ -58,7 +58,15 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
 
 /** Conversations as background jobs: builds the messages of a turn when a job starts, and registers the handler of chat jobs. */
 @Module({
-  imports: [ApprovalsModule, FilesModule, IntegrationsModule, JobsModule, ModelsModule, ToolsModule],
+  imports: [
+    ApprovalsModule,
+    FileRetentionModule,
+    FilesModule,
+    IntegrationsModule,
+    JobsModule,
+    ModelsModule,
+    ToolsModule,
+  ],
   providers: [
     ActingAgents,
     AgentChoice,

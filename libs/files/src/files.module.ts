@@ -21,9 +21,9 @@ class FileRetention implements OnModuleInit {
 }
 
 /** The files of workspaces. Requires a global `PlatformModule`. */
-@Module({
-  imports: [JobsModule],
-  providers: [FileRetention, Files, FilesRepository, FileStores, PostgresFileStore],
-  exports: [Files],
-})
+@Module({ providers: [Files, FilesRepository, FileStores, PostgresFileStore], exports: [Files] })
 export class FilesModule {}
+
+/** Removes files that are no longer needed. For processes that maintain the database. */
+@Module({ imports: [FilesModule, JobsModule], providers: [FileRetention] })
+export class FileRetentionModule {}

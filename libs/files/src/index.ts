@@ -1,3 +1,3 @@
 export { Files } from './files.service.js';
-export { FilesModule } from './files.module.js';
+export { FileRetentionModule, FilesModule } from './files.module.js';
 export { type FileReference, type StoredFile, toFileName } from './stored-file.js';

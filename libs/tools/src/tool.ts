@@ -17,7 +17,7 @@ export type ToolSort = 'server' | 'client' | 'http' | 'mcp';
 export const MOST_CONCURRENT = 100;
 
 /** What only the code of plugins is given. */
-type PluginServices = 'userId' | 'secrets' | 'fetch' | 'logger';
+type PluginServices = 'userId' | 'secrets' | 'fetch' | 'logger' | 'files';
 
 /** What a handler may know about the call it serves. The context of a plugin's tool has more (`PluginContexts`). */
 export interface ToolContext extends Omit<PluginToolContext, PluginServices | 'attempt'> {

@@ -1,5 +1,6 @@
 export type { PluginLogger, PluginSecrets, Progress, WorkContext } from './context.js';
 export { type Defined, type DefinitionKind, kindOf } from './definition.js';
+export type { FileReference, FileWithContent, NewFile, ResultWithArtifacts, WorkspaceFiles } from './files.js';
 export {
   defineHook,
   type HookContext,

@@ -1,5 +1,6 @@
 import type { Progress, WorkContext } from './context.js';
 import { define, type Defined } from './definition.js';
+import type { WorkspaceFiles } from './files.js';
 import type { InputOf, InputSchema } from './schema.js';
 
 /** Who can run a tool: the server, the client that declared it, or the server if it has a handler (`hybrid`). */
@@ -33,6 +34,8 @@ export interface ToolContext extends WorkContext {
   readonly epoch: number;
   /** Always 1 in this version, also after a crash. */
   readonly attempt: number;
+  /** The files of the workspace. */
+  readonly files: WorkspaceFiles;
   /** Reports the progress of the call to viewers, who see at most two updates a second. Never part of the result. */
   readonly progress: (progress: Progress) => void;
 }
@@ -86,8 +89,8 @@ export interface ToolOptions<Context> {
 type Handlers<Args> =
   | {
       /**
-       * Returns text, JSON, or an async iterable that yields `Progress` and returns the result. If it throws, the call fails and the model
-       * reads the message of the error.
+       * Returns text, JSON, a `ResultWithArtifacts`, or an async iterable that yields `Progress` and returns the result. If it throws,
+       * the call fails and the model reads the message of the error.
        */
       execute(args: Args, context: ToolContext): unknown;
       readonly server?: never;

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { PluginLogger, WorkContext } from '@nightshift/plugin';
+import type { PluginLogger, WorkContext, WorkspaceFiles } from '@nightshift/plugin';
 
 import { PrincipalsRepository } from '#auth';
 import { AppError, GuardedFetch, LOGGER, type Logger, Redactor, type Secret } from '#platform';
+
+import { ToolFiles } from './tool-files.js';
 
 /** What plugins may use of a workspace: in a lib above, which registers itself while the process boots. */
 export interface PluginWorkspaces {
@@ -30,6 +32,7 @@ export class PluginContexts {
     private readonly guarded: GuardedFetch,
     private readonly redactor: Redactor,
     private readonly principals: PrincipalsRepository,
+    private readonly files: ToolFiles,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -48,6 +51,11 @@ export class PluginContexts {
       },
       logger: pluginLogger(this.logger.child({ plugin: plugin.name, workspaceId, ...ids })),
     };
+  }
+
+  /** The files of the workspace; those that the tool stores belong to the user. */
+  filesOf(workspaceId: string, userId: string | null): WorkspaceFiles {
+    return this.files.of({ workspaceId, userId });
   }
 
   /** The person behind a principal; null: the system, or a person who is no longer a member. */

@@ -9,11 +9,12 @@ import { toJsonSchema } from './check-plugin.js';
 import type { LoadedPlugin } from './load-plugin.js';
 import type { PluginContexts } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
+import { storeArtifacts } from './store-artifacts.js';
 
 /** Default of MAX_TOOL_TIMEOUT_MS. */
 const LONGEST_TIMEOUT_MS = 86_400_000;
 
-type Contexts = Pick<PluginContexts, 'servicesFor' | 'userIdOf'>;
+type Contexts = Pick<PluginContexts, 'filesOf' | 'servicesFor' | 'userIdOf'>;
 
 /** What the tools of a plugin are registered with. */
 export interface ToolHost {
@@ -58,7 +59,7 @@ export function assertTools(plugins: readonly LoadedPlugin[]): void {
   const unused = () => {
     throw new TypeError('no call runs here');
   };
-  const contexts = { servicesFor: unused, userIdOf: unused };
+  const contexts = { filesOf: unused, servicesFor: unused, userIdOf: unused };
   for (const plugin of plugins) {
     registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
     assertNodes(plugin, LONGEST_TIMEOUT_MS);
@@ -74,8 +75,11 @@ function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: Cont
   const runtime = definition.runtime ?? (isOnClient ? 'client' : 'hybrid');
   const execute =
     handler &&
-    (async (args: Readonly<Record<string, unknown>>, context: ToolContext) =>
-      resultOf(await handler(args, await toContext(context)), context));
+    (async (args: Readonly<Record<string, unknown>>, given: ToolContext) => {
+      const context = await toContext(given);
+      const result = await resultOf(await handler(args, context), context);
+      return storeArtifacts(result, context.files, context.signal);
+    });
   const check = verify && (async (key: string, context: ToolContext) => verify(key, await toContext(context)));
   const spec = { ...optionsOf(definition), runtime, ...(execute && { execute }), ...(check && { verify: check }) };
   return input instanceof z.ZodType
@@ -98,7 +102,7 @@ async function completeContext(
   const { workspaceId, jobId, threadId, callId, principal } = context;
   const userId = await contexts.userIdOf(workspaceId, principal);
   const services = contexts.servicesFor(plugin, workspaceId, { jobId, threadId, callId });
-  return { attempt: 1, ...context, userId, ...services };
+  return { attempt: 1, ...context, userId, files: contexts.filesOf(workspaceId, userId), ...services };
 }
 
 /** Reports what an async iterable yields as progress; its result is what it returns. */

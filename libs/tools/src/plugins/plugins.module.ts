@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { PrincipalsModule } from '#auth';
+import { FilesModule } from '#files';
 import { Config, LOGGER, type Logger, Metrics, processEnvironment, Redactor, systemClock } from '#platform';
 
 import { Hooks } from '../hooks/hooks.js';
@@ -10,15 +11,17 @@ import { PluginRegistry } from './plugin.registry.js';
 import { PluginContexts } from './plugin-contexts.js';
 import { PluginDifferences } from './plugin-differences.js';
 import { assertNodes, registerTools } from './plugin-tools.js';
+import { ToolFiles } from './tool-files.js';
 
 type HookDependencies = readonly [PluginRegistry, PluginContexts, Logger, Metrics, Redactor];
 
 /** The plugins of this process: all are loaded before any provider that asks for `PluginRegistry`. Requires a global `PlatformModule`. */
 @Module({
-  imports: [PrincipalsModule, ToolRegistryModule],
+  imports: [FilesModule, PrincipalsModule, ToolRegistryModule],
   providers: [
     PluginContexts,
     PluginDifferences,
+    ToolFiles,
     {
       provide: PluginRegistry,
       inject: [Config, LOGGER],

@@ -1,0 +1,60 @@
+import type { FileReference, NewFile, ResultWithArtifacts, WorkspaceFiles } from '@nightshift/plugin';
+
+import { AppError } from '#platform';
+
+/** Maximum artifacts of one result; each may have the size of a file (MAX_FILE_BYTES). */
+const mostArtifacts = 20;
+
+/** An artifact in the stored result. */
+type StoredArtifact =
+  | FileReference
+  | {
+      readonly name: unknown;
+      readonly mime: unknown;
+      readonly error: { readonly code: string; readonly message: string };
+    };
+
+/**
+ * Stores the artifacts of a result, and names them by hash in the result that is returned; any other result is returned as it is. An
+ * artifact that is refused does not fail the call, whose effect has happened: its entry has the error. Rejects once `signal` aborts.
+ */
+export async function storeArtifacts(result: unknown, files: WorkspaceFiles, signal: AbortSignal): Promise<unknown> {
+  if (!hasArtifacts(result)) return result;
+  const artifacts: StoredArtifact[] = [];
+  // One after the other, so that the contents are not in the memory of several statements at once.
+  for (const [index, artifact] of result.artifacts.entries()) {
+    signal.throwIfAborted();
+    artifacts.push(index < mostArtifacts ? await store(artifact, files) : refused(artifact, tooMany()));
+  }
+  return { content: result.content, artifacts };
+}
+
+/** Whether a result has exactly the two members, and all its artifacts have data. JSON of another shape is an ordinary result. */
+function hasArtifacts(result: unknown): result is ResultWithArtifacts {
+  if (typeof result !== 'object' || result === null) return false;
+  const { content, artifacts, ...others }: Partial<ResultWithArtifacts> = result;
+  return (
+    content !== undefined &&
+    Array.isArray(artifacts) &&
+    Object.keys(others).length === 0 &&
+    artifacts.every((artifact: unknown) => typeof artifact === 'object' && artifact !== null && 'data' in artifact)
+  );
+}
+
+async function store(artifact: NewFile, files: WorkspaceFiles): Promise<StoredArtifact> {
+  try {
+    // The name of this artifact: the content may be known by another one.
+    return { ...(await files.put(artifact)), name: artifact.name };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return refused(artifact, error);
+  }
+}
+
+function refused({ name, mime }: NewFile, { code, message }: AppError): StoredArtifact {
+  return { name, mime, error: { code, message } };
+}
+
+function tooMany(): AppError {
+  return new AppError({ code: 'too_large', message: `A result can have at most ${mostArtifacts} artifacts` });
+}
