@@ -25,7 +25,7 @@ export { type ApprovalOutcome, approvalReceipts, type ReceiptCall } from './requ
 export { redactArguments } from './requests/redact-arguments.js';
 export type { PolicyReplay } from './policies/replay-tally.js';
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
-export { type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
+export { type FilteredEnds, type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { ApprovalsModule } from './approvals.module.js';

@@ -72,6 +72,7 @@ export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.
 export { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
 export type { Denied, HookEnd } from './hooks/fold-outcome.js';
 export { type EndedCallEvent, type FilteredResult, filterResult, hookResult } from './hooks/filter-result.js';
+export { type FilteredEnd, ResultHooks } from './hooks/result-hooks.js';
 export { hookDenied } from './hooks/hooks.errors.js';
 export { hookApplied } from './hooks/hook-applied.js';
 export type { FilterEvent } from './hooks/hook-outcome.js';

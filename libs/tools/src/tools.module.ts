@@ -4,6 +4,8 @@ import { JobsModule } from '#jobs';
 
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
+import { EndedCallsRepository } from './hooks/ended-calls.repository.js';
+import { ResultHooks } from './hooks/result-hooks.js';
 import { StartHooks } from './hooks/start-hooks.js';
 import { ToolIsolation } from './isolation/tool-isolation.js';
 import { ToolIsolationRepository } from './isolation/tool-isolation.repository.js';
@@ -19,12 +21,12 @@ import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
-const shared = [AwaitingCallsRepository, CallEnds, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
+const shared = [AwaitingCallsRepository, CallEnds, ResultHooks, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({
   imports: [HistoryModule, JobsModule, OutputsModule, PluginsModule, ToolRegistryModule],
-  providers: [...shared, StartHooks, ToolIsolationRepository],
+  providers: [...shared, EndedCallsRepository, StartHooks, ToolIsolationRepository],
   exports: [...shared, HistoryModule, OutputsModule, PluginsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

@@ -1,10 +1,23 @@
 import { Injectable } from '@nestjs/common';
 
 import { Redactor } from '#platform';
-import { AwaitingCallsRepository, CallEnds, notRegistered } from '#tools';
+import {
+  AwaitingCallsRepository,
+  CallEnds,
+  type FilteredEnd,
+  type LockedCall,
+  notRegistered,
+  ResultHooks,
+} from '#tools';
 
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';
+
+/** A call by its row. */
+export interface CallOfJob extends Pick<LockedCall, 'id' | 'name'> {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
 
 /** Ends a client's call in the transaction that locks its job; the job continues once no call of it is open. */
 @Injectable()
@@ -12,19 +25,38 @@ export class ClientCallEnds {
   constructor(
     private readonly calls: AwaitingCallsRepository,
     private readonly ends: CallEnds,
+    private readonly hooks: ResultHooks,
     private readonly redactor: Redactor,
   ) {}
+
+  /** How long `filtered` may take, ms; null: there are no hooks, and `unhooked` does. */
+  get hooksMs(): number | null {
+    return this.hooks.areSet ? this.hooks.longestMs : null;
+  }
+
+  /** The outcome that the client reports, without hooks. */
+  unhooked(call: Pick<LockedCall, 'name'>, answer: ClientAnswer, workspaceId: string): FilteredEnd {
+    return this.hooks.unhooked(this.read(call, answer, workspaceId));
+  }
+
+  /** The outcome that the client reports, after its hooks. They may take long: never wait for them while the job is locked. */
+  filtered(ref: CallOfJob, answer: ClientAnswer): Promise<FilteredEnd> {
+    return this.hooks.filter(ref, this.read(ref, answer, ref.workspaceId));
+  }
+
+  private read({ name }: Pick<LockedCall, 'name'>, answer: ClientAnswer, workspaceId: string) {
+    const redactor = this.redactor.of(workspaceId);
+    return toSettlement(name, answer, (text) => redactor.redact(text));
+  }
 
   /** Ends it with the outcome that the client reports. */
   async take(
     { job, call, interrupt }: Pick<HeldClientCall, 'job' | 'call' | 'interrupt'>,
-    answer: ClientAnswer,
+    end: FilteredEnd,
     { submission, by }: { readonly submission: string; readonly by: string },
   ): Promise<void> {
     // A result within an unvalidated claim: the client has run it all the same.
     if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
-    const redactor = this.redactor.of(job.workspaceId);
-    const end = toSettlement(call.name, answer, (text) => redactor.redact(text));
     const settlement = { status: 'resolved', outcome: { outcome: end.status, submission }, by } as const;
     await this.ends.end(job, call, { ...end, request: { interrupt, settlement } });
   }

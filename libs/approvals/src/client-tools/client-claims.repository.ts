@@ -87,6 +87,14 @@ export class ClientClaimsRepository {
     return until;
   }
 
+  /** Lets a claim that holds last at least `lastsMs` from now. */
+  async extend({ client, workspaceId }: LockedJob, id: string, lastsMs: number): Promise<void> {
+    await client.$executeRaw`
+      UPDATE interrupt SET claim_until = greatest(claim_until, claim.until), expires_at = greatest(expires_at, claim.until)
+        FROM (SELECT clock_timestamp() + ${lastsMs}::int * interval '1 ms' AS until) claim
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND claim_until > clock_timestamp()`;
+  }
+
   /** Any client may claim again. */
   async free({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     const data = { claimDigest: null, claimUntil: null, claimDevice: null, claimedBy: null, validatedAt: null };

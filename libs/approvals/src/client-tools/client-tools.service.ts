@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import { isId } from '#platform';
-import { AwaitingCallsRepository, callUpdated } from '#tools';
+import { AwaitingCallsRepository, callUpdated, type FilteredEnd } from '#tools';
 
 import { StartGate } from '../gate/start-gate.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
 import { type ClientAnswer, toClientAnswer } from './client-answer.js';
-import { ClientCallEnds } from './client-call-ends.js';
+import { type CallOfJob, ClientCallEnds } from './client-call-ends.js';
 import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
 import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
 import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from './client-tools.errors.js';
@@ -34,6 +34,17 @@ interface Offer extends ClaimRef {
   readonly jobId: string;
   readonly answer: ClientAnswer;
 }
+
+/** What is found out about a result between two looks at its call. */
+interface Known {
+  /** Whether the policy lets the call run; null: not checked. */
+  readonly mayRun: boolean | null;
+  /** The end of the call after the hooks of its result; null: they did not run. */
+  readonly end: FilteredEnd | null;
+}
+
+/** What became of a result, or what has to be known before it is taken. */
+type Taken = 'accepted' | 'denied' | 'unjudged' | { readonly unfiltered: CallOfJob };
 
 /** How long a claim lasts, and how long beyond the tool's own time its result is waited for. */
 const CLAIM_MS = 30_000;
@@ -129,17 +140,22 @@ export class ClientToolsService {
     const { callId } = given;
     const answer = toClientAnswer(given);
     const offer = { principal, jobId, callId, claimToken: given.claimToken, answer };
-    const first = await this.take(offer, null);
-    const end = first === 'unjudged' ? await this.take(offer, await this.mayRun(principal, jobId, callId)) : first;
-    if (end !== 'accepted') throw notPending('denied');
+    let known: Known = { mayRun: null, end: null };
+    let taken = await this.take(offer, known);
+    if (taken === 'unjudged') {
+      known = { ...known, mayRun: await this.mayRun(principal, jobId, callId) };
+      taken = await this.take(offer, known);
+    }
+    if (typeof taken === 'object') {
+      known = { ...known, end: await this.ends.filtered(taken.unfiltered, answer) };
+      taken = await this.take(offer, known);
+    }
+    if (taken !== 'accepted') throw notPending('denied');
     return { accepted: true };
   }
 
-  /** `mayRun` null: the policy was not checked yet, and an unvalidated call stays as it is. */
-  private take(
-    { principal, jobId, callId, claimToken, answer }: Offer,
-    mayRun: boolean | null,
-  ): Promise<'accepted' | 'denied' | 'unjudged'> {
+  /** A call stays as it is while something has to be known about it. */
+  private take({ principal, jobId, callId, claimToken, answer }: Offer, { mayRun, end }: Known): Promise<Taken> {
     const submission = submissionDigest(claimToken, answer);
     return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
       if (held.interrupt.outcome?.['submission'] === submission) return 'accepted';
@@ -150,7 +166,15 @@ export class ClientToolsService {
         await this.ends.deny(held);
         return 'denied';
       }
-      await this.ends.take(held, answer, { submission, by: principal.id });
+      const { job, call, claim } = held;
+      const { workspaceId } = job;
+      if (end === null && this.ends.hooksMs !== null) {
+        // The client has reported in time: its claim does not lapse while the hooks run.
+        await this.claims.extend(job, claim.id, this.ends.hooksMs + CLAIM_MS);
+        return { unfiltered: { workspaceId, jobId: job.jobId, id: call.id, name: call.name } };
+      }
+      const settled = end ?? this.ends.unhooked(call, answer, workspaceId);
+      await this.ends.take(held, settled, { submission, by: principal.id });
       return 'accepted';
     });
   }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
 import { type Interrupt, InterruptsRepository, type LockedJob } from '#jobs';
-import { AwaitingCallsRepository, type LockedCall } from '#tools';
+import { AwaitingCallsRepository, type FilteredEnd, type LockedCall } from '#tools';
 
+import type { ClientAnswer } from './client-answer.js';
 import { ClientCallEnds } from './client-call-ends.js';
 
 /** A call that waits for its client, and the request about it. */
@@ -11,10 +12,13 @@ export interface HandedCall {
   readonly interrupt: Interrupt;
 }
 
+/** The ends of calls after the hooks of their results, by the ids of their rows. */
+export type FilteredEnds = ReadonlyMap<string, FilteredEnd>;
+
 /** Results that were submitted together. `submission` identifies the batch; `by`: the principal who submitted it. */
 export interface HandedResults {
-  /** Text by the id that the model knows the call by; one for each call. */
-  readonly texts: ReadonlyMap<string, string>;
+  /** How each call ends, by the id of its row. */
+  readonly ends: FilteredEnds;
   readonly submission: string;
   readonly by: string;
 }
@@ -41,11 +45,37 @@ export class HandedCalls {
   }
 
   /** Ends them with the outcomes that the client reports; the job continues. */
-  async settle(job: LockedJob, handed: readonly HandedCall[], { texts, submission, by }: HandedResults): Promise<void> {
+  async settle(job: LockedJob, handed: readonly HandedCall[], { ends, submission, by }: HandedResults): Promise<void> {
     for (const { call, interrupt } of handed) {
-      const text = texts.get(call.callId);
-      if (text === undefined) throw new Error(`call ${call.callId} has no result`);
-      await this.ends.take({ job, call, interrupt }, { kind: 'result', text }, { submission, by });
+      const end = ends.get(call.id);
+      if (end === undefined) throw new Error(`call ${call.callId} has no result`);
+      await this.ends.take({ job, call, interrupt }, end, { submission, by });
     }
   }
+
+  /** The results without hooks, by the ids that the model knows the calls by; null: there are hooks. */
+  unhooked(job: LockedJob, handed: readonly HandedCall[], texts: ReadonlyMap<string, string>): FilteredEnds | null {
+    if (this.ends.hooksMs !== null) return null;
+    const { workspaceId } = job;
+    return new Map(handed.map(({ call }) => [call.id, this.ends.unhooked(call, answerOf(call, texts), workspaceId)]));
+  }
+
+  /** The results after their hooks, which may take long: never wait for them while the job is locked. */
+  async filtered(
+    { workspaceId, jobId }: Pick<LockedJob, 'workspaceId' | 'jobId'>,
+    handed: readonly HandedCall[],
+    texts: ReadonlyMap<string, string>,
+  ): Promise<FilteredEnds> {
+    const ends = handed.map(async ({ call }) => {
+      const { id, name } = call;
+      return [id, await this.ends.filtered({ workspaceId, jobId, id, name }, answerOf(call, texts))] as const;
+    });
+    return new Map(await Promise.all(ends));
+  }
+}
+
+function answerOf({ callId }: LockedCall, texts: ReadonlyMap<string, string>): ClientAnswer {
+  const text = texts.get(callId);
+  if (text === undefined) throw new Error(`call ${callId} has no result`);
+  return { kind: 'result', text };
 }

@@ -12,9 +12,11 @@ import {
   AwaitingCallsRepository,
   CallEnds,
   deniedText,
+  type FilteredEnd,
   PERSON_SILENT_TEXT,
   PERSON_SKIPPED_TEXT,
   projectResult,
+  ResultHooks,
   type Settlement,
   validateValue,
 } from '#tools';
@@ -23,7 +25,7 @@ import { recordDecision } from './decision-audit.repository.js';
 import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
 import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from './interrupt-deciders.js';
 import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
-import { mayTakeAnswer } from './pending-decision.js';
+import { assertEntitled, mayTakeAnswer } from './pending-decision.js';
 
 /** An answer, as it is kept. `data` null: none was given. */
 interface HumanAnswer {
@@ -44,6 +46,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     private readonly calls: AwaitingCallsRepository,
     private readonly ends: CallEnds,
     private readonly deciders: InterruptDeciders,
+    private readonly hooks: ResultHooks,
   ) {}
 
   onModuleInit(): void {
@@ -59,10 +62,11 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
    */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toHumanAnswer(given, interrupt);
+    const end = await this.endOf(principal, interrupt, answer);
     return this.settler.settle(interrupt, async (held) => {
       if (!mayTakeAnswer(held, principal, { ...answer })) return null;
       assertOffered(held.interrupt, answer);
-      await this.settleCall(held, { settlement: settlementOf(answer), by: principal.id });
+      await this.settleCall(held, { settlement: end, by: principal.id });
       await recordDecision(held.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
@@ -78,19 +82,28 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
     const skips = held.interrupt.expireAction === 'skip';
     const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
-    const settlement: Settlement = skips
+    const settlement: FilteredEnd = skips
       ? { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } }
       : { status: 'denied', failure: { phase: 'approval', message: PERSON_SILENT_TEXT } };
     await this.settleCall(held, { settlement, by: null });
     return { status: 'expired', outcome: { outcome: defaultAction }, by: null };
   }
 
+  /** The answer as the end of a call, after the hooks of its result; null: it is about no call, or the request is closed. */
+  private async endOf(principal: Principal, interrupt: Interrupt, answer: HumanAnswer): Promise<FilteredEnd | null> {
+    const { workspaceId, jobId, toolCallId: id, status } = interrupt;
+    if (id === null || status !== 'open') return null;
+    assertEntitled(principal, interrupt);
+    return this.hooks.filter({ workspaceId, jobId, id }, settlementOf(answer));
+  }
+
   /** A question of a workflow is about no call: its node reads the outcome. */
   private async settleCall(
     { job, interrupt }: LockedInterrupt,
-    { settlement, by }: { readonly settlement: Settlement; readonly by: string | null },
+    { settlement, by }: { readonly settlement: FilteredEnd | null; readonly by: string | null },
   ): Promise<void> {
     if (interrupt.toolCallId === null) return;
+    if (settlement === null) throw new Error(`interrupt ${interrupt.id} was opened again`);
     const call = await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`the call of interrupt ${interrupt.id} is gone`);
     await this.ends.record(job, call, { ...settlement, by, decisionId: interrupt.id });

@@ -11,12 +11,22 @@ import {
   type LockedInterrupt,
   type LockedJob,
 } from '#jobs';
-import { AwaitingCallsRepository, CallEnds, callUpdated, executionError, type LockedCall, projectResult } from '#tools';
+import {
+  AwaitingCallsRepository,
+  CallEnds,
+  callUpdated,
+  executionError,
+  type FilteredEnd,
+  type LockedCall,
+  projectResult,
+  ResultHooks,
+  type Settlement,
+} from '#tools';
 
 import { recordDecision } from './decision-audit.repository.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import { invalidWord, missingAnswer } from './interrupts.errors.js';
-import { mayTakeAnswer } from './pending-decision.js';
+import { assertEntitled, mayTakeAnswer } from './pending-decision.js';
 import { unknownOutcomeRequest } from './unknown-outcome-request.js';
 
 const decisions = ['happened', 'did_not_happen', 'repeat', 'report'] as const;
@@ -37,6 +47,7 @@ export class UnknownOutcomes implements DueHandler {
     private readonly settler: InterruptSettler,
     private readonly calls: AwaitingCallsRepository,
     private readonly ends: CallEnds,
+    private readonly hooks: ResultHooks,
   ) {}
 
   /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */
@@ -58,9 +69,10 @@ export class UnknownOutcomes implements DueHandler {
   /** Throws `bad_request`, `cannot_decide`, `already_answered`, `expired`. */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const decided = toDecided(given);
+    const end = await this.endOf(principal, interrupt, decided);
     return this.settler.settle(interrupt, async (held) => {
       if (!mayTakeAnswer(held, principal, { ...decided })) return null;
-      await this.apply(held, { decided, by: principal.id });
+      await this.apply(held, { decided, end, by: principal.id });
       await recordDecision(held.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
@@ -83,24 +95,29 @@ export class UnknownOutcomes implements DueHandler {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
   }
 
-  private async apply({ job, interrupt }: LockedInterrupt, end: { decided: Decided; by: string }): Promise<void> {
-    const { decided, by } = end;
+  /** How a decision ends the call, after the hooks of its result; null: it does not end the call. */
+  private async endOf(principal: Principal, interrupt: Interrupt, decided: Decided): Promise<FilteredEnd | null> {
+    const { workspaceId, jobId, toolCallId: id, status, tool } = interrupt;
+    const end = toSettlement(tool ?? '', decided);
+    if (id === null || status !== 'open' || end === null) return null;
+    assertEntitled(principal, interrupt);
+    return this.hooks.filter({ workspaceId, jobId, id }, end);
+  }
+
+  private async apply(
+    { job, interrupt }: LockedInterrupt,
+    { decided, end, by }: { readonly decided: Decided; readonly end: FilteredEnd | null; readonly by: string },
+  ): Promise<void> {
     if (interrupt.toolCallId === null) return; // of a workflow node, which reads the decision
     const call = await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
     const decision = { by, decisionId: interrupt.id };
     switch (decided.decision) {
-      case 'happened': {
-        const result = projectResult(decided.result ?? '', 'durable');
-        await this.ends.record(job, call, { status: 'completed', result, ...decision });
+      case 'happened':
+      case 'did_not_happen':
+        if (end === null) throw new Error(`interrupt ${interrupt.id} was opened again`);
+        await this.ends.record(job, call, { ...end, ...decision });
         return;
-      }
-      case 'did_not_happen': {
-        const message = executionError(call.name, decided.reason ?? 'it did not happen');
-        const failure = { phase: 'execution', message } as const;
-        await this.ends.record(job, call, { status: 'error', failure, ...decision });
-        return;
-      }
       case 'repeat':
         await this.calls.repeat(job, call, decision);
         job.append(callUpdated({ ...call, status: 'pending', error: null }));
@@ -108,6 +125,14 @@ export class UnknownOutcomes implements DueHandler {
       case 'report':
     }
   }
+}
+
+/** How a decision ends the call; null: it does not. */
+function toSettlement(name: string, { decision, result, reason }: Decided): Settlement | null {
+  if (decision === 'happened') return { status: 'completed', result: projectResult(result ?? '', 'durable') };
+  if (decision !== 'did_not_happen') return null;
+  const message = executionError(name, reason ?? 'it did not happen');
+  return { status: 'error', failure: { phase: 'execution', message } };
 }
 
 function toDecided({ decision, result, reason }: InterruptAnswer): Decided {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HandedCall, HandedCalls } from '#approvals';
+import { type FilteredEnds, type HandedCall, HandedCalls } from '#approvals';
 import type { Principal } from '#auth';
 import { JobUpdater, type LockedJob } from '#jobs';
 import type { ChatMessage, ModelParameters } from '#models';
@@ -31,6 +31,18 @@ export interface ContinuationInput {
   readonly parameters: ModelParameters;
 }
 
+/** A continuation under the lock of its job. */
+interface Continuation {
+  readonly answer: Answer;
+  readonly handed: readonly HandedCall[];
+  readonly order: ContinuationInput;
+}
+
+/** What became of a continuation, or the results that have to pass the hooks first. */
+type Applied = { readonly answer: Answer } | { readonly unfiltered: Pick<Continuation, 'handed' | 'order'> };
+
+type Decide = (held: LockedAnswer) => ContinuationInput | null;
+
 /** Applies the results of client tools to the job that waits for them. */
 @Injectable()
 export class Continuations {
@@ -44,30 +56,48 @@ export class Continuations {
   /**
    * `decide` reads the run under the lock and returns what to apply; if it throws or returns null, nothing changes. One transaction settles all
    * calls, stores the messages that came with the results, re-queues the job and starts the new answer. Null: the job is absent or of another
-   * principal, or `decide` returned null. May throw an error that `isConcurrentWrite` recognizes.
+   * principal, or `decide` returned null. `decide` is called again after the hooks of the results. May throw an error that `isConcurrentWrite` recognizes.
    */
   async apply(
     principal: Principal,
     { workspaceId, jobId, principal: owner }: Pick<Answer, 'workspaceId' | 'jobId' | 'principal'>,
-    decide: (held: LockedAnswer) => ContinuationInput | null,
+    decide: Decide,
   ): Promise<Answer | null> {
     if (principal.workspaceId !== workspaceId || principal.id !== owner) return null;
-    return this.updater.update(workspaceId, jobId, async (job) => {
+    const first = await this.look(principal, { workspaceId, jobId }, { decide, ends: null });
+    if (first === null || 'answer' in first) return first?.answer ?? null;
+    const { handed, order } = first.unfiltered;
+    const ends = await this.calls.filtered({ workspaceId, jobId }, handed, order.results);
+    const second = await this.look(principal, { workspaceId, jobId }, { decide, ends });
+    return second !== null && 'answer' in second ? second.answer : null;
+  }
+
+  /** `ends` null: the results did not pass the hooks yet. */
+  private look(
+    principal: Principal,
+    { workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>,
+    { decide, ends }: { readonly decide: Decide; readonly ends: FilteredEnds | null },
+  ): Promise<Applied | null> {
+    return this.updater.update(workspaceId, jobId, async (job): Promise<Applied | null> => {
       const answer = await this.answers.latestOf(job.client, workspaceId, jobId);
       if (answer?.principal !== principal.id) return null;
       await this.writes.lockSession(job, answer);
       const handed = answer.state === 'paused' ? await this.calls.waiting(job) : [];
       const order = decide({ answer, callIds: handed.map(({ call }) => call.callId) });
-      return order === null ? null : this.continueJob(job, { answer, handed, order });
+      if (order === null) return null;
+      const settled = ends ?? this.calls.unhooked(job, handed, order.results);
+      if (settled === null) return { unfiltered: { handed, order } };
+      return { answer: await this.continueJob(job, { answer, handed, order }, settled) };
     });
   }
 
   private async continueJob(
     job: LockedJob,
-    { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationInput },
+    { answer, handed, order }: Continuation,
+    ends: FilteredEnds,
   ): Promise<Answer> {
-    const { results: texts, digests, messages, idempotency, about, parameters } = order;
-    await this.calls.settle(job, handed, { texts, submission: digests.results, by: answer.principal });
+    const { digests, messages, idempotency, about, parameters } = order;
+    await this.calls.settle(job, handed, { ends, submission: digests.results, by: answer.principal });
     const { sessionId, principal, model, format, job: row } = answer;
     if (job.row.kind === 'chat')
       job.changeInput({ parameters: Object.keys(parameters).length === 0 ? undefined : toStorable(parameters) });

@@ -84,7 +84,7 @@ describe('the requests about calls with an unknown outcome', () => {
     };
     const state = { id: 'c', interruptId: null, isReported: false, approvedArguments: null, startedAt: 1, worker: 'w' };
     const lost = ordinals.map((ordinal) => ({ ...planned(ordinal), round: 1, status: 'interrupted', state }));
-    const unknown = new UnknownCalls(catalog as never, {} as never, config as never);
+    const unknown = new UnknownCalls(catalog as never, {} as never, config as never, {} as never);
     await unknown.decide(run as unknown as CallingRun, lost.toReversed() as never);
     expect(opened).toEqual(ordinals.map((ordinal) => `call_${ordinal}`));
   });

@@ -4,9 +4,13 @@ import { unknownOutcomeRequest } from '#approvals';
 import { interruptOpened, openInterruptRow } from '#jobs';
 import { Config, Redactor } from '#platform';
 import {
+  type FilteredEnd,
+  hookApplied,
   idempotencyKey,
+  keepOutputRow,
   type LedgerCall,
   projectResult,
+  ResultHooks,
   type Settlement,
   type Tool,
   ToolCatalog,
@@ -24,6 +28,7 @@ export class UnknownCalls {
     private readonly catalog: ToolCatalog,
     private readonly redactor: Redactor,
     private readonly config: Config,
+    private readonly hooks: ResultHooks,
   ) {}
 
   /**
@@ -56,7 +61,8 @@ export class UnknownCalls {
         const verification = await this.verify(run, tool, call);
         if (verification.outcome === 'unknown')
           return () => this.ask(run, { call, tool, note: verification.note ?? null });
-        return () => this.settle(run, call, this.toSettlement(run, verification, call));
+        const end = await this.filtered(run, call, this.toSettlement(run, verification, call));
+        return () => this.settle(run, call, end);
       }
       case 'ask':
         return () => this.ask(run, { call, tool, note: null });
@@ -103,15 +109,27 @@ export class UnknownCalls {
     return { status: 'completed', result: projectResult(shown, 'durable') };
   }
 
-  private settle(run: CallingRun, call: LedgerCall, settlement: Settlement): LedgerCall {
+  /** The outcome that the tool reports, after the hooks of its result. */
+  private filtered({ job }: CallingRun, { state }: LedgerCall, end: Settlement): Promise<FilteredEnd> {
+    const { workspaceId, jobId } = job;
+    if (state === undefined || state === null) throw new Error('an interrupted call has no state');
+    return this.hooks.filter({ workspaceId, jobId, id: state.id }, end);
+  }
+
+  private settle(run: CallingRun, call: LedgerCall, settlement: FilteredEnd): LedgerCall {
     const isDone = settlement.status === 'completed';
     const result = isDone ? settlement.result : null;
     const error = isDone ? null : settlement.failure;
     const settled: LedgerCall = { ...call, status: settlement.status, result, error };
-    const body = { round: call.round, internalStatus: settled.status, call: toToolCallItem(settled) };
+    const { round, callId } = call;
+    const body = { round, internalStatus: settled.status, call: toToolCallItem(settled) };
+    const whole = settlement.status === 'completed' ? settlement.whole : undefined;
     run.append({
-      rows: [verifyCallRow(run.job, call, settlement)],
-      events: [{ type: 'tool-call-updated', body }],
+      rows: [
+        verifyCallRow(run.job, call, settlement),
+        ...(whole === undefined ? [] : [keepOutputRow(run.job, call, whole)]),
+      ],
+      events: [...hookApplied(settlement.applied ?? [], { round, callId }), { type: 'tool-call-updated', body }],
     });
     return settled;
   }

@@ -102,6 +102,11 @@ export class Hooks {
     return hooks.some(({ mayMatch }) => mayMatch(job));
   }
 
+  /** How long the hooks of a kind may take together, ms. */
+  longestMs(on: HookEvent): number {
+    return (this.byEvent.get(on) ?? []).reduce((sum, { hook }) => sum + (hook.timeoutMs ?? TIMEOUT_MS), 0);
+  }
+
   /** The person behind a principal, for events; null: the system, or a person who is no longer a member. */
   userIdOf(workspaceId: string, principal: string): Promise<string | null> {
     return this.host.contexts.userIdOf(workspaceId, principal);

@@ -4,8 +4,9 @@ import { type Interrupt, type InterruptSettlement, InterruptSettler, type Locked
 
 import { AwaitingCallsRepository, type CallDecision, type LockedCall } from '../awaiting-calls.repository.js';
 import { callUpdated } from '../call-updated.js';
+import { hookApplied } from '../hooks/hook-applied.js';
+import type { FilteredEnd } from '../hooks/result-hooks.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
-import type { Settlement } from '../tool-call.js';
 
 /** The request about a call, and how it ends with it. */
 export interface EndedRequest {
@@ -16,7 +17,7 @@ export interface EndedRequest {
 /**
  * Ends calls that do not end in the commit of a worker: isolated calls, calls of clients, sub-jobs, and calls that a person decides. A call
  * is committed, and is offered to a tool process, a client or a sub-job. Its result, its expiry or a decision ends it here, in the transaction
- * that locks its job, and the job is re-queued once nothing is open.
+ * that locks its job, and the job is re-queued once nothing is open. A result has passed the `afterToolCall` hooks before that transaction.
  */
 @Injectable()
 export class CallEnds {
@@ -26,8 +27,8 @@ export class CallEnds {
     private readonly interrupts: InterruptSettler,
   ) {}
 
-  /** Writes the end of a call: its row, its whole result if the row has a preview, and the event for viewers. */
-  async record(job: LockedJob, call: LockedCall, end: Settlement & CallDecision): Promise<void> {
+  /** Writes the end of a call: its row, its whole result if the row has a preview, the changes by hooks, and the event for viewers. */
+  async record(job: LockedJob, call: LockedCall, end: FilteredEnd & CallDecision): Promise<void> {
     await this.calls.settle(job, call, end);
     const isCompleted = end.status === 'completed';
     if (isCompleted && end.whole !== undefined) {
@@ -35,6 +36,8 @@ export class CallEnds {
       await this.outputs.keep(job.client, { workspaceId, jobId, id: call.id }, end.whole);
     }
     const shown = isCompleted ? { result: end.result, error: null } : { error: end.failure };
+    const { round, callId } = call;
+    for (const event of hookApplied(end.applied ?? [], { round, callId })) job.append(event);
     job.append(callUpdated({ ...call, ...shown, status: end.status }));
   }
 
@@ -42,7 +45,7 @@ export class CallEnds {
   async end(
     job: LockedJob,
     call: LockedCall,
-    { request, ...end }: Settlement & CallDecision & { readonly request?: EndedRequest },
+    { request, ...end }: FilteredEnd & CallDecision & { readonly request?: EndedRequest },
   ): Promise<void> {
     await this.record(job, call, end);
     if (request !== undefined) await this.interrupts.store({ job, interrupt: request.interrupt }, request.settlement);

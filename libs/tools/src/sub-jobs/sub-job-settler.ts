@@ -4,6 +4,7 @@ import { JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
 import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
 import { CallEnds } from '../remote/call-ends.js';
 import type { Settlement } from '../tool-call.js';
@@ -17,17 +18,20 @@ export class SubJobSettler {
     private readonly updater: JobUpdater,
     private readonly calls: AwaitingCallsRepository,
     private readonly ends: CallEnds,
+    private readonly hooks: ResultHooks,
     private readonly redactor: Redactor,
   ) {}
 
   /** Makes the end of a sub-job that of its call. May be called again; a call that was settled meanwhile stays as it is. */
   async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
     const { workspaceId, jobId } = call;
-    await this.updater.update(workspaceId, jobId, (held) => this.settle(held, call, this.endOf(call, subJob)));
+    const end = await this.hooks.filter(call, this.endOf(call, subJob));
+    await this.updater.update(workspaceId, jobId, (held) => this.settle(held, call, end));
   }
 
   /** Ends a call whose job is not started; does nothing if another process has started it meanwhile: a start holds the same lock. */
-  async refuse(ref: SubJobCallRef, end: Settlement): Promise<void> {
+  async refuse(ref: SubJobCallRef, refused: Settlement): Promise<void> {
+    const end = await this.hooks.filter(ref, refused);
     await this.updater.update(ref.workspaceId, ref.jobId, async (held) => {
       if (!(await this.calls.hasSubJob(held, ref.id))) await this.settle(held, ref, end);
     });
@@ -44,7 +48,7 @@ export class SubJobSettler {
   }
 
   /** What a job that is being stopped has open, it closes itself. */
-  private async settle(held: LockedJob, ref: SubJobCallRef, end: Settlement): Promise<void> {
+  private async settle(held: LockedJob, ref: SubJobCallRef, end: FilteredEnd): Promise<void> {
     const call = await this.calls.find(held, ref.id);
     if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
     await this.ends.end(held, call, end);

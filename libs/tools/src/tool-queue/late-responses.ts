@@ -9,12 +9,11 @@ import {
 } from '#jobs';
 
 import type { LockedCall } from '../awaiting-calls.repository.js';
-import { projectResult } from '../project-result.js';
 import { CallEnds } from '../remote/call-ends.js';
-import type { ToolResponse } from './queue-message.js';
-import { QueueSettler } from './queue-settler.js';
+import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
-import { toSettlement } from './to-settlement.js';
+
+type Reported = Extract<QueueEnd, { status: 'completed' }>;
 
 /** A response whose call is settled, or in other hands, changes nothing, except that it ends the doubt about an unknown outcome. */
 @Injectable()
@@ -27,13 +26,15 @@ export class LateResponses {
     private readonly settler: QueueSettler,
   ) {}
 
-  async take(held: LockedJob, call: LockedCall, response: ToolResponse): Promise<void> {
-    const settlement = toSettlement(call, response);
-    if (call.status !== 'interrupted' || settlement?.status !== 'completed' || !held.isOpen) return;
+  /** `endOf`: how the response ends the call. */
+  async take(held: LockedJob, call: LockedCall, endOf: () => QueueEnd | null): Promise<void> {
+    if (call.status !== 'interrupted' || !held.isOpen) return;
+    const settlement = endOf();
+    if (settlement?.status !== 'completed') return;
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
     if (interrupt?.kind === 'unknown_outcome') {
       const about = { job: held, interrupt };
-      await this.requests.store(about, await this.happened(about, call, settlement.result));
+      await this.requests.store(about, await this.happened(about, call, settlement));
       await this.requests.requeueIfSettled(held);
       return;
     }
@@ -43,11 +44,10 @@ export class LateResponses {
   }
 
   /** Settles the open request as a person would who knows the outcome. */
-  private async happened(about: LockedInterrupt, call: LockedCall, reported: string): Promise<InterruptSettlement> {
+  private async happened(about: LockedInterrupt, call: LockedCall, end: Reported): Promise<InterruptSettlement> {
     const { job, interrupt } = about;
-    const result = projectResult(reported, 'durable');
-    await this.ends.record(job, call, { status: 'completed', result, by: null, decisionId: interrupt.id });
-    const answer = { decision: 'happened', result: reported, reason: null };
+    await this.ends.record(job, call, { ...end, by: null, decisionId: interrupt.id });
+    const answer = { decision: 'happened', result: end.result, reason: null };
     return { status: 'resolved', outcome: { outcome: 'happened', answer }, by: null };
   }
 }

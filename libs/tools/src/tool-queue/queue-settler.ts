@@ -5,17 +5,20 @@ import { crashpoint } from '#platform';
 
 import { AwaitingCallsRepository, type LockedCall } from '../awaiting-calls.repository.js';
 import { callUpdated } from '../call-updated.js';
+import type { FilteredEnd } from '../hooks/result-hooks.js';
 import { CallEnds } from '../remote/call-ends.js';
-import type { Settlement } from '../tool-call.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
 /** How a call of the queue ended. */
-export type QueueEnd = Settlement & {
+export type QueueEnd = FilteredEnd & CallFate;
+
+/** What the end of a call of the queue tells besides its result. */
+export interface CallFate {
   /** Whether its tool may have done anything. */
   readonly started: boolean;
   /** What kept it from running, in the place of what had allowed it. */
   readonly approval?: 'withdrawn';
-};
+}
 
 /** Ends calls of the isolated queue in the transaction that locks their job; the job continues once no call of it is open. */
 @Injectable()
@@ -49,7 +52,7 @@ export class QueueSettler {
 
   /** For a cancelled call: the outcome of a `once` call is unknown unless it certainly did not begin. */
   stopped(held: LockedJob, call: LockedCall, { started }: { readonly started: boolean }): Promise<void> {
-    const end: Settlement =
+    const end: FilteredEnd =
       started && call.effect === 'once'
         ? { status: 'interrupted', failure: unknownOutcome }
         : { status: 'cancelled', failure: stoppedCall };

@@ -4,10 +4,12 @@ import { JobUpdater, type LockedJob } from '#jobs';
 import { toStorableText } from '#platform';
 
 import type { LockedCall } from '../awaiting-calls.repository.js';
+import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
-import { QueueSettler } from './queue-settler.js';
+import { type CallFate, type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { QueuedCallsRepository } from './queued-calls.repository.js';
 import { toSettlement } from './to-settlement.js';
 
 /** A message and for how long it has been known, ms. */
@@ -35,16 +37,20 @@ export class ResultApplier {
     private readonly states: QueueStateRepository,
     private readonly settler: QueueSettler,
     private readonly late: LateResponses,
+    private readonly calls: QueuedCallsRepository,
+    private readonly hooks: ResultHooks,
   ) {}
 
   async apply({ message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
+    // Hooks may take long. Meanwhile the message is active, so that the sweeper does not take the call for lost.
+    const filtered = message.type === 'tool_response' && this.hooks.areSet ? await this.filtered(message) : null;
     const fate = await this.updater.update(workspaceId, jobId, async (held): Promise<Applied> => {
       const call = await this.settler.find(held, id);
       if (call === null) return 'unknown';
       const state = await this.states.find(held, id);
       return message.type === 'tool_response'
-        ? this.respond(held, { call, state, response: message })
+        ? this.respond(held, { call, state, response: message, end: () => filtered ?? this.unhooked(call, message) })
         : this.progress(held, { call, state, arrived: { message, ageMs } });
     });
     return fate ?? 'unknown';
@@ -52,19 +58,32 @@ export class ResultApplier {
 
   private async respond(
     held: LockedJob,
-    { call, state, response }: { call: LockedCall; state: QueueState | null; response: ToolResponse },
+    about: { call: LockedCall; state: QueueState | null; response: ToolResponse; end: () => QueueEnd | null },
   ): Promise<'done'> {
+    const { call, state, response, end } = about;
     const stands = state === null ? 'none' : standingOf(state, response);
     // A job that is being stopped closes its calls itself: a result that races the stop loses.
-    if (stands === 'none') await this.late.take(held, call, response);
+    if (stands === 'none') await this.late.take(held, call, end);
     else if (held.isOpen) {
-      const settlement = stands === 'withdrawn' ? null : toSettlement(call, response);
+      const settlement = stands === 'withdrawn' ? null : end();
       const goesBack = settlement !== null && response.needs_approval === true && !response.started;
       if (goesBack) await this.settler.giveBack(held, call);
       else if (settlement === null) await this.settler.stopped(held, call, response);
       else await this.settler.settle(held, call, settlement);
     }
     return 'done';
+  }
+
+  private async filtered(response: ToolResponse): Promise<QueueEnd | null> {
+    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = response;
+    const call = (await this.calls.calls(workspaceId, [id])).get(id);
+    const end = call === undefined ? null : toSettlement(call, response);
+    return end === null ? null : withFate(await this.hooks.filter({ workspaceId, jobId, id }, end), end);
+  }
+
+  private unhooked(call: LockedCall, response: ToolResponse): QueueEnd | null {
+    const end = toSettlement(call, response);
+    return end === null ? null : withFate(this.hooks.unhooked(end), end);
   }
 
   /** Progress is display only: it is shown, or dropped, and changes nothing else. */
@@ -84,6 +103,10 @@ export class ResultApplier {
     held.show({ type: 'tool-progress', body: { callId: call.callId, seqInCall, ...toShown(message.chunk) } });
     return 'done';
   }
+}
+
+function withFate(end: FilteredEnd, { started, approval }: CallFate): QueueEnd {
+  return { ...end, started, ...(approval === undefined ? {} : { approval }) };
 }
 
 /**

@@ -1,13 +1,14 @@
 import { toKeptResult } from '../outputs/to-kept-result.js';
+import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import type { ToolResponse } from './queue-message.js';
-import type { QueueEnd } from './queue-settler.js';
+import type { CallFate } from './queue-settler.js';
 
 /** What a response makes of its call; null: it was stopped, and its effect decides. Pure. */
 export function toSettlement(
   { name, callId }: { readonly name: string; readonly callId: string },
   { status, result, error, started }: ToolResponse,
-): QueueEnd | null {
+): (Settlement & CallFate) | null {
   const failure = error ?? { phase: 'execution' as const, message: executionError(name, 'it failed without a reason') };
   switch (status) {
     case 'success': {

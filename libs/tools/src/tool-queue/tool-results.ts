@@ -14,6 +14,7 @@ import {
   TOOL_QUEUES,
 } from '#platform';
 
+import { ResultHooks } from '../hooks/result-hooks.js';
 import { readResult, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
 import { ResultApplier } from './result-applier.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
@@ -42,12 +43,15 @@ export class ToolResults {
     private readonly applier: ResultApplier,
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: ToolQueueTelemetry,
+    private readonly hooks: ResultHooks,
   ) {}
 
   start(): void {
     if (this.handler !== undefined) return;
+    // Hooks may take long: those of one job delay no other job. Without them, one result after another is fast enough.
+    const parallel = this.hooks.areSet ? { parallelBy: jobOf } : {};
     this.handler = this.queues
-      .handleEach(TOOL_QUEUES.results, { batchSize }, (message) => this.handle(message))
+      .handleEach(TOOL_QUEUES.results, { batchSize, ...parallel }, (message) => this.handle(message))
       .catch((error: unknown) => {
         this.telemetry.logger.error({ err: error }, 'tool results are not handled');
         return null;
@@ -108,4 +112,8 @@ export class ToolResults {
       this.telemetry.logger.warn({ err: error, toolCallId: message.correlation_id }, 'progress of a tool was dropped');
     }
   }
+}
+
+function jobOf(data: object): string {
+  return readResult(data)?.job_id ?? '';
 }
