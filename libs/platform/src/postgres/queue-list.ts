@@ -47,6 +47,22 @@ const delivery: QueueSettings = {
   deleteAfterSeconds: 300,
 };
 
+/** Actions of plugin hooks that failed, for operators. */
+export const DEAD_ACTIONS = 'hook.action-dead';
+
+/** An action of a plugin hook. The heartbeat frees the message of a killed process; a hook runs for a minute at most. */
+const hookAction: QueueSettings = {
+  notify: false,
+  retryLimit: 5,
+  retryDelay: 5,
+  retryBackoff: true,
+  retryDelayMax: 300,
+  heartbeatSeconds: 10,
+  expireInSeconds: 120,
+  deleteAfterSeconds: 300,
+  deadLetter: DEAD_ACTIONS,
+};
+
 /** The queues of isolated tools: requests, progress and responses, and messages that could not be processed. */
 export const TOOL_QUEUES = {
   requests: 'tool-execution',
@@ -79,8 +95,9 @@ const toolResults: QueueSettings = {
   deadLetter: TOOL_QUEUES.dead,
 };
 
-/** Has no handler: operators read it, for two weeks. */
-const deadLetters: QueueSettings = { partition: true, retryLimit: 0, retentionSeconds: 1_209_600 };
+/** Have no handler: operators read them, for two weeks. */
+const keptLetters: QueueSettings = { retryLimit: 0, retentionSeconds: 1_209_600 };
+const deadLetters: QueueSettings = { ...keptLetters, partition: true };
 
 /** Every queue of this build, each after its dead letter queue. The migrator creates the missing ones and updates the others. */
 export const queues = {
@@ -96,6 +113,9 @@ export const queues = {
   'schedule.start': timer,
   /** A webhook delivery is due. */
   'webhook.deliver': delivery,
+  [DEAD_ACTIONS]: keptLetters,
+  /** An action of a plugin hook is to run. */
+  'hook.action': hookAction,
   /** A job has a call whose sub-job may not have started, or a sub-job that ended or is no longer needed. */
   'sub-job.due': timer,
   /** Changes of documents wait for the evaluation of their triggers. */
@@ -125,6 +145,15 @@ export const queues = {
 
 export type QueueName = keyof QueueData;
 
+interface ActionMessage {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  /** Null: the message is about the end of the job. */
+  readonly interruptId: string | null;
+  readonly on: 'onInterrupt' | 'onJobFinished' | 'onNotification';
+  readonly hook: string;
+}
+
 interface JobMessage {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -140,6 +169,8 @@ export interface QueueData {
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
   /** `number`: the message of the delivery; its row knows the newest one. */
   readonly 'webhook.deliver': { readonly workspaceId: string; readonly deliveryId: string; readonly number: number };
+  readonly 'hook.action': ActionMessage;
+  readonly 'hook.action-dead': ActionMessage;
   readonly 'trigger.changes': { readonly workspaceId: string };
   readonly 'trigger.start': { readonly workspaceId: string; readonly runId: string };
   readonly 'maintenance.triggers': null;

@@ -81,6 +81,7 @@ export interface QueueHandler {
 
 /** Queues whose messages are sent by `insertions` or `insertionOf`. */
 const insertedQueues = [
+  'hook.action',
   'job.chat',
   'job.workflow',
   'interrupt.due',
