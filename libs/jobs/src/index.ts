@@ -1,3 +1,5 @@
+export { type ActionJob, ActionRowsRepository } from './actions/action-rows.repository.js';
+export { actionKinds, EventActions } from './actions/event-actions.repository.js';
 export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { JobQueue, subJobsDue } from './queue/job-queue.js';
@@ -87,7 +89,11 @@ export {
   notificationTypes,
 } from './notifications/notification.js';
 export { notificationNotFound } from './notifications/notifications.errors.js';
-export { NotificationsRepository, type UnreadNotification } from './notifications/notifications.repository.js';
+export {
+  NotificationsRepository,
+  type UnreadNotification,
+  type UserNotification,
+} from './notifications/notifications.repository.js';
 export { Draining, endsJob, endsWith, JobCancelled } from './run/end-reason.js';
 export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';

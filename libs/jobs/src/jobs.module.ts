@@ -2,6 +2,8 @@ import { Inject, Injectable, Module } from '@nestjs/common';
 
 import { Config, Metrics } from '#platform';
 
+import { ActionRowsRepository } from './actions/action-rows.repository.js';
+import { EventActions } from './actions/event-actions.repository.js';
 import { AdmissionRepository } from './cancel/admission.repository.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
@@ -77,6 +79,7 @@ export class JobGauges {
 }
 
 const shared = [
+  ActionRowsRepository,
   AdmissionRepository,
   BackgroundJobs,
   ForegroundJobsRepository,
@@ -84,6 +87,7 @@ const shared = [
   JobUpdateRepository,
   CancelRepository,
   DueInterruptsRepository,
+  EventActions,
   EventFeed,
   EventLog,
   EventLogRepository,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
+import { EventActions } from '../actions/event-actions.repository.js';
 import {
   type AddedWebhook,
   addedWebhooksSql,
@@ -160,6 +161,7 @@ export class CancelRepository {
   constructor(
     private readonly prisma: PrismaService,
     private readonly queue: JobQueue,
+    private readonly actions: EventActions,
   ) {}
 
   inWorkspace<T>(workspaceId: string, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
@@ -270,7 +272,10 @@ export class CancelRepository {
       webhooks AS (${Prisma.raw(webhooksSql('logged'))})
       SELECT ${addedWebhooks} AS webhooks`;
     const { workspaceId, parentJobId } = job;
-    const messages = webhookMessages(workspaceId, ended?.webhooks ?? null);
+    const messages = [
+      ...webhookMessages(workspaceId, ended?.webhooks ?? null),
+      ...this.actions.messagesOf(job, [event]),
+    ];
     if (parentJobId !== null) messages.push(subJobsDue({ workspaceId, jobId: parentJobId }));
     await this.queue.sendAll(tx, messages);
     return lastSeq + 1;

@@ -68,7 +68,7 @@ export function statementName(what: string, parts: readonly CommitPart<readonly 
 }
 
 /** The statement that sends the messages that `select` makes. */
-export type InsertionOf = (queue: 'tool-execution' | 'webhook.deliver', select: string) => string;
+export type InsertionOf = (queue: 'hook.action' | 'tool-execution' | 'webhook.deliver', select: string) => string;
 
 function noMessages(queue: string): never {
   throw new Error(`this statement sends no messages of ${queue}`);

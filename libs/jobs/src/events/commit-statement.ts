@@ -1,3 +1,4 @@
+import type { EventActions } from '../actions/event-actions.repository.js';
 import type { JobFailure } from '../job.js';
 import type { TerminalStatus } from '../job.lifecycle.js';
 import {
@@ -114,9 +115,28 @@ logged AS (
 /** Drops a write whose events become webhooks. The repository writes it again with the statement that adds them. */
 const unlessEndpoints = `
      AND NOT (w.announces AND EXISTS (SELECT FROM webhook_endpoint e WHERE e.workspace_id = w.workspace_id AND e.enabled))`;
-const withWebhooks = (insertionOf: InsertionOf) => ` RETURNING ${loggedColumns}),
+const withWebhooks = (insertionOf: InsertionOf) => `,
 webhooks AS (${webhooksSql('logged')}),
 webhook_messages AS (${insertionOf('webhook.deliver', webhookMessagesSql('webhooks'))})`;
+
+/** What is written with the log besides the parts. */
+interface CommitAdditions {
+  /** Without it, the writes whose events become webhooks are dropped, as if they were fenced. */
+  readonly addWebhooks: boolean;
+  /** Null: the events trigger no actions. */
+  readonly actions: EventActions | null;
+}
+
+function logSql({ addWebhooks, actions }: CommitAdditions, insertionOf: InsertionOf): string {
+  if (!addWebhooks && actions === null) return `${core(unlessEndpoints)})`;
+  const log = `${core(addWebhooks ? '' : unlessEndpoints)} RETURNING ${loggedColumns})`;
+  const messages =
+    actions === null
+      ? ''
+      : `,
+action_messages AS (${insertionOf('hook.action', actions.messagesSql('logged'))})`;
+  return `${log}${addWebhooks ? withWebhooks(insertionOf) : ''}${messages}`;
+}
 
 const firstPartParameter = 9;
 
@@ -128,21 +148,21 @@ interface Statement {
 const statements = new Map<string, Statement>();
 
 /**
- * The statement for the parts in `writes`. Few combinations exist; each is prepared once per connection. Without `addWebhooks` it drops
- * the writes whose events become webhooks, as if they were fenced. Most workspaces have no endpoint, and the longer statement adds 25 to
- * 38 % to Postgres's CPU time for a short job (bench w1).
+ * The statement for the parts in `writes`. Few combinations exist; each is prepared once per connection. Most workspaces have no endpoint,
+ * and the statement with webhooks adds 25 to 38 % to Postgres's CPU time for a short job (bench w1).
  */
 export function commitStatement(
   writes: readonly JobWrite[],
   insertionOf: InsertionOf,
-  { addWebhooks }: { readonly addWebhooks: boolean },
+  additions: CommitAdditions,
 ): Statement {
   const parts = partsOf(writes.flatMap(({ rows }) => rows));
-  const name = statementName(addWebhooks ? 'commit-webhooks' : 'commit', parts);
+  const { addWebhooks, actions } = additions;
+  const what = `commit${addWebhooks ? '-webhooks' : ''}${actions === null ? '' : `-actions-${actions.digest}`}`;
+  const name = statementName(what, parts);
   const known = statements.get(name);
   if (known !== undefined) return known;
-  const log = addWebhooks ? core('') + withWebhooks(insertionOf) : `${core(unlessEndpoints)})`;
-  const made = { name, text: compose(log, parts, insertionOf) };
+  const made = { name, text: compose(logSql(additions, insertionOf), parts, insertionOf) };
   statements.set(name, made);
   return made;
 }

@@ -4,6 +4,7 @@ import { Config, type Postgres } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { EventActions } from '../actions/event-actions.repository.js';
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { roundRow } from '../rounds/round-part.repository.js';
@@ -63,7 +64,12 @@ describe('the event log', () => {
       query: (...args: readonly unknown[]) => wrap(async (): Promise<unknown> => await Reflect.apply(send, pool, args)),
     };
     // The repository uses nothing of Postgres but engine.query.
-    return new EventLogRepository({ engine } as unknown as Postgres, jobs.app.get(Config), jobs.app.get(JobQueue));
+    return new EventLogRepository(
+      { engine } as unknown as Postgres,
+      jobs.app.get(Config),
+      jobs.app.get(JobQueue),
+      new EventActions(),
+    );
   };
   const gone = () => new Error('Connection terminated unexpectedly');
   /** Loses the reply of the first `times` statements after they were committed. */
@@ -115,7 +121,12 @@ describe('the event log', () => {
     const client = await jobs.platform.postgres.engine.connect();
     try {
       const postgres = { engine: client } as unknown as Postgres; // as above
-      const repository = new EventLogRepository(postgres, jobs.app.get(Config), jobs.app.get(JobQueue));
+      const repository = new EventLogRepository(
+        postgres,
+        jobs.app.get(Config),
+        jobs.app.get(JobQueue),
+        new EventActions(),
+      );
       const writes = [
         writeOf(job, 1, { rows: [...first, rowOf('job_ends')] }),
         writeOf(job, 2, { rows: [...first, rowOf('tool_outputs')] }),

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
+import { EventActions } from '../actions/event-actions.repository.js';
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
 import type { InsertionOf } from './commit-part.js';
@@ -37,6 +38,7 @@ export class EventLogRepository {
     private readonly postgres: Postgres,
     private readonly config: Config,
     private readonly queue: JobQueue,
+    private readonly actions: EventActions,
   ) {}
 
   /**
@@ -73,7 +75,8 @@ export class EventLogRepository {
 
   private async commitAll(writes: readonly JobWrite[], addWebhooks: boolean): Promise<(Written | Error)[]> {
     const insertionOf: InsertionOf = (queue, select) => this.queue.insertionOf(queue, select);
-    const statement = commitStatement(writes, insertionOf, { addWebhooks });
+    const actions = writes.some(({ events }) => this.actions.concern(events)) ? this.actions : null;
+    const statement = commitStatement(writes, insertionOf, { addWebhooks, actions });
     const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
     const rows = await this.run({ ...statement, values }, this.queue.insertions(toMessages(writes)));
     const answers: (Written | undefined)[] = writes.map(() => undefined);

@@ -43,9 +43,13 @@ export interface NotificationChanges {
   }[];
 }
 
-/** A notification with its user and place in the order of `unreadFrom`. */
-export interface UnreadNotification extends Notification {
+/** A notification with its user. */
+export interface UserNotification extends Notification {
   readonly userId: string;
+}
+
+/** A notification with its place in the order of `unreadFrom`. */
+export interface UnreadNotification extends UserNotification {
   /** The transaction that wrote it. */
   readonly changedIn: string;
 }
@@ -130,6 +134,20 @@ export class NotificationsRepository {
       oldestRunning: (rows[0] as { oldestRunning?: string } | undefined)?.oldestRunning ?? since,
       notifications,
     };
+  }
+
+  /** The notification of a request of the job, or with `interruptId` null of its end. Null: there is none. Does not check rights. */
+  async findAbout(
+    { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
+    interruptId: string | null,
+  ): Promise<UserNotification | null> {
+    const [found = null] = await this.prisma.queryInWorkspace<UserNotification>(
+      { workspaceId },
+      Prisma.sql`SELECT ${shown}, n.user_id AS "userId" FROM notification n ${about}
+        WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid
+          AND n.interrupt_id IS NOT DISTINCT FROM ${interruptId}::uuid LIMIT 1`,
+    );
+    return found;
   }
 
   /** Whether its user has read it, or it was deleted. */

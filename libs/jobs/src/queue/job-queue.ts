@@ -48,7 +48,7 @@ export class JobQueue {
   }
 
   /** The statement that sends the messages that `select` makes, as a part of a commit. */
-  insertionOf(queue: 'tool-execution' | 'webhook.deliver', select: string): string {
+  insertionOf(queue: 'hook.action' | 'tool-execution' | 'webhook.deliver', select: string): string {
     return this.queues.insertionOf(queue, select);
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { AddressedMessage, PrismaTransaction } from '#platform';
 
+import { EventActions } from '../actions/event-actions.repository.js';
 import { concernsInterrupts } from '../events/commit-part.js';
 import { webhookMessages } from '../events/event-webhooks.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
@@ -80,6 +81,7 @@ export class JobUpdater {
   constructor(
     private readonly repository: JobUpdateRepository,
     private readonly queue: JobQueue,
+    private readonly actions: EventActions,
   ) {}
 
   /** Null: no such job in the workspace. If `work` throws, everything is rolled back. `work` must not call anything outside the database. */
@@ -106,7 +108,8 @@ export class JobUpdater {
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
     const update = { events, requeue, answers: job.isAnswered };
     const { lastSeq, webhooks } = await this.repository.update(client, job, update);
-    await this.queue.sendAll(client, webhookMessages(workspaceId, webhooks));
+    const actions = this.actions.messagesOf(job, events);
+    await this.queue.sendAll(client, [...webhookMessages(workspaceId, webhooks), ...actions]);
     if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
     const concernsRequests = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, concernsRequests };
