@@ -10,6 +10,7 @@ import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.j
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
+import { deadActions } from '../../libs/tools/src/hooks/action-hooks.js';
 import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
@@ -31,6 +32,7 @@ async function metricsTable(): Promise<string> {
   pluginDifferences(metrics);
   hookRuns(metrics);
   hookSeconds(metrics);
+  deadActions(metrics, { count: () => Promise.resolve(0) });
   notificationSends(metrics);
   const depth = () => Promise.resolve({ waiting: 0, oldestMs: 0 });
   new ToolQueueTelemetry(metrics, logger, { depth }, { count: () => Promise.resolve(0) }, Config.from({}));

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 
 import { ForegroundWatch, JobQueue, Worker } from '#jobs';
 import { Config, queuesServed } from '#platform';
-import { ToolWorker } from '#tools';
+import { ActionHooks, ToolWorker } from '#tools';
 
 import { Maintenance } from './maintenance.js';
 
@@ -20,6 +20,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     private readonly maintenance: Maintenance,
     private readonly tools: ToolWorker,
     private readonly foreground: ForegroundWatch,
+    private readonly actions: ActionHooks,
     private readonly config: Config,
   ) {}
 
@@ -33,6 +34,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
       await this.queue.start();
       this.worker.start();
       await this.maintenance.start();
+      await this.actions.start();
       this.foreground.start();
     }
     if (served.includes('tool-execution')) this.tools.start();
@@ -60,6 +62,6 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   private async stopAll(): Promise<void> {
     const { WORKER_DRAIN_MS: graceMs } = this.config.values;
     await Promise.all([this.worker.stop(graceMs), this.tools.stop(graceMs)]);
-    await Promise.all([this.maintenance.stop(), this.foreground.stop()]);
+    await Promise.all([this.maintenance.stop(), this.actions.stop(), this.foreground.stop()]);
   }
 }

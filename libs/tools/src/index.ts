@@ -76,6 +76,7 @@ export { type FilteredEnd, ResultHooks } from './hooks/result-hooks.js';
 export { hookDenied } from './hooks/hooks.errors.js';
 export { hookApplied } from './hooks/hook-applied.js';
 export type { FilterEvent } from './hooks/hook-outcome.js';
+export { ActionHooks } from './hooks/action-hooks.js';
 export { type ActionEvent, type AppliedHook, type Filtered, type FilterOptions, Hooks } from './hooks/hooks.js';
 export { PluginContexts, type PluginServices, type PluginWorkspaces } from './plugins/plugin-contexts.js';
 export {

@@ -4,6 +4,7 @@ import { JobsModule } from '#jobs';
 
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
+import { ActionHooks } from './hooks/action-hooks.js';
 import { EndedCallsRepository } from './hooks/ended-calls.repository.js';
 import { ResultHooks } from './hooks/result-hooks.js';
 import { StartHooks } from './hooks/start-hooks.js';
@@ -21,7 +22,8 @@ import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
-const shared = [AwaitingCallsRepository, CallEnds, ResultHooks, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
+const hooks = [ActionHooks, ResultHooks];
+const shared = [AwaitingCallsRepository, CallEnds, ...hooks, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({

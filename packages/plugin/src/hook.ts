@@ -47,6 +47,67 @@ export interface HookedNode {
   readonly run: number;
 }
 
+/** A request for which a job waits. Instants in ms since the epoch. */
+export interface HookedInterrupt {
+  readonly id: string;
+  /** `tool_approval`, `human_input`, `client_tool`, `unknown_outcome`, `wait`, `provider_unavailable` or `plugin_missing`; the list grows. */
+  readonly kind: string;
+  /** `open`, or how it was settled before the hook ran: `resolved`, `expired` or `cancelled`. */
+  readonly status: string;
+  readonly title: string;
+  /** Its members depend on `kind`. */
+  readonly request: JsonObject;
+  /** The call that it is about, as the model names it; null: it is not about a call. */
+  readonly callId: string | null;
+  readonly tool: string | null;
+  readonly nodeId: string | null;
+  /** The job that was started by a person or a trigger; the id of the job itself unless that is a sub-job. */
+  readonly rootJobId: string;
+  readonly createdAt: number;
+  /** Null: it does not expire. */
+  readonly expiresAt: number | null;
+}
+
+/** A job that has ended. Instants in ms since the epoch. */
+export interface HookedEnd {
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  /** A finish reason, an error code, or the reason of a cancel. */
+  readonly reason: string | null;
+  /** Null: the job did not fail. */
+  readonly error: { readonly code: string; readonly message: string; readonly retryable?: boolean } | null;
+  /** The job that started this one as a sub-job; null: none. */
+  readonly parentJobId: string | null;
+  readonly model: string;
+  readonly rounds: number;
+  readonly toolCalls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly createdAt: number;
+  /** Null: no worker ran the job. */
+  readonly startedAt: number | null;
+  readonly finishedAt: number;
+}
+
+/** A notification for the person who started a job. Instants in ms since the epoch. */
+export interface HookedNotification {
+  readonly id: string;
+  /** `job_completed`, `job_failed` or `input_needed`; the list grows. */
+  readonly type: string;
+  /** Whom it is for. */
+  readonly userId: string;
+  /** The job that the person started. */
+  readonly rootJobId: string;
+  /** The thread of that job, and the client's name for the thread. */
+  readonly threadId: string | null;
+  readonly threadName: string | null;
+  /** The request of an `input_needed`. */
+  readonly interruptId: string | null;
+  readonly title: string;
+  readonly createdAt: number;
+  /** Null: the person has not read it. */
+  readonly readAt: number | null;
+}
+
 /** What hooks of each kind see. */
 export interface HookEvents {
   readonly beforeJobStart: HookedJob & { readonly input: JsonObject };
@@ -84,9 +145,9 @@ export interface HookEvents {
   };
   readonly beforeNode: HookedJob & { readonly node: HookedNode; readonly input: unknown };
   readonly afterNode: HookedJob & { readonly node: HookedNode; readonly output: unknown };
-  readonly onInterrupt: HookedJob & { readonly interrupt: JsonObject };
-  readonly onJobFinished: HookedJob & { readonly job: JsonObject };
-  readonly onNotification: HookedJob & { readonly notification: JsonObject };
+  readonly onInterrupt: HookedJob & { readonly interrupt: HookedInterrupt };
+  readonly onJobFinished: HookedJob & { readonly job: HookedEnd };
+  readonly onNotification: HookedJob & { readonly notification: HookedNotification };
 }
 
 interface Deny {
@@ -140,6 +201,19 @@ export interface HookContext {
   readonly logger: PluginLogger;
 }
 
+/** What a hook of `onInterrupt`, `onJobFinished` or `onNotification` may use as well. */
+export interface ActionContext extends HookContext {
+  /** The same for every attempt to run this hook for this row: a hook may run more than once. */
+  readonly idempotencyKey: string;
+  /** From 1. */
+  readonly attempt: number;
+}
+
+/** What a hook of a kind may use. */
+export type HookContextOf<On extends HookEvent> = On extends 'onInterrupt' | 'onJobFinished' | 'onNotification'
+  ? ActionContext
+  : HookContext;
+
 /** Globs; each that is given must match. */
 export interface HookMatch {
   readonly tool?: string | readonly string[];
@@ -158,14 +232,14 @@ export interface HookSpec<On extends HookEvent = HookEvent> {
   readonly priority?: number;
   /** Ms until the hook is aborted and counts as failed. Default 2,000. */
   readonly timeoutMs?: number;
-  /** After a failure: the job continues as if the hook was absent (`open`, the default), or the step is denied (`closed`). */
+  /** After a failure: the job continues as if the hook was absent (`open`, the default), or the step is denied (`closed`). Actions ignore it. */
   readonly failure?: 'open' | 'closed';
   /** A CEL condition over the event, or globs. Default: every event. */
   readonly match?: string | HookMatch;
   /** Returns nothing to change nothing. */
   run(
     event: HookEvents[On],
-    context: HookContext,
+    context: HookContextOf<On>,
   ): HookOutcomes[On] | null | undefined | void | Promise<HookOutcomes[On] | null | undefined | void>; // eslint-disable-line @typescript-eslint/no-invalid-void-type -- a function without `return` is one
 }
 

@@ -2,13 +2,18 @@ export type { PluginLogger, PluginSecrets, Progress, WorkContext } from './conte
 export { type Defined, type DefinitionKind, kindOf } from './definition.js';
 export type { FileReference, FileWithContent, NewFile, ResultWithArtifacts, WorkspaceFiles } from './files.js';
 export {
+  type ActionContext,
   defineHook,
   type HookContext,
+  type HookContextOf,
   type HookDefinition,
   type HookedCall,
+  type HookedEnd,
+  type HookedInterrupt,
   type HookedJob,
   type HookedMessage,
   type HookedNode,
+  type HookedNotification,
   type HookedTool,
   type HookEvent,
   type HookEvents,

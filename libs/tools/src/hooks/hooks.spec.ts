@@ -251,27 +251,37 @@ describe('Hooks', () => {
     expect(end).toMatchObject({ reason });
   });
 
-  it('lists the actions that match and runs one by its name', async () => {
+  const action = { idempotencyKey: 'k1', attempt: 2, signal: new AbortController().signal };
+  const counts = { rounds: 1, toolCalls: 0, promptTokens: 1, completionTokens: 1 };
+  const end = {
+    ...counts,
+    ...({ status: 'completed', reason: 'stop', error: null, parentJobId: null, model: 'm' } as const),
+    ...{ createdAt: 0, startedAt: 0, finishedAt: 1 },
+  };
+
+  it('runs an action by its name if it matches, with a key and the number of the attempt', async () => {
     const seen: string[] = [];
-    const action = (name: string, match?: string) =>
+    const hook = (name: string, match?: string) =>
       defineHook({
         ...{ on: 'onJobFinished', name, ...(match === undefined ? {} : { match }) },
-        run: ({ job: row }) => {
-          seen.push(`${name} ${String(row['status'])}`);
+        run: ({ job: row }, { idempotencyKey, attempt }) => {
+          seen.push(`${name} ${row.status} ${idempotencyKey} ${attempt}`);
         },
       });
-    const hooks = hooksOf(action('all'), action('failed', 'job.status == "failed"'));
-    const event = { ...job, job: { status: 'completed' } };
-    expect(hooks.actionsFor('onJobFinished', event)).toEqual(['all']);
-    expect(await hooks.act('onJobFinished', 'all', event)).toBe(true);
-    expect(await hooks.act('onJobFinished', 'gone', event)).toBe(false);
-    expect(seen).toEqual(['all completed']);
+    const hooks = hooksOf(hook('all'), hook('failed', 'job.status == "failed"'));
+    const run = { ...action, event: { ...job, job: end } };
+    expect(hooks.actions).toEqual(['all', 'failed'].map((name) => ({ on: 'onJobFinished', hook: name })));
+    expect(await hooks.act('onJobFinished', 'all', run)).toBe('done');
+    expect(await hooks.act('onJobFinished', 'failed', run)).toBe('skipped');
+    expect(await hooks.act('onJobFinished', 'gone', run)).toBe('missing');
+    expect(seen).toEqual(['all completed k1 2']);
   });
 
   it('rejects a failed action and counts it', async () => {
     const run = () => Promise.reject(new Error('down'));
-    const hooks = hooksOf(defineHook({ on: 'onInterrupt', name: 'a', run }));
-    await expect(hooks.act('onInterrupt', 'a', { ...job, interrupt: {} })).rejects.toThrow('down');
+    const hooks = hooksOf(defineHook({ on: 'onJobFinished', name: 'a', run }));
+    const acted = hooks.act('onJobFinished', 'a', { ...action, event: { ...job, job: end } });
+    await expect(acted).rejects.toThrow('down');
     expect(await outcomes()).toEqual({ failed: 1 });
   });
 });

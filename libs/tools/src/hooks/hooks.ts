@@ -1,5 +1,6 @@
-import type { HookContext, HookDefinition, HookedJob, HookEvent, HookEvents } from '@nightshift/plugin';
+import type { ActionContext, HookContext, HookDefinition, HookedJob, HookEvent, HookEvents } from '@nightshift/plugin';
 
+import { actionKinds } from '#jobs';
 import type { Clock, Logger, Metrics, Redactor } from '#platform';
 
 import { type Denied, foldOutcome, type HookEnd, UnfitOutcome } from './fold-outcome.js';
@@ -38,6 +39,19 @@ export interface FilterOptions<On extends FilterEvent = FilterEvent> {
 
 /** Kinds of hooks that change nothing. */
 export type ActionEvent = Exclude<HookEvent, FilterEvent>;
+
+/** What the context of an action has besides that of a filter. */
+type ActionMembers = Pick<ActionContext, 'idempotencyKey' | 'attempt'>;
+
+/** One run of an action. */
+interface Action<On extends ActionEvent> extends ActionMembers {
+  readonly event: HookEvents[On];
+  /** Its abort ends the action as failed. */
+  readonly signal: AbortSignal;
+}
+
+/** `skipped`: the hook does not match the event. `missing`: this process does not have the hook. */
+export type ActionOutcome = 'done' | 'skipped' | 'missing';
 
 /** The plugin of a hook. */
 interface Manifest {
@@ -131,22 +145,27 @@ export class Hooks {
     return filtered;
   }
 
-  /** The names of the actions that match; the caller sends a queue message for each. An action whose condition cannot be evaluated matches, and fails when it runs. */
-  actionsFor<On extends ActionEvent>(on: On, event: HookEvents[On]): readonly string[] {
-    const hooks = this.byEvent.get(on) ?? [];
-    return hooks.filter((found) => matchOf(found, event) !== false).map(({ hook }) => hook.name);
+  /** The actions of this process. */
+  get actions(): readonly { readonly on: ActionEvent; readonly hook: string }[] {
+    return actionKinds.flatMap((on) => (this.byEvent.get(on) ?? []).map(({ hook }) => ({ on, hook: hook.name })));
   }
 
-  /** Runs an action. False: this process does not have it. Rejects if it fails; the failure is logged and counted. */
-  async act<On extends ActionEvent>(on: On, name: string, event: HookEvents[On]): Promise<boolean> {
+  /** Runs an action. Rejects if it fails, and logs and counts the failure. */
+  async act<On extends ActionEvent>(
+    on: On,
+    name: string,
+    { event, signal, ...own }: Action<On>,
+  ): Promise<ActionOutcome> {
     const found = this.byEvent.get(on)?.find(({ hook }) => hook.name === name);
-    if (found === undefined) return false;
+    if (found === undefined) return 'missing';
+    const isMatch = matchOf(found, event);
+    if (isMatch === false) return 'skipped';
     const stop = this.seconds.startTimer({ hook: name, on });
     try {
-      assertAnswered(matchOf(found, event));
-      await this.run(found, event, undefined);
+      assertAnswered(isMatch);
+      await this.run(found, event, { signal, own });
       this.runs.inc({ hook: name, on, outcome: 'unchanged' });
-      return true;
+      return 'done';
     } catch (error) {
       this.noteFailure(found, event, error);
       throw error;
@@ -167,7 +186,7 @@ export class Hooks {
     const stop = this.seconds.startTimer({ hook: name, on });
     try {
       assertAnswered(isMatch);
-      const after = this.fold(found, before, { on, returned: await this.run(found, before.event, signal) });
+      const after = this.fold(found, before, { on, returned: await this.run(found, before.event, { signal }) });
       if (after.end?.type === 'restarted' && mayRestart === false)
         throw new UnfitOutcome('it restarted the round a second time');
       const problem = after.event === before.event ? null : (problemOf?.(after.event) ?? null);
@@ -207,7 +226,7 @@ export class Hooks {
   private async run(
     { hook, plugin }: CompiledHook,
     event: HookEvents[HookEvent],
-    signal: AbortSignal | undefined,
+    { signal, own }: { readonly signal: AbortSignal | undefined; readonly own?: ActionMembers },
   ): Promise<unknown> {
     const { clock, contexts } = this.host;
     const { timeoutMs = TIMEOUT_MS } = hook;
@@ -227,6 +246,7 @@ export class Hooks {
     try {
       const { workspaceId, jobId } = event;
       const context: HookContext = {
+        ...own,
         signal: controller.signal,
         now: () => clock.now(),
         ...contexts.servicesFor(plugin, workspaceId, { jobId, hook: hook.name }),

@@ -22,6 +22,8 @@ export function isPluginNodeType(name: string): boolean {
   return name.length <= NODE_TYPE_LENGTH && NODE_TYPE.test(name);
 }
 
+const HOOK_NAME = /^\P{Cc}{1,200}$/u;
+
 /** Ms; a hook delays its job. */
 const LONGEST_HOOK_MS = 60_000;
 
@@ -43,6 +45,7 @@ export function problemOfPlugin({ name, version, hooks = [], nodes = [] }: Plugi
 function problemOfHook(hook: HookDefinition): string | null {
   const { on, name, priority = 0, timeoutMs = 1, failure = 'open' } = hook;
   if (typeof name !== 'string' || name.trim() === '') return 'it has no name';
+  if (!HOOK_NAME.test(name)) return 'its name must have at most 200 characters, and no control characters';
   if (!isHookEvent(on)) return `on must be one of ${hookEvents.join(', ')}`;
   if (!Number.isFinite(priority)) return 'priority must be a number';
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_HOOK_MS)

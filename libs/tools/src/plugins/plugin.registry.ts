@@ -34,10 +34,7 @@ export interface ShownPlugin extends Pick<LoadedPlugin, 'name' | 'version' | 'ha
 }
 
 /** Kinds of hooks that this version does not run. */
-const idleHooks: ReadonlySet<HookEvent> = new Set([
-  ...(['beforeNode', 'afterNode'] as const),
-  ...(['onInterrupt', 'onJobFinished', 'onNotification'] as const),
-]);
+const idleHooks: ReadonlySet<HookEvent> = new Set(['beforeNode', 'afterNode'] as const);
 
 /** The plugins of this process, in the order in which they were loaded. */
 export class PluginRegistry {

@@ -1,0 +1,26 @@
+import type { HookedEnd, HookedInterrupt, HookedNotification } from '@nightshift/plugin';
+
+import { type ActionJob, type Interrupt, isTerminal, type UserNotification } from '#jobs';
+
+/** The row of a job that has ended, as hooks see it; null: it has not ended. */
+export function toHookedEnd(job: ActionJob): HookedEnd | null {
+  const { status, finishedAt, reason, error, parentJobId, model, rounds, toolCalls } = job;
+  if (!isTerminal(status) || finishedAt === null) return null;
+  const { promptTokens, completionTokens, createdAt, startedAt } = job;
+  return {
+    ...{ status, reason, error, parentJobId, model, rounds, toolCalls, promptTokens, completionTokens },
+    ...{ createdAt, startedAt, finishedAt },
+  };
+}
+
+/** The row of a request, as hooks see it. */
+export function toHookedInterrupt(interrupt: Interrupt): HookedInterrupt {
+  const { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt } = interrupt;
+  return { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt };
+}
+
+/** The row of a notification, as hooks see it. */
+export function toHookedNotification(notification: UserNotification): HookedNotification {
+  const { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt } = notification;
+  return { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt };
+}

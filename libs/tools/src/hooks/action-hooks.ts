@@ -1,0 +1,139 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { HookedJob, HookEvents } from '@nightshift/plugin';
+
+import { type ActionJob, ActionRowsRepository, EventActions } from '#jobs';
+import {
+  DEAD_ACTIONS,
+  type Delivery,
+  type Handled,
+  idFrom,
+  LOGGER,
+  type Logger,
+  Metrics,
+  ParallelHandlers,
+  Queues,
+  systemClock,
+} from '#platform';
+
+import { toHookedEnd, toHookedInterrupt, toHookedNotification } from './action-event.js';
+import { type ActionEvent, Hooks } from './hooks.js';
+
+/** Actions that a worker runs at once, and runs of one hook at once in the whole installation. */
+const [slots, groupConcurrency] = [10, { default: 5 }];
+/** Ms; actions that still run this long after the worker began to stop are aborted, and run again in another process. */
+const stopMs = 5_000;
+/** `retryLimit` of the queue. */
+const mostRetries = 5;
+
+type ActionDelivery = Delivery<'hook.action'>;
+
+/** An event with the id of its row. */
+interface Found<On extends ActionEvent> {
+  readonly event: HookEvents[On];
+  readonly rowId: string;
+}
+
+/** Counts dead letters at each scrape. */
+export function deadActions(metrics: Metrics, queues: Pick<Queues, 'count'>): void {
+  metrics.gaugeOnScrape('nightshift_hook_dead_letters', 'Actions of hooks that failed for good, at most a minute ago', {
+    labelNames: [],
+    fill: async (gauge) => {
+      gauge.set(await queues.count(DEAD_ACTIONS));
+    },
+  });
+}
+
+/**
+ * Runs the actions of plugins. The statement that writes an event sends a queue message for each action of its process, and a worker handles
+ * the message: it reads the row and runs the hook. A process without actions sends and handles no messages.
+ */
+@Injectable()
+export class ActionHooks implements OnModuleInit {
+  private readonly handlers: ParallelHandlers<'hook.action'>;
+  private stopping = new AbortController();
+
+  constructor(
+    private readonly hooks: Hooks,
+    private readonly actions: EventActions,
+    private readonly rows: ActionRowsRepository,
+    private readonly queues: Queues,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly metrics: Metrics,
+  ) {
+    const options = { queue: 'hook.action', slots, groupConcurrency } as const;
+    this.handlers = new ParallelHandlers(queues, options, (message) => this.handle(message));
+  }
+
+  onModuleInit(): void {
+    const { actions } = this.hooks;
+    if (actions.length === 0) return;
+    this.actions.register(actions);
+    deadActions(this.metrics, this.queues);
+  }
+
+  async start(): Promise<void> {
+    if (this.hooks.actions.length === 0) return;
+    this.stopping = new AbortController();
+    await this.handlers.start();
+  }
+
+  /** Resolves when no action is running: after at most 5 s, unless an action blocks the process. */
+  async stop(): Promise<void> {
+    const { stopping } = this;
+    const timer = systemClock.after(stopMs, () => {
+      stopping.abort(new Error('the worker stops'));
+    });
+    await this.handlers.stop();
+    timer.cancel();
+  }
+
+  /** Rejects to have the message retried; after the last retry it becomes a dead letter. */
+  private async handle(message: ActionDelivery): Promise<Handled> {
+    const { workspaceId, jobId, on, hook } = message.data;
+    try {
+      const found = await this.find(message.data);
+      if (found !== null) await this.act(message, found);
+      return 'completed';
+    } catch (error) {
+      if (message.retryCount >= mostRetries)
+        this.logger.error(
+          { err: error, hook, on, workspaceId, jobId, message: message.id },
+          'an action of a hook failed for good and is a dead letter',
+        );
+      throw error;
+    }
+  }
+
+  private async act({ data: { on, hook }, retryCount }: ActionDelivery, { event, rowId }: Found<ActionEvent>) {
+    const idempotencyKey = idFrom('action', hook, on, rowId);
+    const run = { event, idempotencyKey, attempt: retryCount + 1, signal: this.stopping.signal };
+    const outcome = await this.hooks.act(on, hook, run);
+    if (outcome === 'missing') throw new Error(`no plugin of this worker has the hook "${hook}"`);
+  }
+
+  /** Null: the row does not exist, or does not exist any more. */
+  private async find(data: ActionDelivery['data']): Promise<Found<ActionEvent> | null> {
+    const { workspaceId, jobId, interruptId, on } = data;
+    const row = await this.rows.job({ workspaceId, jobId });
+    if (row === null) return null;
+    if (on === 'onJobFinished') {
+      const job = toHookedEnd(row);
+      return job === null ? null : { event: { ...(await this.jobOf(data, row)), job }, rowId: jobId };
+    }
+    if (on === 'onNotification') {
+      const about = await this.rows.notification({ workspaceId, jobId }, interruptId);
+      if (about === null) return null;
+      const notification = toHookedNotification(about);
+      return { event: { ...(await this.jobOf(data, row)), notification }, rowId: about.id };
+    }
+    const opened = interruptId === null ? null : await this.rows.interrupt(workspaceId, interruptId);
+    if (opened === null) return null;
+    return { event: { ...(await this.jobOf(data, row)), interrupt: toHookedInterrupt(opened) }, rowId: opened.id };
+  }
+
+  private async jobOf({ workspaceId, jobId }: ActionDelivery['data'], row: ActionJob): Promise<HookedJob> {
+    const { threadId, principal, kind, agent, workflowId: workflow } = row;
+    const userId = await this.hooks.userIdOf(workspaceId, principal);
+    return { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow };
+  }
+}
