@@ -18,15 +18,18 @@ const bytes = 2_000_000;
 class SlowFiles {
   readonly reads: { readonly range: ByteRange; readonly respond: () => void }[] = [];
 
-  get() {
-    return Promise.resolve({ hash: 'a', mime: 'text/plain', bytes, name: null });
+  readonly users: string[] = [];
+
+  get({ userId }: MemberPrincipal) {
+    return Promise.resolve({ hash: 'a', mime: 'text/plain', bytes, name: userId });
   }
 
-  read(_file: unknown, range: ByteRange): Promise<Uint8Array> {
+  read({ name: userId }: { readonly name: string }, range: ByteRange): Promise<Uint8Array> {
     return new Promise((resolve) => {
       const respond = () => {
         resolve(new Uint8Array(range.end - range.start));
       };
+      this.users.push(userId);
       this.reads.push({ range, respond });
     });
   }
@@ -59,15 +62,20 @@ function stage() {
     const ended = download.write(principal, request as unknown as Request<{ hash: string }>, response);
     return { taken, response, ended };
   };
-  return { files, streams, clock, start };
+  const nextTurn = async () => {
+    clock.advance(1);
+    await setImmediate();
+  };
+  return { files, streams, clock, nextTurn, start };
 }
 
 describe('FileDownload', () => {
   it('sends a content in the parts in which it is stored', async () => {
-    const { files, streams, start } = stage();
+    const { files, streams, nextTurn, start } = stage();
     const { taken, ended } = start('ada', true);
     for (let part = 0; part < 4; part += 1) {
       await setImmediate();
+      await nextTurn();
       files.reads[part]?.respond();
     }
     await ended;
@@ -75,15 +83,16 @@ describe('FileDownload', () => {
     expect(streams.size).toBe(0);
   });
 
-  it('reads two parts at once, whatever the number of downloads', async () => {
-    const { files, start } = stage();
-    for (const user of ['ada', 'bob', 'eve'])
-      for (let i = 0; i < 5; i += 1) start(user, true).ended.catch(() => undefined);
+  it('reads the parts of users in turns, whatever the number of their downloads', async () => {
+    const { files, nextTurn, start } = stage();
+    for (let i = 0; i < 10; i += 1) start('ada', true).ended.catch(() => undefined);
     await setImmediate();
-    expect(files.reads.length).toBe(2);
-    files.reads[0]?.respond();
+    start('bob', false).ended.catch(() => undefined);
     await setImmediate();
-    expect(files.reads.length).toBe(3);
+    for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+    expect(files.users).toEqual(['ada', 'bob']);
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    expect(files.users).toHaveLength(11);
   });
 
   it('rejects the 11th download of a user at once', async () => {
@@ -96,12 +105,13 @@ describe('FileDownload', () => {
   });
 
   it('disconnects a client that takes nothing for a minute', async () => {
-    const { files, streams, clock, start } = stage();
+    const { files, streams, clock, nextTurn, start } = stage();
     const { response, ended } = start('ada', false);
-    await setImmediate();
-    files.reads[0]?.respond();
-    await setImmediate();
-    files.reads[1]?.respond();
+    for (let part = 0; part < 2; part += 1) {
+      await setImmediate();
+      await nextTurn();
+      files.reads[part]?.respond();
+    }
     await setImmediate();
     clock.advance(59_999);
     expect(response.destroyed).toBe(false);
@@ -112,9 +122,10 @@ describe('FileDownload', () => {
   });
 
   it('ends without an error and reads no more if the client leaves before the first part', async () => {
-    const { files, streams, start } = stage();
+    const { files, streams, nextTurn, start } = stage();
     const { response, ended } = start('ada', true);
     await setImmediate();
+    await nextTurn();
     response.destroy();
     files.reads[0]?.respond();
     await ended;

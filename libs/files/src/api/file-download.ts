@@ -6,7 +6,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 import { AppError, type Clock, type RateLimit, systemClock, type Timer } from '#platform';
-import { OpenStreams } from '#platform/api';
+import { CallerTurns, OpenStreams } from '#platform/api';
 
 import type { PlacedFile } from '../files.repository.js';
 import { Files } from '../files.service.js';
@@ -14,8 +14,8 @@ import type { ByteRange } from '../store/file-store.js';
 
 /** Maximum bytes of a file that each download reads and has in memory at once. */
 const partBytes = 524_288;
-/** Maximum parts that a process reads at once: each takes 15 ms of the event loop and a database connection. */
-const readsAtOnce = 2;
+/** Time on the event loop for a part. */
+const partMs = 5;
 /** A client that reads no part for this time is disconnected. */
 const timeoutMs = 60_000;
 const perUser: RateLimit = {
@@ -30,9 +30,8 @@ const perUser: RateLimit = {
 export class FileDownload {
   /** Tests replace it. */
   clock: Clock = systemClock;
-  private reads = 0;
-  /** Downloads that wait to read, the oldest first: as many as there are streams. */
-  private readonly waiting: (() => void)[] = [];
+  /** Users read their parts in turns, so that many downloads of one do not delay others. */
+  private turns: CallerTurns | undefined;
 
   constructor(
     private readonly files: Files,
@@ -71,14 +70,14 @@ export class FileDownload {
     const owner = { principal: `files ${userId}`, workspaceId, jobId: `files:${workspaceId}` };
     const slot = this.streams.enter(owner, () => response.destroy(), perUser);
     try {
-      await this.send(content, response);
+      await this.send(userId, content, response);
     } finally {
       slot.leave();
     }
   }
 
-  private async send(content: Content, response: Response): Promise<void> {
-    const parts = this.partsOf(content, response);
+  private async send(userId: string, content: Content, response: Response): Promise<void> {
+    const parts = this.partsOf(userId, content, response);
     const first = await parts.next();
     if (response.destroyed) return; // the client has left
     try {
@@ -89,12 +88,12 @@ export class FileDownload {
     }
   }
 
-  private async *partsOf({ file, range: { start, end } }: Content, response: Response) {
+  private async *partsOf(userId: string, { file, range: { start, end } }: Content, response: Response) {
     let timeout: Timer | undefined;
     try {
       for (let at = start; at < end && !response.destroyed;) {
         const partEnd = Math.min(at - (at % partBytes) + partBytes, end); // stores keep contents in rows of this size
-        const part = await this.read({ file, range: { start: at, end: partEnd } }, response);
+        const part = await this.readInTurn(userId, file, { start: at, end: partEnd });
         timeout?.cancel();
         timeout = this.clock.after(timeoutMs, () => response.destroy());
         yield part;
@@ -105,16 +104,12 @@ export class FileDownload {
     }
   }
 
-  private async read({ file, range }: Content, response: Response): Promise<Uint8Array> {
-    if (this.reads < readsAtOnce) this.reads += 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-    try {
-      return response.destroyed ? new Uint8Array() : await this.files.read(file, range);
-    } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.reads -= 1;
-      else next();
-    }
+  private async readInTurn(userId: string, file: PlacedFile, range: ByteRange): Promise<Uint8Array> {
+    this.turns ??= new CallerTurns(this.clock);
+    const { turns } = this;
+    const turnMs = Math.max(1, (partMs * (range.end - range.start)) / partBytes);
+    await new Promise<void>((resolve) => turns.next(userId, turnMs, resolve));
+    return this.files.read(file, range);
   }
 }
 
