@@ -7,7 +7,9 @@ import type { AttackBounds, AttackTarget, Outcomes } from './attack.js';
 /** One request of an attack. */
 export interface AttackRequest {
   readonly path: string;
-  readonly body: string | Buffer;
+  /** Absent: POST. */
+  readonly method?: 'GET' | 'POST';
+  readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the request carries the attacker's key. */
   readonly isAuthenticated?: boolean;
@@ -39,12 +41,12 @@ export interface Attacking {
 
 async function sendOne(
   { url, apiKey }: AttackTarget,
-  { path, body, headers, isAuthenticated = true }: AttackRequest,
+  { path, method = 'POST', body, headers, isAuthenticated = true }: AttackRequest,
   options: { readonly agent: Agent; readonly signal: AbortSignal },
 ): Promise<string | number> {
   try {
     const reply = await request(new URL(path, url), {
-      method: 'POST',
+      method,
       dispatcher: options.agent,
       signal: options.signal,
       headers: {
@@ -52,7 +54,7 @@ async function sendOne(
         ...(isAuthenticated ? { authorization: `Bearer ${apiKey}` } : {}),
         ...headers,
       },
-      body,
+      ...(body === undefined ? {} : { body }),
     });
     await reply.body.dump();
     return reply.statusCode;
