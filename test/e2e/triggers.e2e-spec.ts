@@ -22,7 +22,7 @@ const SAVE = `mutation($definition: JSON!, $enabled: Boolean! = true) {
 const DELETE = `mutation($id: ID!) { deleteTrigger(input: { id: $id }) { ${fields} } }`;
 const GET = `query($id: ID!) { trigger(id: $id) { fired failed lastError runs { status jobId error { code message } } } }`;
 const TEST = `query($input: TestTriggerInput!) {
-  testTrigger(input: $input) { trigger { id } fires problem delivery input { prompt thread } } }`;
+  testTrigger(input: $input) { trigger { id } fires problem delivery input { prompt thread attachments { hash mime name } } } }`;
 
 type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
 let database: TestDatabase;
@@ -184,7 +184,10 @@ describe('triggers over GraphQL', () => {
     expect(testTrigger).toHaveLength(3);
     expect(testTrigger).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ fires: true, input: { prompt: 'Answer: Hello', thread: 'chat-a' }, delivery: null }),
+        expect.objectContaining({
+          ...{ fires: true, delivery: null },
+          input: { prompt: 'Answer: Hello', thread: 'chat-a', attachments: [] },
+        }),
         expect.objectContaining({
           fires: true,
           input: null,

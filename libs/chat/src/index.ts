@@ -49,7 +49,7 @@ export { type AppliedRun, AppliedRuns } from './answers/applied-runs.service.js'
 export { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
 export { type ContinuationInput, Continuations, type LockedAnswer } from './answers/continuations.service.js';
 export { AttachedFiles } from './attachments/attached-files.service.js';
-export { partsOf } from './attachments/file-parts.js';
+export { partsOf, toFilePart } from './attachments/file-parts.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';

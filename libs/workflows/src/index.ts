@@ -11,6 +11,7 @@ export { workflowNotFound } from './definitions/workflows.errors.js';
 export { WorkflowsRepository } from './definitions/workflows.repository.js';
 export { type SavedDraft, WorkflowsService } from './definitions/workflows.service.js';
 export type { Attachment } from './engine/node-executor.js';
+export { toFileAttachment } from './nodes/attachments.js';
 export { type RerunFromNode, RerunWorkflowService } from './start/rerun-workflow.service.js';
 export type { KnownDefinition, KnownRun, StartWorkflow } from './start/start-workflow.js';
 export { longestPrompt } from './start/assert-fits.js';

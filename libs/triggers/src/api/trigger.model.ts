@@ -134,6 +134,18 @@ export class TriggerPayload {
   userErrors!: UserError[];
 }
 
+@ObjectType({ description: 'A file of the workspace that a trigger would attach.' })
+export class TriggerMatchAttachment {
+  @Field(() => String, { description: 'The hash of its content.' })
+  hash!: string;
+
+  @Field(() => String, { description: 'Its media type, as the expression gives it.' })
+  mime!: string;
+
+  @Field(() => String, { nullable: true, description: 'Its name for the model. Null: the name of its upload.' })
+  name?: string | null;
+}
+
 @ObjectType({ description: 'The input of the job that a trigger would start.' })
 export class TriggerMatchInput {
   @Field(() => String, { description: 'The prompt.' })
@@ -144,6 +156,11 @@ export class TriggerMatchInput {
     description: 'The id that the expression gives to the thread. Null: a new thread.',
   })
   thread!: string | null;
+
+  @Field(() => [TriggerMatchAttachment], {
+    description: 'The files that the job would get. Whether the workspace has them is checked when the job starts.',
+  })
+  attachments!: readonly TriggerMatchAttachment[];
 }
 
 @ObjectType('TriggerMatch', {

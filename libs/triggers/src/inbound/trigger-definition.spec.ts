@@ -50,6 +50,7 @@ describe('parseTrigger', () => {
     [{ source: 'webhook' }, 'start is required'],
     [{ start: { kind: 'workflow' }, url: undefined }, 'start.workflow is required'],
     [{ start: { prompt: 'document.' }, url: undefined }, /^invalid start.prompt: /],
+    [{ start: { attachments: '[' }, url: undefined }, /^invalid start.attachments: /],
     [{ start: {} }, 'url and start exclude each other'],
   ])('refuses %j', (changes, message) => {
     expect(() => parse(changes)).toThrow(message);

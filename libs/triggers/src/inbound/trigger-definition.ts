@@ -26,6 +26,8 @@ export interface TriggerStart {
   readonly prompt: string | null;
   /** The thread, by the id that the expression gives; jobs of one thread run one after the other. Null: a new thread for each job. */
   readonly thread: string | null;
+  /** Its value is a list of files of the workspace. Null or absent: none. */
+  readonly attachments?: string | null;
   /** Ms between the event and the start. */
   readonly delay: number;
 }
@@ -234,6 +236,7 @@ function parseStart(given: unknown): TriggerStart {
     model: optionalText(given, 'model') ?? null,
     prompt: toExpression(given, 'prompt'),
     thread: toExpression(given, 'thread'),
+    attachments: toExpression(given, 'attachments'),
     delay: duration(given, 'delay', { fallback: 0, most: triggerLimits.delayMs, least: 0 }),
   };
 }

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from '#auth';
-import { ChatService } from '#chat';
+import { ChatService, toFilePart } from '#chat';
 import { BackgroundJobs, JobTelemetry, type StartedJob } from '#jobs';
+import type { MessageContent } from '#models';
 import { AppError, crashpoint, PrismaService } from '#platform';
-import { StartWorkflowService } from '#workflows';
+import { StartWorkflowService, toFileAttachment } from '#workflows';
 
-import { compileExpression, type TriggerEvent, type TriggerValues, valuesOf } from './trigger-condition.js';
+import { mapInput, type MappedInput } from './map-input.js';
 import type { TriggerStart } from './trigger-definition.js';
 import { type DueRun, type RunRef, TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggersRepository } from './triggers.repository.js';
@@ -19,47 +20,6 @@ const tryAgainMs = 30_000;
 /** A run over the concurrency of its trigger is retried after a quarter of the time that it has waited, within these bounds. */
 const fullMs = { least: 2_000, most: 60_000 };
 const giveUpMs = 3_600_000;
-const longestPrompt = 200_000;
-
-/** The input of a job, or why it cannot be made: a clause. */
-export type MappedInput =
-  | { readonly ok: true; readonly prompt: string; readonly thread: string | null }
-  | { readonly ok: false; readonly problem: string };
-
-/** Evaluates the input mapping of a trigger. Without an expression, the prompt is the document as JSON. Pure. */
-export function mapInput(start: TriggerStart, event: TriggerEvent): MappedInput {
-  const values = valuesOf(event);
-  const prompt = start.prompt === null ? asPrompt(event) : textOf('prompt', start.prompt, values);
-  if (!prompt.ok) return prompt;
-  const thread = start.thread === null ? ({ ok: true, text: null } as const) : textOf('thread', start.thread, values);
-  if (!thread.ok) return thread;
-  if (thread.text !== null && (thread.text === '' || thread.text.length > 256))
-    return { ok: false, problem: 'start.thread must give 1 to 256 characters' };
-  return { ok: true, prompt: prompt.text, thread: thread.text };
-}
-
-type MappedText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
-
-function asPrompt({ document, before }: TriggerEvent): MappedText {
-  return { ok: true, text: JSON.stringify(document ?? before ?? {}) };
-}
-
-function textOf(name: string, source: string, values: TriggerValues): MappedText {
-  const compiled = compileExpression(source);
-  if (!compiled.ok) return { ok: false, problem: `start.${name}: ${compiled.problem}` };
-  const found = compiled.evaluate(values);
-  if (!found.ok) return { ok: false, problem: `start.${name}: ${found.problem}` };
-  const text = typeof found.value === 'string' ? found.value : toJson(found.value);
-  if (text === undefined) return { ok: false, problem: `start.${name} must give a text or JSON` };
-  return text.length > longestPrompt
-    ? { ok: false, problem: `start.${name} gives more than ${longestPrompt} characters` }
-    : { ok: true, text };
-}
-
-function toJson(value: unknown): string | undefined {
-  const json = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? Number(part) : part));
-  return json; // undefined: the text is not JSON
-}
 
 /**
  * Starts the jobs of triggers, with the rights of the principal that saved the trigger. The key of the run is the idempotency key of the job,
@@ -122,7 +82,7 @@ export class TriggerStarts {
     }: { readonly start: TriggerStart; readonly input: MappedInput & { ok: true }; readonly key: string },
   ): Promise<StartedJob> {
     const idempotency = { key, requestHash: createHash('sha256').update(key).digest('hex') };
-    const { prompt, thread: threadRef } = input;
+    const { prompt, thread: threadRef, attachments } = input;
     // Jobs of one thread run one after the other.
     const common = {
       threadRef,
@@ -134,8 +94,16 @@ export class TriggerStarts {
       return this.workflows.start(principal, {
         ...common,
         ...{ workflowRef: start.workflow ?? '', version: null, prompt, createThread: threadRef !== null },
-        ...{ messageClientId: null, history: [], attachments: [], known: {}, resumeFrom: null },
+        ...{
+          messageClientId: null,
+          history: [],
+          attachments: attachments.map(toFileAttachment),
+          known: {},
+          resumeFrom: null,
+        },
       });
+    const content: MessageContent =
+      attachments.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...attachments.map(toFilePart)];
     return this.chats.start(principal, {
       ...common,
       ...(start.agent === null ? {} : { agent: { type: 'agent', ref: start.agent } as const }),
@@ -147,7 +115,7 @@ export class TriggerStarts {
         tools: [],
         toolRuntimes: {},
       },
-      ...{ messages: [{ role: 'user', content: prompt }], toolChoice: null, parameters: {}, backgroundMode: null },
+      ...{ messages: [{ role: 'user', content }], toolChoice: null, parameters: {}, backgroundMode: null },
     });
   }
 

@@ -7,11 +7,11 @@ import { lockWorkspace, recordChange } from '#tools';
 import { WebhookClient } from '../outbound/webhook-client.js';
 import type { PushedChange } from './changes.repository.js';
 import { deliveryBody, ownDatabases, toDocumentChange } from './changes.service.js';
+import { mapInput, type MappedInput } from './map-input.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { parseTrigger, type TriggerDefinition, TriggerProblem } from './trigger-definition.js';
 import { evaluateConditions, TriggerIndex } from './trigger-index.js';
 import { type TriggerRun, TriggerRunsRepository } from './trigger-runs.repository.js';
-import { mapInput, type MappedInput } from './trigger-starts.service.js';
 import { badTrigger, tooManyTriggers, triggerNotFound, triggerOfFile } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 

@@ -1,7 +1,7 @@
 import { invalidField } from '#platform/api';
 
 import type { Attachment } from '../engine/node-executor.js';
-import { fileScheme } from '../nodes/attachments.js';
+import { toFileAttachment } from '../nodes/attachments.js';
 
 const types = ['image', 'audio', 'video', 'file'] as const;
 
@@ -33,9 +33,7 @@ function toStored(
   if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash))
     throw invalid('must have a hash that is a SHA-256 in lower-case hex');
   if (typeof mime !== 'string' || mime === '') throw invalid('must have the mime of its hash');
-  const type = mime.startsWith('image/') ? 'image' : 'file';
-  const named = typeof name === 'string' && name !== '' ? { name } : {};
-  return { type, url: `${fileScheme}${hash}`, ...named, mimeType: mime };
+  return toFileAttachment({ hash, mime, ...(typeof name === 'string' && name !== '' ? { name } : {}) });
 }
 
 function fromContent(content: unknown, media = 'application/octet-stream'): string | undefined {

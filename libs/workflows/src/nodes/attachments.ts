@@ -1,9 +1,16 @@
+import type { FileReference } from '#files';
 import type { ContentPart, MessageContent, UserMessage } from '#models';
 
 import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
 /** Before the hash of a file of the workspace. */
 export const fileScheme = 'file:';
+
+/** The attachment that refers to a file of the workspace. */
+export function toFileAttachment({ hash, mime, name }: FileReference): Attachment {
+  const type = mime.startsWith('image/') ? 'image' : 'file';
+  return { type, url: `${fileScheme}${hash}`, ...(name === undefined ? {} : { name }), mimeType: mime };
+}
 
 /**
  * A user's message with its attachments: images if the model accepts them, files always. Null: the message is empty.
