@@ -23,8 +23,9 @@ import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
 import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
 import { LoopCondition } from '../../libs/workflows/src/nodes/loop-condition.js';
 import { PlanNodes } from '../../libs/workflows/src/run/locate-node.js';
+import type { Report } from '../../libs/workflows/src/run/node-report.js';
 import type { NodeServices } from '../../libs/workflows/src/run/node-services.js';
-import { type Assignment, NodeWork, type Report } from '../../libs/workflows/src/run/node-work.js';
+import { type Assignment, NodeWork } from '../../libs/workflows/src/run/node-work.js';
 import {
   DEFAULT_MODEL,
   type ModelCall,

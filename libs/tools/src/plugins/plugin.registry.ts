@@ -1,4 +1,4 @@
-import type { HookDefinition, HookEvent, NodeDefinition } from '@nightshift/plugin';
+import type { HookDefinition, NodeDefinition } from '@nightshift/plugin';
 
 import type { Clock, Logger } from '#platform';
 
@@ -33,9 +33,6 @@ export interface ShownPlugin extends Pick<LoadedPlugin, 'name' | 'version' | 'ha
   readonly nodes: readonly string[];
 }
 
-/** Kinds of hooks that this version does not run. */
-const idleHooks: ReadonlySet<HookEvent> = new Set(['beforeNode', 'afterNode'] as const);
-
 /** The plugins of this process, in the order in which they were loaded. */
 export class PluginRegistry {
   private constructor(
@@ -52,9 +49,6 @@ export class PluginRegistry {
       registry.add(plugin);
       const { name, ...shown } = show(plugin);
       logger.info({ plugin: name, ...shown, file: source.entry }, 'plugin loaded');
-      const hooks = plugin.hooks.filter(({ on }) => idleHooks.has(on)).map((hook) => hook.name);
-      if (hooks.length > 0)
-        logger.warn({ plugin: name, hooks }, 'this version loads these hooks of plugins but does not run them');
     }
     return registry;
   }

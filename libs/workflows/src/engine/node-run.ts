@@ -10,7 +10,15 @@ export interface NodeKey {
 }
 
 /** Error classes of nodes; what retry rules name. */
-export type NodeErrorCode = 'RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN';
+export type NodeErrorCode =
+  | ('RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN')
+  /** A hook of a plugin decided; no retry rule names these. */
+  | ('hook_denied' | 'hook_failed');
+
+/** How a hook ended a node run before its node ran. */
+export type HookedEnd =
+  | { readonly type: 'skipped'; readonly reason: string }
+  | { readonly type: 'failed'; readonly code: 'hook_denied' | 'hook_failed'; readonly reason: string };
 
 /** The codes of failures that time alone may end. */
 const passing: ReadonlySet<string> = new Set<NodeErrorCode>(['RATE_LIMIT', 'TIMEOUT', 'NETWORK']);
@@ -56,6 +64,8 @@ export interface NodeExtra {
   readonly retries?: number;
   /** Of a node of a plugin: attempts that were begun, those of earlier workers included. */
   readonly attempts?: number;
+  /** The hooks before the node have run: they do not run again. `end`: they ended the node run. The input of the row has their changes. */
+  readonly hooks?: { readonly end?: HookedEnd };
   /** Reviews that were rejected. */
   readonly rejections?: number;
   /** Shown when the output does not reveal the outcome: `HITL: Skipped`. */

@@ -4,12 +4,14 @@ import type { NodeError, NodeExtra, NodeKey, Settlement } from './node-run.js';
 export interface Failure {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra;
+  /** The input of the node run, as hooks have changed it; absent: as it was. */
+  readonly input?: string;
 }
 
 /** What happened outside. One that names a node run which is not at work (any more) changes nothing. */
 export type RunEvent =
   /** A node did its work. */
-  | { readonly type: 'settled'; readonly key: NodeKey; readonly settlement: Settlement }
+  | { readonly type: 'settled'; readonly key: NodeKey; readonly settlement: Settlement; readonly input?: string }
   /** The items of a map are known, each as text. */
   | { readonly type: 'listed'; readonly key: NodeKey; readonly items: readonly string[] }
   /** A node failed, or a decision, or a list. */

@@ -202,6 +202,7 @@ export class WorkflowRun {
   /** Handles an event of one node run. Only a run that has a slot, or waits, can have caused one. */
   private report(run: LiveRun, event: Extract<RunEvent, { readonly key: NodeKey }>): void {
     if (run.place !== 'taken' && run.place !== 'waiting') return;
+    if ('input' in event) run.row = { ...run.row, input: event.input };
     switch (event.type) {
       case 'settled':
         if (run.container === null) this.engine.complete(run, event.settlement);

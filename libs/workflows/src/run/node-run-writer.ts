@@ -16,13 +16,14 @@ export class NodeRunWriter {
   begin(row: NodeRunRow, isKept: boolean): void {
     const { run, facts } = this.scope;
     if (facts.begin(row.ordinal)) run.append({ events: [nodeStarted(run.job.jobId, row)] });
-    if (isKept) this.append(row);
+    if (isKept) this.append(facts.completed(row));
     crashpoint('after-node-start');
   }
 
   /** False: the text limit of the run is exceeded; this row is truncated. */
-  store(given: NodeRunRow): boolean {
+  store(ended: NodeRunRow): boolean {
     const { run, facts } = this.scope;
+    const given = facts.completed(ended);
     const isWithin = facts.addText(given) <= LIMITS.runText;
     const row = isWithin ? given : withCutTexts(given);
     const { jobId } = run.job;
@@ -33,6 +34,8 @@ export class NodeRunWriter {
     if (isNews) run.append({ events: [nodeStarted(jobId, row)] });
     if (isOver) facts.end(row.ordinal);
     this.append(row);
+    // In the commit of the row: a later worker runs the hooks again if there is none.
+    if (isOver) run.append({ events: facts.takeChanges(row.ordinal) });
     if (isOver && !isReused) run.append({ events: nodeFinished(jobId, row, facts.of(row.ordinal)), progress: true });
     if (isOver) crashpoint('after-node-end');
     return isWithin;
@@ -49,7 +52,7 @@ export class NodeRunWriter {
 
   private append(row: NodeRunRow): void {
     const { run, facts } = this.scope;
-    run.append({ rows: [nodeRunRow(run.job, facts.completed(row), facts.of(row.ordinal))] });
+    run.append({ rows: [nodeRunRow(run.job, row, facts.of(row.ordinal))] });
   }
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { OutboundHostsRepository } from '#integrations';
 import { GuardedFetch, Redactor, systemClock } from '#platform';
-import { PluginContexts, ToolCatalog } from '#tools';
+import { Hooks, PluginContexts, ToolCatalog } from '#tools';
 
 import { createNodeRegistry } from '../nodes/create-node-registry.js';
 import { LoopCondition } from '../nodes/loop-condition.js';
@@ -23,5 +23,6 @@ export class NodeServices {
     readonly redactor: Redactor,
     readonly plugins: PluginNodes,
     readonly contexts: PluginContexts,
+    readonly hooks: Hooks,
   ) {}
 }

@@ -17,21 +17,17 @@ import { mapItems } from '../nodes/map-items.js';
 import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
 import type { PlanNodes } from './locate-node.js';
+import type { NodeHooks } from './node-hooks.js';
+import type { Report } from './node-report.js';
 import type { NodeServices } from './node-services.js';
 
 /** One piece of work for one node run. */
 export interface Assignment {
   readonly row: NodeRunRow;
   readonly view: ScopeView;
-  /** What the node may do, as long as the signal lets it. */
-  readonly portsWithin: (signal: AbortSignal) => NodePorts;
+  /** What the node may do, as long as the signal lets it. `row`: with the input that hooks have changed. */
+  readonly portsWithin: (signal: AbortSignal, row?: NodeRunRow) => NodePorts;
   readonly signal: AbortSignal;
-}
-
-/** The outcome of a piece of work. `waits`: the ids it waits for. */
-export interface Report {
-  readonly event: RunEvent;
-  readonly waits?: Waiting;
 }
 
 type Finished = Extract<NodeOutcome, { type: 'finished' }>;
@@ -42,6 +38,8 @@ export class NodeWork {
     private readonly nodes: PlanNodes,
     private readonly run: JobRun,
     private readonly services: NodeServices,
+    /** Null: no node has hooks. */
+    private readonly hooks: NodeHooks | null = null,
   ) {}
 
   isPure({ nodeId }: NodeKey): boolean {
@@ -56,6 +54,7 @@ export class NodeWork {
   executeNow({ row, view, portsWithin, signal }: Assignment): RunEvent | null {
     const { node, graph } = this.nodes.find(row.nodeId);
     const executor = this.services.registry.executorOf(node.type);
+    if (this.hooks?.concern(row) === true) return null;
     try {
       const ports = portsWithin(signal);
       const outcome = executor.runNow?.({ node, graph, run: row, input: row.input, view, ports, signal });
@@ -66,11 +65,20 @@ export class NodeWork {
     }
   }
 
-  execute({ row, view, portsWithin, signal }: Assignment): Promise<Report> {
+  execute(assignment: Assignment): Promise<Report> {
+    const { row, signal } = assignment;
+    if (this.hooks?.concern(row) !== true) return this.executeHooked(assignment);
+    return this.hooks.around({ ...this.nodes.find(row.nodeId), row, signal }, (hooked) =>
+      this.executeHooked({ ...assignment, row: hooked }),
+    );
+  }
+
+  /** `row` has the input that hooks have changed. */
+  private executeHooked({ row, view, portsWithin, signal }: Assignment): Promise<Report> {
     const { node, graph } = this.nodes.find(row.nodeId);
     const executor = this.services.registry.executorOf(node.type);
     return this.tryAgain(row, signal, async (own) => {
-      const ports = portsWithin(own);
+      const ports = portsWithin(own, row);
       const outcome = await executor.run({ node, graph, run: row, input: row.input, view, ports, signal: own });
       if (outcome.type === 'waiting') return waitingFor(row, outcome);
       return { event: settled(row, outcome) };

@@ -1,5 +1,7 @@
+import type { NewJobEvent } from '#jobs';
+
 import type { UsedByModel } from '../definitions/run-spending.js';
-import { isFinished, type NodeRunRow } from '../engine/node-run.js';
+import { isFinished, type NodeExtra, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { RunTally } from './node-view.js';
 
@@ -13,6 +15,12 @@ interface Facts {
 interface Attempts {
   readonly begun: number;
   readonly lost: number;
+}
+
+/** What the hooks before a node have decided about one of its runs. */
+export interface Hooked {
+  readonly input: string;
+  readonly hooks: NonNullable<NodeExtra['hooks']>;
 }
 
 /** A published event of a node run: `<branch> started`, `<branch> finished` … */
@@ -33,6 +41,9 @@ export class RunFacts implements RunTally {
   private readonly published = new Map<number, Set<string>>();
   /** Attempts of nodes of plugins, by ordinal. */
   private readonly attempts = new Map<number, Attempts>();
+  private readonly hooked = new Map<number, Hooked>();
+  /** Changes by hooks after a node, to be written with the end of its run; by ordinal. */
+  private readonly changes = new Map<number, readonly NewJobEvent[]>();
   /** UTF-16 units that finished node runs have read and written. */
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
@@ -89,7 +100,31 @@ export class RunFacts implements RunTally {
   /** The row with what only these facts know of it. */
   completed(row: NodeRunRow): NodeRunRow {
     const begun = this.attempts.get(row.ordinal)?.begun;
-    return begun === undefined ? row : { ...row, extra: { ...row.extra, attempts: begun } };
+    const { input, hooks } = this.hooked.get(row.ordinal) ?? { input: row.input, hooks: row.extra.hooks };
+    if (begun === undefined && hooks === undefined) return row;
+    const attempts = begun === undefined ? {} : { attempts: begun };
+    return { ...row, input, extra: { ...row.extra, ...attempts, ...(hooks === undefined ? {} : { hooks }) } };
+  }
+
+  /** The hooks before a node have run. */
+  passHooks(ordinal: number, hooked: Hooked): void {
+    this.hooked.set(ordinal, hooked);
+  }
+
+  /** Undefined: under this lease, they have not run. */
+  hookedOf(ordinal: number): Hooked | undefined {
+    return this.hooked.get(ordinal);
+  }
+
+  /** Keeps the changes of hooks after a node for the commit that ends its run. */
+  keepChanges(ordinal: number, events: readonly NewJobEvent[]): void {
+    this.changes.set(ordinal, events);
+  }
+
+  takeChanges(ordinal: number): readonly NewJobEvent[] {
+    const events = this.changes.get(ordinal) ?? [];
+    this.changes.delete(ordinal);
+    return events;
   }
 
   of(ordinal: number): NodeRunFacts {

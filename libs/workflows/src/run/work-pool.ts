@@ -4,8 +4,9 @@ import type { ScopeView, Waiting } from '../engine/node-executor.js';
 import type { NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
 import type { PlanNodes } from './locate-node.js';
+import type { Report } from './node-report.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
-import type { Assignment, Report } from './node-work.js';
+import type { Assignment } from './node-work.js';
 import type { RunScope } from './run-scope.js';
 import { RunningNode } from './running-node.js';
 
@@ -89,7 +90,8 @@ export class WorkPool {
     const view = viewOf(row);
     if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
     const isContent = this.isContent(row);
-    const portsWithin = (own: AbortSignal) => new RunningNode(scope, row, view, { isContent, signal: own });
+    const portsWithin = (own: AbortSignal, hooked = row) =>
+      new RunningNode(scope, hooked, view, { isContent, signal: own });
     return { row, view, portsWithin, signal };
   }
 

@@ -8,9 +8,11 @@ import type { RunEvent } from '../engine/run-event.js';
 import type { RunPlan } from '../engine/run-plan.js';
 import type { WorkflowRun } from '../engine/workflow-run.js';
 import { PlanNodes } from './locate-node.js';
+import { NodeHooks } from './node-hooks.js';
+import type { Report } from './node-report.js';
 import { NodeRunWriter } from './node-run-writer.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
-import { type Assignment, NodeWork, type Report } from './node-work.js';
+import { type Assignment, NodeWork } from './node-work.js';
 import type { RunBudget, UsedUp } from './run-budget.js';
 import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
@@ -131,7 +133,7 @@ export class WorkflowRunner {
     const wake = () => this.wake?.();
     this.limits = new BudgetWatch(budget, scope.run, { workflowName: plan.graph.name, pauseMs, wake });
     const nodes = new PlanNodes(plan);
-    this.work = new NodeWork(nodes, scope.run, scope.services);
+    this.work = new NodeWork(nodes, scope.run, scope.services, new NodeHooks(scope));
     this.writer = new NodeRunWriter(scope);
     this.pool = new WorkPool({
       ...{ scope, nodes, answersTo, wake, viewOf: (row) => engine.viewOf(row) },
