@@ -41,6 +41,8 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },
+  feature_flag: { owner: 'libs/auth' },
+  feature_flag_change: { owner: 'libs/auth' },
   file_chunk: { owner: 'libs/files' },
   interrupt: {
     owner: 'libs/jobs',

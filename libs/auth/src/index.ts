@@ -7,6 +7,16 @@ export { type Auth, type AuthInit, openAuth } from './auth.js';
 export { unauthenticated } from './auth.errors.js';
 export { AuthModule } from './auth.module.js';
 export { Authenticator, type Credentials } from './authenticator.service.js';
+export {
+  FLAG_NAME,
+  type FeatureFlag,
+  type FlagCaller,
+  LONGEST_FLAG_NAME,
+  ROLLOUT_UNITS,
+} from './flags/feature-flag.js';
+export { FeatureFlagsModule } from './flags/feature-flags.module.js';
+export { FeatureFlags } from './flags/feature-flags.service.js';
+export { OperatorFlags } from './flags/operator-flags.js';
 export type { Identity } from './identity.js';
 export type { MembershipRecord, ReceivedInvitation } from './identity.repository.js';
 export { type FetchKeys, TOKEN_CLAIMS } from './jwt/jwt-verifier.js';

@@ -84,6 +84,7 @@ export {
   type ApprovalGrantRow,
   type ApprovalPolicyRow,
   type AuditEntryRow,
+  type FeatureFlagRow,
   type InterruptRow,
   type InvitationRow,
   type JobEventRow,

@@ -6,6 +6,7 @@ export {
   type ApprovalPolicy as ApprovalPolicyRow,
   type ApiKey as ApiKeyRow,
   type AuditEntry as AuditEntryRow,
+  type FeatureFlag as FeatureFlagRow,
   type Interrupt as InterruptRow,
   type Invitation as InvitationRow,
   type JobEvent as JobEventRow,

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+
+import { type FeatureFlagRow, PrismaService } from '#platform';
+
+import { type FeatureFlag, MOST_FLAGS } from './feature-flag.js';
+
+/** Reads the feature flags of the installation. */
+@Injectable()
+export class FeatureFlagsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** All flags by name, at most 100. */
+  async all(): Promise<FeatureFlag[]> {
+    const rows = await this.prisma.asEngine((client) =>
+      client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MOST_FLAGS }),
+    );
+    return rows.map(toFeatureFlag);
+  }
+}
+
+/** A row as the rules read it. */
+export function toFeatureFlag(row: FeatureFlagRow): FeatureFlag {
+  const { name, description, defaultOn, rolloutPercent, allowed, denied } = row;
+  const rolloutBy = row.rolloutBy === 'user' ? 'user' : 'workspace';
+  return { name, description, defaultOn, rolloutPercent, rolloutBy, allowed, denied };
+}
