@@ -2,7 +2,7 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 
 import { ApprovalsApiModule, ClientToolsApiModule, InterruptsApiModule } from '#approvals/api';
 import { type Auth, AuthModule } from '#auth';
-import { WorkspacesApiModule } from '#auth/api';
+import { FeatureFlagsApiModule, WorkspacesApiModule } from '#auth/api';
 import { ChatModule } from '#chat';
 import { ChatApiModule } from '#chat/api';
 import { FilesApiModule } from '#files/api';
@@ -35,6 +35,7 @@ const featureModules: readonly Type[] = [
   ApprovalsApiModule,
   ChatApiModule,
   ClientToolsApiModule,
+  FeatureFlagsApiModule,
   FilesApiModule,
   IntegrationsApiModule,
   InterruptsApiModule,

@@ -35,6 +35,8 @@ export type SubjectRow = {
   /** `userId` null: it is sent the notifications of all users. */
   NotificationChannel: { workspaceId: string; userId: string | null };
   AuditEntry: { workspaceId: string };
+  /** A feature flag as a member of the workspace has it. Its table belongs to no workspace: it is never part of a filter. */
+  FeatureFlag: { workspaceId: string };
   /** A tool of the registry, built-in or of the workspace. No table: it is never part of a filter. */
   Tool: { workspaceId: string };
 };
@@ -85,7 +87,7 @@ const BELOW_ADMIN = { in: ['member', 'viewer'] };
 
 function viewer({ read, write, here, mine, myInbox }: Grants): void {
   read.can('read', WORK, here);
-  read.can('read', ['Tool'], here);
+  read.can('read', ['Tool', 'FeatureFlag'], here);
   read.can('survey', ['ToolCall'], mine);
   read.can('read', ['Notification'], myInbox);
   read.can('change', ['Notification'], myInbox); // to mark as read

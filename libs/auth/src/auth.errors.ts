@@ -36,6 +36,7 @@ const NAMES: Record<AbilitySubject, string> = {
   Notification: 'Notification',
   NotificationChannel: 'Notification channel',
   AuditEntry: 'Workspace',
+  FeatureFlag: 'Feature flag',
   Tool: 'Tool',
 };
 

@@ -32,6 +32,7 @@ const plurals: Readonly<Record<AbilitySubject, string>> = {
   Notification: 'notifications of other users',
   NotificationChannel: 'notification channels of other users or of the workspace',
   AuditEntry: 'the audit',
+  FeatureFlag: 'feature flags',
   Tool: 'tools',
 };
 

@@ -2,6 +2,7 @@ import { type ClientTools, toDeclarations } from './client-tool.js';
 import { asking, type Connection, until } from './connection.js';
 import { Files, toAttachments } from './files.js';
 import {
+  FeatureFlagsDocument,
   RetryJobDocument,
   StartChatDocument,
   type StartChatInput,
@@ -111,6 +112,12 @@ export class Nightshift {
   /** A job by its id. Asks nothing. */
   job(id: string): JobHandle {
     return new JobHandle(this.connection, id);
+  }
+
+  /** Which features are on for the caller in this workspace, by name. A flag that the server does not have is absent. */
+  async featureFlags(options: WaitOptions = {}): Promise<Readonly<Partial<Record<string, boolean>>>> {
+    const { featureFlags } = await this.ask(FeatureFlagsDocument, {}, options);
+    return Object.fromEntries(featureFlags.map(({ name, enabled }) => [name, enabled]));
   }
 
   /** Asks a query of your own; tried again when the connection fails. */

@@ -2,6 +2,7 @@ export { isMarkedAuthenticated, markAuthenticated } from './authenticated-reques
 export { credentialsOf } from './credentials-of.js';
 export { CurrentPrincipal } from './current-principal.js';
 export { byId, byOwner, FeatureLoaders, maxBatchSize, valueOf } from './feature-loaders.js';
+export { FeatureFlagsApiModule } from './flags/feature-flags-api.module.js';
 export { GraphqlContext } from './graphql-context.js';
 export { PrincipalGuard } from './principal.guard.js';
 export {

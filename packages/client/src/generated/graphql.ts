@@ -821,6 +821,11 @@ export type SubmitClientToolResultMutationVariables = Exact<{
 
 export type SubmitClientToolResultMutation = { readonly submitClientToolResult: { readonly accepted: boolean | null, readonly callStatus: ToolCallStatus | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
+export type FeatureFlagsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FeatureFlagsQuery = { readonly featureFlags: ReadonlyArray<{ readonly name: string, readonly enabled: boolean }> };
+
 export type InterruptsQueryVariables = Exact<{
   filter?: InterruptFilterInput | null | undefined;
   first?: number | null | undefined;
@@ -1590,6 +1595,14 @@ export const SubmitClientToolResultDocument = new TypedDocumentString(`
   message
   issues
 }`) as unknown as TypedDocumentString<SubmitClientToolResultMutation, SubmitClientToolResultMutationVariables>;
+export const FeatureFlagsDocument = new TypedDocumentString(`
+    query FeatureFlags {
+  featureFlags {
+    name
+    enabled
+  }
+}
+    `) as unknown as TypedDocumentString<FeatureFlagsQuery, FeatureFlagsQueryVariables>;
 export const InterruptsDocument = new TypedDocumentString(`
     query Interrupts($filter: InterruptFilterInput, $first: Int, $after: String) {
   interrupts(filter: $filter, first: $first, after: $after) {

@@ -1,0 +1,13 @@
+import { Field, ObjectType } from '@nestjs/graphql';
+
+/** A feature flag as the caller has it. */
+@ObjectType('FeatureFlag', {
+  description: 'A feature that the operator turns on for some workspaces or users, as the caller has it.',
+})
+export class FeatureFlagModel {
+  @Field(() => String, { description: 'Its name, as in `new-search`.' })
+  name!: string;
+
+  @Field(() => Boolean, { description: 'Whether it is on for the caller in this workspace.' })
+  enabled!: boolean;
+}
