@@ -10,6 +10,7 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { enumWord, enumWords } from '../words.js';
+import { addAdminFlags } from './admin-flags.js';
 import { memberRoles } from './members.command.js';
 import type { Perform } from './perform.js';
 
@@ -29,15 +30,24 @@ export function addAdmin(program: Command, perform: Perform): void {
     .description(
       'Administers the installation of DATABASE_URL and NIGHTSHIFT_SECRET, or of the data directory. It uses the database directly and needs no API key.',
     );
-  const run = (request: Row, show: Show) => perform((context) => administer(context, { request, show }));
+  const run: Run = (request, show) =>
+    perform((context) => {
+      const asked = typeof request === 'function' ? request() : request;
+      return administer(context, { request: asked, show });
+    });
   addTenants(admin, run);
   addAdminMembers(admin, run);
   addAdminKeys(admin, run);
+  addAdminFlags(admin, {
+    rows: (request, columns) => run(request, table(columns)),
+    line: (request, of) => run(request, line(of)),
+  });
   addSecrets(admin, run);
 }
 
 type Show = (context: Context, result: Row | readonly Row[]) => void;
-type Run = (request: Row, show: Show) => Promise<void>;
+/** A request that reads options as enums or numbers is a function, so that a usage error is printed as one. */
+type Run = (request: Row | (() => Row), show: Show) => Promise<void>;
 
 function addTenants(admin: Command, run: Run): void {
   const workspaces = admin.command('workspaces').description('Workspaces of the installation.');
@@ -106,12 +116,12 @@ function addAdminMembers(admin: Command, run: Run): void {
   named('add', 'Adds a member at once, without an invitation.')
     .option('-r, --role <role>', memberRoles.join(', '), 'member')
     .action((workspace: string, email: string, { role }: { role: string }) =>
-      run({ command: 'members add', workspace, email, role: roleOf(role) }, shown),
+      run(() => ({ command: 'members add', workspace, email, role: roleOf(role) }), shown),
     );
   named('role', 'Changes the role of a member.')
     .requiredOption('-r, --role <role>', memberRoles.join(', '))
     .action((workspace: string, email: string, { role }: { role: string }) =>
-      run({ command: 'members role', workspace, email, role: roleOf(role) }, shown),
+      run(() => ({ command: 'members role', workspace, email, role: roleOf(role) }), shown),
     );
   named('remove', 'Removes a member and revokes their API keys of the workspace.').action(
     (workspace: string, email: string) =>
@@ -143,10 +153,11 @@ function addAdminKeys(admin: Command, run: Run): void {
     .option('-s, --scopes <words>', 'read, write, admin, approve', 'read,write')
     .option('--expires <date>', 'when it expires')
     .action((workspace: string, email: string, flags: { name: string; scopes: string; expires?: string }) => {
-      const { name } = flags;
-      const wanted = enumWords(flags.scopes, scopes, '--scopes').map((scope) => scope.toLowerCase());
-      const expiresAt = flags.expires === undefined ? undefined : instant(flags.expires);
-      const request = { command: 'keys create', workspace, email, name, scopes: wanted, expiresAt };
+      const request = () => {
+        const wanted = enumWords(flags.scopes, scopes, '--scopes').map((scope) => scope.toLowerCase());
+        const expiresAt = flags.expires === undefined ? undefined : instant(flags.expires);
+        return { command: 'keys create', workspace, email, name: flags.name, scopes: wanted, expiresAt };
+      };
       return run(request, (context, row) => {
         context.screen.note('The key is shown only now:');
         line((key) => text(key['secret']))(context, row);

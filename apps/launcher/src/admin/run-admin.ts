@@ -4,6 +4,7 @@ import { KEY_SCOPES, openAuth, OperatorDirectory, type OperatorService, ROLES, T
 import { AppError, Config, ConfigError, createLogger, openPlatform, Redactor, Secret } from '#platform';
 
 import { fetchKeys } from '../fetch-keys.js';
+import { changeFlags, flagRequests } from './change-flags.js';
 import { openAdmin } from './open-admin.js';
 import { rotateSecret } from './rotate-secret.js';
 import { toolsAccess } from './tools-access.js';
@@ -29,6 +30,7 @@ const request = z.discriminatedUnion('command', [
     expiresAt: z.number().optional(),
   }),
   z.strictObject({ command: z.literal('keys revoke'), workspace, key: z.string() }),
+  ...flagRequests,
   z.strictObject({ command: z.literal('secret rotate') }),
   z.strictObject({ command: z.literal('tools-key') }),
   z.strictObject({ command: z.literal('token') }),
@@ -75,6 +77,7 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   if (request.command === 'secret rotate') return { columns: await rotateSecret(config, cleanUp) };
   if (request.command === 'tools-key') return await toolsAccess(config, cleanUp);
   const { urls, secret, previousSecrets } = await openAdmin(config, cleanUp);
+  if (isFlagRequest(request)) return await changeFlags(request, urls.owner);
   const redactor = new Redactor([new Secret(secret)]);
   const logger = createLogger({ level: 'warn', redact: (line) => redactor.everything.redact(line) });
   // The bus carries the hint that rights have changed to the processes that serve.
@@ -91,7 +94,12 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   return await perform(request, auth.operator(directory));
 }
 
-type OperatorRequest = Exclude<AdminRequest, { command: 'token' | 'secret rotate' | 'tools-key' }>;
+type FlagRequest = Extract<AdminRequest, { command: `flags ${string}` }>;
+type OperatorRequest = Exclude<AdminRequest, FlagRequest | { command: 'token' | 'secret rotate' | 'tools-key' }>;
+
+function isFlagRequest(request: Exclude<AdminRequest, { command: 'token' }>): request is FlagRequest {
+  return request.command.startsWith('flags ');
+}
 
 async function perform(request: OperatorRequest, operator: OperatorService): Promise<unknown> {
   switch (request.command) {
