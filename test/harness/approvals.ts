@@ -1,4 +1,4 @@
-import type { KeyScope, MemberPrincipal } from '#auth';
+import { FeatureFlags, type KeyScope, type MemberPrincipal } from '#auth';
 import { Config, newId } from '#platform';
 
 import { PolicyExplainer } from '../../libs/approvals/src/gate/policy-explainer.service.js';
@@ -8,6 +8,7 @@ import { ApprovalPoliciesRepository } from '../../libs/approvals/src/policies/ap
 import { ApprovalPoliciesService } from '../../libs/approvals/src/policies/approval-policies.service.js';
 import { PastCallsRepository } from '../../libs/approvals/src/policies/past-calls.repository.js';
 import { PolicyReplayService } from '../../libs/approvals/src/policies/policy-replay.service.js';
+import { FeatureFlagsRepository } from '../../libs/auth/src/flags/feature-flags.repository.js';
 import { ToolCatalog } from '../../libs/tools/src/catalog/tool-catalog.js';
 import { ToolRegistry } from '../../libs/tools/src/tool.registry.js';
 import type { TestDatabase } from './database.js';
@@ -30,7 +31,7 @@ export function openApprovals(database: TestDatabase, env: Readonly<Record<strin
   const { postgres, prisma } = database;
   const config = Config.from(env);
   const registry = new ToolRegistry();
-  const catalog = new ToolCatalog(registry);
+  const catalog = new ToolCatalog(registry, new FeatureFlags(new FeatureFlagsRepository(prisma)));
   const grantRows = new ApprovalGrantsRepository(prisma);
   const grants = new ApprovalGrantsService(grantRows);
   const policies = new ApprovalPoliciesService(new ApprovalPoliciesRepository(prisma), grantRows);

@@ -1,6 +1,8 @@
+import { FeatureFlags } from '#auth';
 import { createLogger, type GuardedFetch, Redactor, Secret, ToolSecretBox } from '#platform';
 import { ToolCatalog, ToolRegistry } from '#tools';
 
+import { FeatureFlagsRepository } from '../../libs/auth/src/flags/feature-flags.repository.js';
 import { HttpToolExecutor } from '../../libs/integrations/src/http/http-tool.executor.js';
 import { HttpToolTrials } from '../../libs/integrations/src/http/http-tool-trial.service.js';
 import { HttpToolSource } from '../../libs/integrations/src/http/http-tools.module.js';
@@ -20,7 +22,7 @@ export function openWorkspaceTools({ prisma }: TestDatabase, fetch: GuardedFetch
   const hostRows = new OutboundHostsRepository(prisma);
   const executor = new HttpToolExecutor(fetch, secrets, hostRows);
   const registry = new ToolRegistry();
-  const catalog = new ToolCatalog(registry);
+  const catalog = new ToolCatalog(registry, new FeatureFlags(new FeatureFlagsRepository(prisma)));
   const rows = new WorkspaceToolsRepository(prisma);
   new HttpToolSource(rows, executor, createLogger({ level: 'silent' }), catalog);
   const tools = new WorkspaceToolsService(prisma, rows, registry, catalog);

@@ -15,6 +15,7 @@ import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
 import { newCallId } from './calls/new-call-id.js';
 import { pagerOf } from './calls/pager-of.js';
+import { requesterOf } from './calls/requester-of.js';
 import { routeContext } from './calls/route-context.js';
 import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
@@ -258,7 +259,7 @@ export class ChatHandler implements JobHandler {
   }
 
   private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
-    return toolsOffered(input, await this.catalog.of(job.workspaceId));
+    return toolsOffered(input, await this.catalog.offeredTo(requesterOf(job)));
   }
 }
 

@@ -54,7 +54,7 @@ export class ChatService {
     const terms = await this.termsOf(principal, given);
     if ('jobId' in terms) return terms;
     const request = { ...given, messages: await this.attached.accept(principal, given.messages) };
-    const toolPins = await this.check(workspaceId, request, terms);
+    const toolPins = await this.check(principal, request, terms);
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
@@ -85,7 +85,7 @@ export class ChatService {
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
     const terms = await this.termsOf(principal, request);
     if ('jobId' in terms) return;
-    await this.check(workspaceId, request, terms);
+    await this.check(principal, request, terms);
     await this.models.modelNameFor({ workspaceId, wanted: terms.model ?? request.model, hasOwnKey: false });
   }
 
@@ -111,8 +111,8 @@ export class ChatService {
     // The provider key was erased at the job's end, and no other key replaces it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
-    const terms = isAgents ? await this.agents.again(workspaceId, jobId, toChatInput(input)) : NO_AGENT;
-    const pins = await this.pinsOf(workspaceId, chat.tools, terms);
+    const terms = isAgents ? await this.agents.again(principal, jobId, toChatInput(input)) : NO_AGENT;
+    const pins = await this.pinsOf(principal, chat.tools, terms);
     return this.starter.start({
       ...this.identityOf(principal, newId()),
       thread: job.threadId === null ? null : { ref: job.threadId },
@@ -152,7 +152,7 @@ export class ChatService {
   }
 
   private async check(
-    workspaceId: string,
+    principal: Principal,
     request: StartChat,
     terms: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
@@ -160,7 +160,7 @@ export class ChatService {
     if (request.messages.length === 0 && request.external === undefined) throw missingMessages();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
     if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    return this.pinsOf(workspaceId, request.tools, terms);
+    return this.pinsOf(principal, request.tools, terms);
   }
 
   /**
@@ -168,14 +168,14 @@ export class ChatService {
    * only their tools.
    */
   private async pinsOf(
-    workspaceId: string,
+    principal: Principal,
     wanted: StartChat['tools'],
     granted: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
     const asked = wanted.filter((tool) => typeof tool === 'string');
     const names = new Set([...asked, ...granted.tools]);
     if (names.size === 0) return {};
-    const tools = await this.catalog.of(workspaceId);
+    const tools = await this.catalog.offeredTo(principal);
     const pins = [...names].map((name) => {
       const tool = granted === NO_AGENT || granted.tools.includes(name) ? tools.find(name) : undefined;
       if (tool?.enabled !== true) throw unknownTool(name);

@@ -49,6 +49,7 @@ export function defineTool(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): T
     effect: spec.effect ?? 'once',
     timeoutMs: spec.timeoutMs ?? null,
     enabled: spec.withdrawn === undefined && (spec.enabled ?? true),
+    flag: spec.flag ?? null,
     withdrawn: spec.withdrawn ?? null,
     repeatable: spec.repeatable ?? false,
     ...conditionsOf(spec),

@@ -1,7 +1,9 @@
 import 'reflect-metadata';
 
 import { describe, expect, it } from '@jest/globals';
-import { Injectable, Module } from '@nestjs/common';
+import { Global, Injectable, Module } from '@nestjs/common';
+
+import { PrismaService } from '#platform';
 
 import { openTestingModule } from '../../../test/harness/testing-module.js';
 import { defineTool } from './define-tool.js';
@@ -42,8 +44,13 @@ const twin = defineTool({ name: 'calculate', description: 'd', input, execute: (
 @Module({ imports: [ToolRegistryModule], providers: [{ provide: 'twin', useValue: twin }] })
 class ClashingModule {}
 
+/** No tool here has a feature flag, so no flag is read. */
+@Global()
+@Module({ providers: [{ provide: PrismaService, useValue: {} }], exports: [PrismaService] })
+class NoDatabaseModule {}
+
 async function boot(module: new () => object): Promise<readonly string[]> {
-  const app = await openTestingModule({ imports: [module] });
+  const app = await openTestingModule({ imports: [NoDatabaseModule, module] });
   const names = app
     .get(ToolRegistry)
     .list()

@@ -1,6 +1,8 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 
+import { FeatureFlagsModule } from '#auth';
+
 import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
 import { ToolCatalog } from './catalog/tool-catalog.js';
 import { isTool } from './define-tool.js';
@@ -13,7 +15,11 @@ export abstract class ToolProvider {
 }
 
 /** The registry with the built-in tools and every tool among the providers of the application. */
-@Module({ imports: [DiscoveryModule], providers: [ToolCatalog, ToolRegistry], exports: [ToolCatalog, ToolRegistry] })
+@Module({
+  imports: [DiscoveryModule, FeatureFlagsModule],
+  providers: [ToolCatalog, ToolRegistry],
+  exports: [ToolCatalog, ToolRegistry],
+})
 export class ToolRegistryModule implements OnModuleInit {
   constructor(
     private readonly discovery: DiscoveryService,

@@ -67,6 +67,11 @@ describe('ToolRegistry', () => {
       { name: 'x', description: 'd', input, execute, isolation: 'queue' as const, concurrency: 0 },
       'concurrency is 1 to 100',
     ],
+    [
+      'a flag that is no name',
+      { name: 'a', description: 'd', input, execute, flag: 'New Search' },
+      'its flag is no name',
+    ],
     ['a name with spaces', { name: 'a b', description: 'd', input, execute }, 'a name is'],
     ['an endless name', { name: 'a'.repeat(65), description: 'd', input, execute }, 'a name is'],
     ['no description', { name: 'a', description: ' ', input, execute }, 'no description'],

@@ -1,3 +1,4 @@
+import { FLAG_NAME, LONGEST_FLAG_NAME } from '#auth';
 import type { ToolDefinition } from '#models';
 
 import { compileSchema } from './compile-schema.js';
@@ -54,7 +55,9 @@ function problemOf(tool: Tool): string | null {
   if (tool.parameters['type'] !== 'object') return 'its input is not an object schema';
   const timeoutMs = tool.timeoutMs ?? 1;
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) return 'its time limit is wrong';
-  const { concurrency, isolation } = tool;
+  const { concurrency, flag, isolation } = tool;
+  if (flag !== null && !(FLAG_NAME.test(flag) && flag.length <= LONGEST_FLAG_NAME))
+    return 'its flag is no name of a feature flag, such as new-search';
   if (concurrency !== null && isolation !== 'queue') return 'concurrency requires isolation "queue"';
   if (concurrency !== null && !isConcurrency(concurrency)) return `concurrency is 1 to ${MOST_CONCURRENT}`;
   try {

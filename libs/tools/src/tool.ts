@@ -37,6 +37,8 @@ export interface Tool {
   /** Ms until the call is aborted; null takes the instance's default. */
   readonly timeoutMs: number | null;
   readonly enabled: boolean;
+  /** The feature flag that must be on for the requester: else the tool is not offered, and reads as any unknown tool. Null: none. */
+  readonly flag: string | null;
   /** Of a tool that is not enabled: why, in words for a job that was offered it before; null: it reads as any unknown tool. */
   readonly withdrawn: string | null;
   /** Whether identical calls within a job make sense (polling). */

@@ -63,6 +63,8 @@ export interface ToolOptions<Context> {
   readonly timeoutMs?: number;
   /** Default true. A disabled tool is neither listed nor run. */
   readonly enabled?: boolean;
+  /** The feature flag that must be on for the requester of a job: else the tool is not offered. Default: none. See docs/feature-flags.md. */
+  readonly flag?: string;
   /** Default false. Whether identical calls within a job make sense, as when polling. */
   readonly repeatable?: boolean;
   /** Default: a fingerprint of name, description and schema. */

@@ -33,35 +33,35 @@ export class AgentChoice {
 
   /** Throws `not_found` (no such agent), `no_agents` (the workspace has no agents). */
   async choose(principal: Principal, selection: AgentSelection): Promise<PinnedAgent> {
-    if (selection.type === 'agent')
-      return this.only(principal.workspaceId, await this.agents.find(principal, selection.ref));
+    if (selection.type === 'agent') return this.only(principal, await this.agents.find(principal, selection.ref));
     const all = await this.agents.all(principal);
     const [first, ...others] = all;
     if (first === undefined) throw noAgents();
-    if (others.length === 0) return this.only(principal.workspaceId, first);
+    if (others.length === 0) return this.only(principal, first);
     const fallback = all.find(({ isDefault }) => isDefault) ?? first;
     const routing = { candidates: all.map(toPin), fallback: fallback.id };
-    return { input: { routing }, model: null, tools: await this.grants(principal.workspaceId, all) };
+    return { input: { routing }, model: null, tools: await this.grants(principal, all) };
   }
 
   /** The agent of a retry: the pinned or chosen one of the retried job. */
-  async again(workspaceId: string, jobId: string, { agent, routing }: ChatInput): Promise<PinnedAgent> {
+  async again(principal: Principal, jobId: string, { agent, routing }: ChatInput): Promise<PinnedAgent> {
+    const { workspaceId } = principal;
     const chosen = agent ?? (routing === undefined ? null : await this.repository.chosen(workspaceId, jobId));
     const pins = chosen === null ? (routing?.candidates ?? []) : [toPin(chosen)];
-    const tools = await this.grants(workspaceId, await this.repository.pinned(workspaceId, pins));
+    const tools = await this.grants(principal, await this.repository.pinned(workspaceId, pins));
     const input = chosen === null ? (routing === undefined ? {} : { routing }) : { agent: chosen };
     return { input, model: null, tools };
   }
 
-  private async only(workspaceId: string, agent: Agent): Promise<PinnedAgent> {
-    const tools = await this.grants(workspaceId, [agent]);
+  private async only(principal: Principal, agent: Agent): Promise<PinnedAgent> {
+    const tools = await this.grants(principal, [agent]);
     return { input: { agent: toChosen(agent) }, model: agent.model, tools };
   }
 
-  private async grants(workspaceId: string, agents: readonly AgentPreset[]): Promise<readonly string[]> {
+  private async grants(principal: Principal, agents: readonly AgentPreset[]): Promise<readonly string[]> {
     const patterns = agents.flatMap(({ tools, externalTools }) => [...tools, ...externalTools]);
     if (patterns.length === 0) return [];
-    const tools = await this.catalog.of(workspaceId);
+    const tools = await this.catalog.offeredTo(principal);
     return coveredBy(
       patterns,
       tools.list().map(({ name }) => name),

@@ -218,11 +218,11 @@ export class AgentsService {
 
   /** Tools that an agent was granted before may be gone; newly granted ones must exist. */
   private async assertTools(
-    { workspaceId }: MemberPrincipal,
+    principal: MemberPrincipal,
     given: Pick<AgentSettings, 'tools' | 'externalTools'>,
     before: Pick<AgentSettings, 'tools' | 'externalTools'>,
   ): Promise<void> {
-    const tools = await this.catalog.of(workspaceId);
+    const tools = await this.catalog.offeredTo(principal);
     for (const field of ['tools', 'externalTools'] as const) {
       const isKnown = (name: string) => /[*?]/.test(name) || before[field].includes(name) || tools.find(name)?.enabled;
       const unknown = given[field].find((name) => isKnown(name) !== true);

@@ -29,6 +29,7 @@ import {
 
 import { CallIdsRepository } from './call-ids.repository.js';
 import type { CallRoute } from './call-route.js';
+import { requesterOf } from './requester-of.js';
 
 /** What the routing of all calls of a job depends on. */
 export interface RouteContext {
@@ -86,7 +87,7 @@ export class CallRouter {
       version: isClients ? offer.version : null,
       ...(call.mustAsk === undefined ? {} : { mustAsk: call.mustAsk }),
     };
-    const tool = isClients ? null : ((await this.catalog.of(job.workspaceId)).find(call.name) ?? null);
+    const tool = isClients ? null : ((await this.catalog.offeredTo(requesterOf(job))).find(call.name) ?? null);
     const answer =
       call.state === null
         ? await this.gate.judge(job, asked, tool)

@@ -44,7 +44,7 @@ describe('the requests of one round', () => {
       fourEyes: false,
     };
     const gate = { judge: lastFirst(ordinals.length, { type: 'ask', verdict }) };
-    const catalog = { of: () => Promise.resolve({ find: () => undefined }) };
+    const catalog = { offeredTo: () => Promise.resolve({ find: () => undefined }) };
     // Stand-ins: no other members are used here.
     const router = new CallRouter(gate as never, catalog as never, {} as never, {} as never, {} as never);
     const job = { workspaceId: 'w', jobId: 'j' };

@@ -33,7 +33,8 @@ it('tracks a call as work of its run, from the commit of its start until it is s
       await note('started');
     },
   };
-  const catalog = { of: () => note('looked up').then(() => ({ find: () => undefined })) };
+  const lookUp = () => note('looked up').then(() => ({ find: () => undefined }));
+  const catalog = { of: lookUp, offeredTo: lookUp };
   const runner = new ToolRunner(
     catalog as unknown as ToolCatalog,
     {} as ChatTelemetry, // a withdrawn tool is not counted

@@ -28,6 +28,7 @@ import { runCalls, type StartVerdict } from '../loop/run-calls.js';
 import { CallProgress } from './call-progress.js';
 import type { CallingRun } from './calling-run.js';
 import type { DeferredRoundCommit } from './deferred-round-commit.js';
+import { requesterOf } from './requester-of.js';
 import { startsAlone } from './round-write.js';
 
 /** A call that may run now. `toRun`: the arguments for the tool, which a person may have edited. */
@@ -126,7 +127,7 @@ export class ToolRunner {
 
   private async execute(run: CallingRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
-    const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
+    const tool = (await this.catalog.offeredTo(requesterOf(job))).find(call.name);
     // It existed when the call was routed and is gone now: the model reads the text for an unknown tool.
     if (tool === undefined) return unregistered(call.name);
     if (tool.version !== call.toolVersion) return changed(call.name);

@@ -63,7 +63,7 @@ export class DirectCalls {
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
     const { inPlaceOf, idempotency } = request;
     const jobId = newId();
-    const input = await this.inputOf(workspaceId, request);
+    const input = await this.inputOf(principal, request);
     const start: StartRequest = {
       ...{ jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null },
       ...{ thread: null, messageClientId: null, model: noModel, keyCipher: null, idempotency },
@@ -77,9 +77,9 @@ export class DirectCalls {
     }
   }
 
-  private async inputOf(workspaceId: string, { call, inPlaceOf, agent }: StartDirectCall): Promise<ChatInput> {
+  private async inputOf(principal: Principal, { call, inPlaceOf, agent }: StartDirectCall): Promise<ChatInput> {
     if (!this.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    const tool = (await this.catalog.of(workspaceId)).find(call.name);
+    const tool = (await this.catalog.offeredTo(principal)).find(call.name);
     if (tool?.enabled !== true) throw unknownTool(call.name);
     const callId = inPlaceOf?.callId ?? `call_${randomBytes(12).toString('hex')}`;
     const input: ChatInput = {

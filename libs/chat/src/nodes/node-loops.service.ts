@@ -9,6 +9,7 @@ import { coveredBy, tightened } from '../agents/apply-agent.js';
 import { AttachedFiles } from '../attachments/attached-files.service.js';
 import type { CallingRun } from '../calls/calling-run.js';
 import { pagerOf } from '../calls/pager-of.js';
+import { requesterOf } from '../calls/requester-of.js';
 import { type DirectCall, directCall } from '../direct-call.js';
 import { repairConversation } from '../history/repair-conversation.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
@@ -99,11 +100,12 @@ export class NodeLoops {
   }
 
   private async offered(
-    { workspaceId, workflowId }: ClaimedJob,
+    job: ClaimedJob,
     { names, agent }: { readonly names: readonly string[]; readonly agent: NodeAgentOptions | null },
     { toolPins: pins, client }: ConversationOptions,
   ): Promise<readonly OfferedTool[]> {
-    const tools = await this.catalog.of(workspaceId);
+    const { workflowId } = job;
+    const tools = await this.catalog.offeredTo(requesterOf(job));
     const all = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
     // Tools that the agent leaves to clients are dropped if the job has no client.
     const external = new Set(agent === null ? [] : coveredBy(agent.externalTools, all));

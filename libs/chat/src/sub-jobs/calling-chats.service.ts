@@ -60,7 +60,7 @@ export class CallingChats {
     { workspaceId, jobId, principal }: ToolContext,
     { job, input, agent }: { readonly job: CallingJob; readonly input: ChatInput; readonly agent: AgentPreset | null },
   ): Promise<readonly string[]> {
-    const tools = await this.catalog.of(workspaceId);
+    const tools = await this.catalog.offeredTo({ workspaceId, userId: job.createdBy });
     const acting = agent === null ? input : applyAgent(input, agent);
     const offered = toolsOffered(acting, tools).filter(({ handling }) => handling === 'server');
     const { job: gateJob } = routeContext({ ...job, workspaceId, jobId, principal }, { ...acting, agent }, offered);

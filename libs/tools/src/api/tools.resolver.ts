@@ -25,7 +25,7 @@ export class ToolsResolver {
   async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {
     const { workspaceId } = member;
     return abilityOf(member).can('read', asSubject('Tool', { workspaceId }))
-      ? (await this.catalog.of(member.workspaceId)).list()
+      ? (await this.catalog.offeredTo(member)).list()
       : [];
   }
 

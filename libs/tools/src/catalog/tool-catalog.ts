@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { FeatureFlags, type FlagCaller } from '#auth';
 import type { ToolDefinition } from '#models';
 import { systemClock, TimedCache } from '#platform';
 
@@ -21,25 +22,42 @@ export class WorkspaceTools {
   constructor(
     private readonly registry: ToolRegistry,
     own: readonly Tool[],
+    private readonly hiddenFlags: ReadonlySet<string> = new Set(),
   ) {
     this.own = new Map(own.filter((tool) => registry.find(tool.name) === undefined).map((tool) => [tool.name, tool]));
   }
 
   /** The tool of that name, also a disabled one. */
   find(name: string): Tool | undefined {
-    return this.registry.find(name) ?? this.own.get(name);
+    const tool = this.registry.find(name) ?? this.own.get(name);
+    return tool !== undefined && this.isShown(tool) ? tool : undefined;
   }
 
   /** All enabled tools by name. */
   list(): readonly Tool[] {
     const own = [...this.own.values()].filter((tool) => tool.enabled);
-    return [...this.registry.list(), ...own].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const shown = [...this.registry.list(), ...own].filter((tool) => this.isShown(tool));
+    return shown.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The feature flags that tools name. */
+  flags(): ReadonlySet<string> {
+    return new Set(this.list().flatMap(({ flag }) => flag ?? []));
+  }
+
+  /** The same without the tools that name one of these flags. */
+  withoutFlags(flags: ReadonlySet<string>): WorkspaceTools {
+    return new WorkspaceTools(this.registry, [...this.own.values()], flags);
   }
 
   /** An enabled tool as a model is to be shown it; undefined when there is none. */
   definitionOf(name: string): ToolDefinition | undefined {
     const tool = this.find(name);
     return tool?.enabled === true ? toDefinition(tool) : undefined;
+  }
+
+  private isShown({ flag }: Tool): boolean {
+    return flag === null || !this.hiddenFlags.has(flag);
   }
 }
 
@@ -55,7 +73,10 @@ export class ToolCatalog {
     ...{ clock: systemClock, ttlMs: freshMs, max: mostRemembered },
   });
 
-  constructor(private readonly registry: ToolRegistry) {}
+  constructor(
+    private readonly registry: ToolRegistry,
+    private readonly flags: FeatureFlags,
+  ) {}
 
   addSource(source: WorkspaceToolSource): void {
     this.sources.push(source);
@@ -64,6 +85,18 @@ export class ToolCatalog {
   /** The workspace's tools as of now, or up to a second ago. */
   of(workspaceId: string): Promise<WorkspaceTools> {
     return this.remembered.get(workspaceId, () => this.read(workspaceId));
+  }
+
+  /**
+   * The tools that this user may have in the workspace: without those whose feature flag is off. For every offer to a model and every call;
+   * `of` is for showing and checking what exists.
+   */
+  async offeredTo(caller: FlagCaller): Promise<WorkspaceTools> {
+    const tools = await this.of(caller.workspaceId);
+    const named = [...tools.flags()];
+    if (named.length === 0) return tools;
+    const isOn = await Promise.all(named.map((flag) => this.flags.isEnabled(flag, caller)));
+    return tools.withoutFlags(new Set(named.filter((_, at) => isOn[at] === false)));
   }
 
   /** Call after a change of the workspace's tools, so that this process sees it at once. */

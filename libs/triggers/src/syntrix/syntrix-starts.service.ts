@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
+import { type Principal, PrincipalsRepository } from '#auth';
 import { ChatService, type StartChat } from '#chat';
 import { BackgroundJobs, type PartRow, type StartedJob } from '#jobs';
 import type { ChatMessage } from '#models';
@@ -66,7 +66,7 @@ export class SyntrixStarts {
       messages: isCall || reference.messageId === null ? [] : [messageOf(document)],
       history: 'request',
       tools: await this.toolsOf(
-        workspaceId,
+        principal,
         settings.tools.filter((name) => call === undefined || name === call.name),
       ),
       ...{ toolRuntimes: {}, toolChoice: null, parameters: {}, providerKey: null, backgroundMode: null },
@@ -90,9 +90,9 @@ export class SyntrixStarts {
   }
 
   /** Those that exist: a tool that was removed must not keep the chats from being answered. */
-  private async toolsOf(workspaceId: string, names: readonly string[]): Promise<readonly string[]> {
+  private async toolsOf(principal: Principal, names: readonly string[]): Promise<readonly string[]> {
     if (!this.config.values.FEATURE_BACKGROUND_TOOLS || names.length === 0) return [];
-    const tools = await this.catalog.of(workspaceId);
+    const tools = await this.catalog.offeredTo(principal);
     return names.filter((name) => tools.find(name)?.enabled === true);
   }
 }

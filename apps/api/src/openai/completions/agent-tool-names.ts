@@ -13,12 +13,12 @@ export class AgentToolNames {
 
   /** Those of `tools`. Which agent answers `auto` is not known yet; models by themselves have no tools. */
   async among(
-    { workspaceId }: Principal,
+    principal: Principal,
     target: ModelTarget,
     tools: readonly ToolDefinition[],
   ): Promise<ReadonlySet<string>> {
     if (target.type !== 'agent' || tools.length === 0) return new Set();
-    const known = await this.catalog.of(workspaceId);
+    const known = await this.catalog.offeredTo(principal);
     const { tools: granted, externalTools } = target.agent;
     const isNamed = (globs: readonly string[], name: string) => globs.some((glob) => matchesGlob(glob, name));
     const names = tools.map(({ function: { name } }) => name);

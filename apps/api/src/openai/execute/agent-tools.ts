@@ -33,7 +33,7 @@ export class AgentTools {
     { agent, ref }: NamedAgent,
     call: { readonly name: string; readonly arguments: string },
   ): Promise<AllowedTool> {
-    const tools = await this.toolsOf(principal.workspaceId, agent);
+    const tools = await this.toolsOf(principal, agent);
     const job = toGateJob(principal, agent);
     const tool = tools.find(({ name }) => name === call.name);
     const answer = tool === undefined ? undefined : await this.gate.judge(job, call, tool);
@@ -49,9 +49,9 @@ export class AgentTools {
     throw toolNotFound(call.name, ref, available);
   }
 
-  private async toolsOf(workspaceId: string, { tools, externalTools }: AgentPreset): Promise<readonly Tool[]> {
+  private async toolsOf(principal: MemberPrincipal, { tools, externalTools }: AgentPreset): Promise<readonly Tool[]> {
     const globs = [...tools, ...externalTools];
-    return (await this.catalog.of(workspaceId))
+    return (await this.catalog.offeredTo(principal))
       .list()
       .filter(({ handler, name }) => handler !== null && globs.some((glob) => matchesGlob(glob, name)));
   }

@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { runCli } from '../harness/cli.js';
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { documentExample } from '../harness/document-example.js';
+import { eventually } from '../harness/eventually.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { workflowDocument } from '../harness/workflow-document.js';
+
+const root = process.cwd();
+
+/** A tool that a person must approve, behind the same flag as the tool of the page. */
+const guarded = `import { defineTool } from '@nightshift/plugin';
+export const tool = defineTool({
+  name: 'guarded_search', description: 'Searches after approval.', flag: 'guarded-search', approval: 'require_approval',
+  input: { type: 'object' }, execute: () => 'found',
+});`;
+
+describe('feature flags', () => {
+  let folder: string;
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let server: NightshiftProcess;
+  let acme: GraphqlMember & { readonly id: string; readonly key: string };
+  let other: GraphqlMember & { readonly id: string; readonly key: string };
+
+  const installation = () => ({ DATABASE_URL: database.urls.owner, NIGHTSHIFT_SECRET: TEST_SECRET });
+  const admin = (...words: readonly string[]) => runCli(['admin', ...words], { cwd: folder, env: installation() });
+  const set = async (...words: readonly string[]) => {
+    expect(await admin('flags', 'set', ...words)).toMatchObject({ code: 0 });
+  };
+  const jsonOf = async (...words: readonly string[]) =>
+    JSON.parse((await admin(...words, '--json')).stdout) as Readonly<Record<string, string>>;
+  const memberOf = async (name: string) => {
+    const email = `${name.toLowerCase()}@example.com`;
+    const { id = '' } = await jsonOf('workspaces', 'create', name, '--owner', email);
+    const { secret: key = '' } = await jsonOf('keys', 'create', id, email, '--scopes', 'read,write,approve,admin');
+    return { id, key, ...graphqlMember({ url: server.url ?? '' }, key) };
+  };
+  const toolsOf = async (member: GraphqlMember) => {
+    const { tools } = (await member.query('{ tools { name } }')) as { tools: { name: string }[] };
+    return tools.map(({ name }) => name).filter((name) => ['search_notes', 'guarded_search'].includes(name));
+  };
+  const flagsOf = async (member: GraphqlMember) =>
+    (await member.query(documentExample('docs/feature-flags.md', 'query')))['featureFlags'];
+  const untilFlag = (member: GraphqlMember, name: string, enabled: boolean) =>
+    eventually(`${name} is ${enabled ? 'on' : 'off'}`, async () => {
+      const flags = (await flagsOf(member)) as { name: string; enabled: boolean }[];
+      return flags.some((flag) => flag.name === name && flag.enabled === enabled) ? true : undefined;
+    });
+  const inShell = (script: string) => {
+    const bin = join(root, 'node_modules', '.bin');
+    const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}`, ...installation() };
+    return promisify(execFile)('bash', ['-ec', script.replaceAll('npx nightshift', 'nightshift')], {
+      cwd: folder,
+      env,
+    });
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-flags-'));
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    mkdirSync(join(folder, 'plugins'));
+    writeFileSync(join(folder, 'plugins', 'search.ts'), documentExample('docs/feature-flags.md', 'tool'));
+    writeFileSync(join(folder, 'plugins', 'guarded.ts'), guarded);
+    writeFileSync(join(folder, 'client.mts'), documentExample('docs/feature-flags.md', 'client'));
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    const env = { MODEL_BASE_URL: model.url, MODEL_NAME: 'scripted' };
+    server = await startProcess({
+      ...{ role: 'all', databaseUrl: database.urls.owner, secret: TEST_SECRET, env, cwd: folder },
+    });
+    acme = await memberOf('Acme');
+    other = await memberOf('Other');
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await model.close();
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('offer a tool to the allowed workspace only, as docs/feature-flags.md does', async () => {
+    expect([await toolsOf(acme), await flagsOf(acme)]).toEqual([[], []]);
+    const refused = await acme.start({ message: 'Search', tools: ['search_notes'] });
+    expect(refused).toMatchObject({ jobId: null, userErrors: [{ code: 'bad_request' }] });
+    const { stdout } = await inShell(documentExample('docs/feature-flags.md', 'allow'));
+    expect(stdout).toMatch(/^new-search: default off, 0 % of workspaces, 1 allowed, 0 denied$/m);
+    await untilFlag(acme, 'new-search', true);
+    expect(await flagsOf(other)).toEqual([{ name: 'new-search', enabled: false }]);
+    expect([await toolsOf(acme), await toolsOf(other)]).toEqual([['search_notes'], []]);
+
+    model.enqueue(
+      toolCallReply([{ id: 'call_1', name: 'search_notes', arguments: '{"text":"x"}' }]),
+      textReply(['Ok']),
+    );
+    const { jobId } = await acme.run({ message: 'Search', tools: ['search_notes'] });
+    const { job } = await acme.query('query($id: ID!) { job(id: $id) { status toolCalls { status } } }', { id: jobId });
+    expect(job).toEqual({ status: 'COMPLETED', toolCalls: [{ status: 'COMPLETED' }] });
+    expect(await other.start({ message: 'Search', tools: ['search_notes'] })).toMatchObject({ jobId: null });
+  });
+
+  it('keep a tool from agents and workflows of a workspace that does not have it', async () => {
+    const work = ['agent', { model: 'scripted', tools: ['*'] }] as const;
+    const definition = workflowDocument({ start: 'start', work, end: 'output' }, ['start > work', 'work > end']);
+    const create = `mutation { createAgent(input: { name: "Clerk", tools: ["search_*", "calculate"] }) { agent { slug } } }`;
+    const load = `mutation($definition: JSON!) { importWorkflow(input: { definition: $definition }) { workflow { id } } }`;
+    const publish = `mutation($id: ID!) { publishWorkflow(input: { id: $id }) { userErrors { message issues } } }`;
+    const start = `mutation($id: ID!) { startWorkflow(input: { workflowId: $id, prompt: "Go" }) { jobId userErrors { message issues } } }`;
+    const offered = () => {
+      const { tools = [] } = model.requests.at(-1)?.json as { tools?: { function: { name: string } }[] };
+      return tools.map(({ function: { name } }) => name).includes('search_notes');
+    };
+    for (const [member, isOffered] of [[acme, true] as const, [other, false] as const]) {
+      await member.query(create);
+      model.enqueue(textReply(['By the agent']));
+      await member.run({ message: 'Go', agent: { id: 'clerk' } });
+      expect(offered()).toBe(isOffered);
+      const { importWorkflow } = await member.query(load, { definition });
+      const { id } = (importWorkflow as { workflow: { id: string } }).workflow;
+      expect(await member.query(publish, { id })).toEqual({ publishWorkflow: { userErrors: [] } });
+      model.enqueue(textReply(['By the workflow']));
+      const { startWorkflow } = await member.query(start, { id });
+      expect(startWorkflow).toMatchObject({ userErrors: [] });
+      await member.finished((startWorkflow as { jobId: string }).jobId);
+      expect(offered()).toBe(isOffered);
+    }
+    model.assertDone();
+  });
+
+  it('reach the client, and everyone by the default, as docs/feature-flags.md does', async () => {
+    const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_KEY: other.key };
+    const client = () => promisify(execFile)(process.execPath, ['client.mts'], { cwd: folder, env });
+    expect((await client()).stdout).toBe('show the old search\n');
+    const { stdout } = await inShell(documentExample('docs/feature-flags.md', 'rollout'));
+    expect(stdout.match(/flag-set/g)).toHaveLength(5);
+    await untilFlag(other, 'new-search', true);
+    expect((await client()).stdout).toBe('show the new search\n');
+    await set('new-search', '--deny', other.id);
+    await untilFlag(other, 'new-search', false);
+    expect(await toolsOf(other)).toEqual([]);
+  });
+
+  it('refuse the call of a job that runs when its flag is turned off, even if a person approves it', async () => {
+    await set('guarded-search', '--allow', acme.id);
+    await untilFlag(acme, 'guarded-search', true);
+    model.enqueue(toolCallReply([{ id: 'call_2', name: 'guarded_search', arguments: '{}' }]), textReply(['Sorry']));
+    const { jobId } = await acme.start({ message: 'Search', tools: ['guarded_search'] });
+    const open = await eventually('the request is open', async () => {
+      const { interrupts } = await acme.query(
+        '{ interrupts(filter: { status: { eq: OPEN } }) { nodes { id request } } }',
+      );
+      return (interrupts as { nodes: { id: string; request: { argumentsHash: string } }[] }).nodes[0];
+    });
+    await set('guarded-search', '--unlist', acme.id);
+    await untilFlag(acme, 'guarded-search', false);
+    const approve = `mutation($input: ResolveInterruptInput!) { resolveInterrupt(input: $input) { userErrors { message } } }`;
+    const input = { id: open.id, decision: 'APPROVE', argumentsHash: open.request.argumentsHash };
+    expect(await acme.query(approve, { input })).toEqual({ resolveInterrupt: { userErrors: [] } });
+    await acme.finished(jobId);
+    const { job } = await acme.query(
+      'query($id: ID!) { job(id: $id) { status toolCalls { status error { message } } } }',
+      {
+        id: jobId,
+      },
+    );
+    expect(job).toEqual({
+      status: 'COMPLETED',
+      toolCalls: [{ status: expect.not.stringMatching('COMPLETED'), error: { message: expect.any(String) } }],
+    });
+  });
+
+  it('are changed by no command with a wrong name, percentage or id', async () => {
+    expect(await admin('flags', 'set', 'Not-Kebab')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('name:'),
+    });
+    expect(await admin('flags', 'set', 'new-search', '--rollout', '101')).toMatchObject({ code: 2 });
+    expect(await admin('flags', 'set', 'new-search', '--allow', acme.key)).toMatchObject({ code: 1 });
+    expect(await admin('flags', 'remove', 'unheard-of')).toMatchObject({ code: 4 });
+    expect(await admin('members', 'add', acme.id, 'a@example.com', '--role', 'odd')).toMatchObject({ code: 2 });
+  });
+});
