@@ -124,8 +124,23 @@ describe('nightshift init', () => {
     const { stdout } = await run('npm', ['test'], { cwd: project, env: environment });
     expect(stdout).toContain('✔ the server loads the plugin');
     expect(stdout).toContain('✔ a model calls the tool');
+    expect(stdout).toContain('✔ the hook denies a call of the built-in tool calculate');
     expect(stdout).toContain('✔ a workflow runs the node');
+    expect(stdout).toContain('fail 0');
   });
+
+  it.each(['tool', 'hook', 'node'])(
+    'writes a project with only a %s, whose types are correct and whose test passes',
+    async (flag) => {
+      const project = `only-a-${flag}`;
+      await nightshift('init', project, `--${flag}`);
+      const cwd = join(folder, project);
+      await run('npm', ['run', 'types'], { cwd, env: environment });
+      const { stdout } = await run('npm', ['test'], { cwd, env: environment });
+      expect(stdout).toContain('pass 2');
+      expect(stdout).toContain('fail 0');
+    },
+  );
 
   it('writes the tarballs of the installation as dependencies of a new project', async () => {
     await nightshift('init', 'of-files');

@@ -25,8 +25,8 @@ export function addInit(program: Command, perform: Perform): void {
     )
     .argument('<name>', 'the folder to write; its name is the name of the plugin')
     .option('--tool', 'with a tool')
-    .option('--hook', 'with a hook, which this version does not run')
-    .option('--node', 'also write a workflow node')
+    .option('--hook', 'with a hook')
+    .option('--node', 'with a workflow node')
     .action((folder: string, flags: InitFlags) => perform((context) => init(context, folder, flags)));
 }
 

@@ -74,7 +74,7 @@ ${examples.map((example) => `  ${example}s: [${variables[example]}],\n`).join(''
 }
 
 const definers = { tool: 'defineTool', hook: 'defineHook', node: 'defineNode' } as const;
-const variables = { tool: 'shout', hook: 'watchCalls', node: 'countWords' } as const;
+const variables = { tool: 'shout', hook: 'denyPasswords', node: 'countWords' } as const;
 
 const definitions: Readonly<Record<Example, (name: string) => string>> = {
   tool: () => `/** A tool: the model reads the description, and your code gets the parsed input. */
@@ -86,12 +86,14 @@ export const shout = defineTool({
   execute: ({ text }) => ({ text: text.toUpperCase() }),
 });
 `,
-  hook: (name) => `/** A hook for each tool call. Version 0.1 of the server loads and lists it, and does not run it. */
-export const watchCalls = defineHook({
+  hook: (name) => `/** A hook: it sees each call of a tool before the call runs, and may change or deny it. */
+export const denyPasswords = defineHook({
   on: 'beforeToolCall',
-  name: '${name}.watch-calls',
-  run(event, { logger }) {
-    logger.info({ tool: event.tool }, 'a tool is called');
+  name: '${name}.deny-passwords',
+  run({ arguments: args }, { logger }) {
+    if (!JSON.stringify(args).includes('password')) return undefined;
+    logger.info('a call with a password was denied');
+    return { deny: 'Arguments must not contain a password.' };
   },
 });
 `,
@@ -132,7 +134,7 @@ test('the server loads the plugin', async () => {
   const { plugins } = await server.graphql('{ plugins { name ${listed} } }');
   assert.equal(JSON.stringify(plugins).includes('"name":"${name}"'), true);
 });
-${examples.includes('tool') ? toolTest : ''}${examples.includes('node') ? nodeTest(name) : ''}`;
+${examples.map((example) => tests[example](name)).join('')}`;
 }
 
 const toolTest = `
@@ -143,6 +145,17 @@ test('a model calls the tool', async () => {
   assert.equal(text, 'It says HELLO.');
   const calls = events.filter(({ type }) => type.startsWith('tool-call'));
   assert.match(JSON.stringify(calls), /HELLO/);
+});
+`;
+
+const hookTest = (name: string): string => `
+test('the hook denies a call of the built-in tool calculate', async () => {
+  server.model.reply([{ name: 'calculate', arguments: { expression: 'password' } }], 'I may not do that.');
+  const { status, events } = await server.run({ message: 'Calculate', tools: ['calculate'] });
+  assert.equal(status, 'completed');
+  const [applied] = events.filter(({ type }) => type === 'hook-applied');
+  assert.equal(applied?.body['hook'], '${name}.deny-passwords');
+  assert.deepEqual(applied.body['what'], ['deny']);
 });
 `;
 
@@ -159,6 +172,12 @@ test('a workflow runs the node', async () => {
   assert.equal(text, '{"words":4}');
 });
 `;
+
+const tests: Readonly<Record<Example, (name: string) => string>> = {
+  tool: () => toolTest,
+  hook: hookTest,
+  node: nodeTest,
+};
 
 function readmeOf(name: string): string {
   return `# ${name}
