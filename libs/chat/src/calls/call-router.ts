@@ -105,6 +105,7 @@ export class CallRouter {
     }
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer, version: asked.version });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
+    if (tool === null && call.state !== null && offer?.handling !== 'clientless') return unavailable(call.name);
     // Offered when the job was accepted but withdrawn since: the model reads why, or the text for an unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
       return refused(call.name, 'blocked', { text: tool?.withdrawn, unknownTool });
@@ -237,6 +238,12 @@ function refused(
     ...reason,
   } as const;
   return { type: 'refused', status: 'denied', approval, failure };
+}
+
+/** The end of a stored call whose tool does not exist any more. */
+function unavailable(name: string): CallRoute {
+  const failure = { phase: 'execution', message: notRegistered(name), code: 'tool_unavailable' } as const;
+  return { type: 'refused', status: 'error', approval: 'withdrawn', failure };
 }
 
 /** Refuses a call with invalid arguments before a request is opened. Null: its arguments are valid. */
