@@ -110,6 +110,15 @@ describe('NightshiftClient jobs', () => {
     expect(await job.text()).toBe(content);
     expect((await shown).at(-1)?.text).toBe(content);
     expect(await job.status()).toMatchObject({ kind: 'WORKFLOW', workflowId: id, workflowVersion: 1 });
+    const state = await job.workflowState();
+    expect(state?.executionState).toBe('completed');
+    expect(Object.values(state?.nodeStates ?? {}).map(({ status }) => status)).toEqual(
+      expect.arrayContaining(['completed']),
+    );
+    expect(state?.result).toMatchObject({ success: true, usage: { totalTokens: 18 } });
+    await expect(nightshift.job('00000000-0000-7000-8000-000000000000').workflowState()).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   it('rejects with NOT_FOUND for an unknown job', async () => {

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
+import type { WorkflowState } from '@nightshift/client';
 import { buildSchema, isUnionType, Kind, parse, type SelectionSetNode } from 'graphql';
+
+import type { WorkflowState as ServerState } from '#workflows';
 
 const schema = buildSchema(readFileSync(join('apps', 'api', 'schema.gql'), 'utf8'));
 const document = parse(readFileSync(join('packages', 'client', 'src', 'operations', 'job-events.graphql'), 'utf8'));
@@ -22,6 +25,25 @@ const members = isUnionType(union) ? union.getTypes() : [];
 const [operation] = document.definitions;
 const [jobEvents] = operation?.kind === Kind.OPERATION_DEFINITION ? operation.selectionSet.selections : [];
 const selected = jobEvents?.kind === Kind.FIELD ? jobEvents.selectionSet : undefined;
+
+/** Compiles only if each type accepts the other: members are missing on neither side. */
+type Same<Left, Right> = [Left, Right] extends [Right, Left] ? true : false;
+type Members<T> = { readonly [Name in keyof T]: true };
+const sameMembers: [
+  Same<Members<WorkflowState>, Members<ServerState>>,
+  Same<Members<WorkflowState['nodeStates'][string]>, Members<ServerState['nodeStates'][string]>>,
+  Same<Members<WorkflowState['branches'][string]>, Members<ServerState['branches'][string]>>,
+  Same<Members<NonNullable<WorkflowState['result']>>, Members<NonNullable<ServerState['result']>>>,
+  Same<Members<NonNullable<WorkflowState['resumeState']>>, Members<NonNullable<ServerState['resumeState']>>>,
+] = [true, true, true, true, true];
+const toClientState = (state: ServerState): WorkflowState => state;
+
+describe('WorkflowState of the client', () => {
+  it('has the members of the type of the server, which is assignable to it', () => {
+    expect(sameMembers.every(Boolean)).toBe(true); // the compiler checks it
+    expect(toClientState).toEqual(expect.any(Function));
+  });
+});
 
 describe('event operations of the client', () => {
   it.each(members.map((type) => [type.name, type] as const))('selects every field of %s', (name, type) => {

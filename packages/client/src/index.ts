@@ -52,3 +52,14 @@ export type { ArgumentsOf, FromJsonSchema, StandardJsonSchema, ToolSchema } from
 export type { DocumentTypeDecoration, TypedDocument } from './typed-document.js';
 export type { EndOptions } from './wait-for-end.js';
 export type { WaitOptions } from './wait-options.js';
+export type {
+  WorkflowBranchState,
+  WorkflowMessage,
+  WorkflowNodeState,
+  WorkflowNodeStatus,
+  WorkflowRequest,
+  WorkflowResult,
+  WorkflowResumeState,
+  WorkflowState,
+  WorkflowToolCall,
+} from './workflow-state.js';

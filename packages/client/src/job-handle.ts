@@ -7,6 +7,7 @@ import {
   type JobResultQuery,
   JobStateDocument,
   type JobStateQuery,
+  JobWorkflowStateDocument,
 } from './generated/graphql.js';
 import { JobText, type TextChange } from './job-text.js';
 import { NightshiftError } from './nightshift-error.js';
@@ -16,6 +17,7 @@ import { noteServing } from './serving-jobs.js';
 import { assertTaken } from './to-failure.js';
 import { type EndOptions, waitForEnd } from './wait-for-end.js';
 import type { WaitOptions } from './wait-options.js';
+import type { WorkflowState } from './workflow-state.js';
 
 /** Where a job stands, without its text. */
 export type JobState = NonNullable<JobStateQuery['job']>;
@@ -102,6 +104,16 @@ export class JobHandle {
       asking(this.connection, options.signal),
     );
     return job ?? absent(this.id);
+  }
+
+  /** The nodes, outputs and requests of a workflow job as they stand now. Null: it runs no workflow. */
+  async workflowState(options: WaitOptions = {}): Promise<WorkflowState | null> {
+    const { job } = await this.connection.http.execute(
+      JobWorkflowStateDocument,
+      { id: this.id },
+      asking(this.connection, options.signal),
+    );
+    return (job ?? absent(this.id)).workflowState as WorkflowState | null; // a JSON scalar of this shape
   }
 
   /** Cancels it: at once if no worker runs it, else its worker gets up to 5 s. May be repeated; an ended job does not change. */

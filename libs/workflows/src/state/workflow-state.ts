@@ -1,6 +1,7 @@
 import type { ToolCallItem } from '#jobs';
 import type { ChatMessage } from '#models';
 
+import type { Attachment } from '../engine/node-executor.js';
 import type { NodeError, NodeRunStatus } from '../engine/node-run.js';
 
 type NodeState = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
@@ -31,6 +32,22 @@ export interface WorkflowBranchState {
   readonly output: string;
   readonly streamingText: string;
   readonly toolCalls: readonly ToolCallItem[];
+}
+
+/** A request to a person, with the members of its kind, and its answer if it has one. */
+export interface WorkflowRequest {
+  readonly id: string;
+  readonly nodeId?: string;
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+  readonly response?: {
+    readonly requestId: string;
+    readonly action: string;
+    readonly data?: unknown;
+    readonly respondedBy?: string;
+    readonly respondedAt: number | null;
+  };
+  readonly [member: string]: unknown;
 }
 
 /** Where a run that failed or was stopped can continue: the value for `resumeFrom` of a start. */
@@ -67,7 +84,7 @@ export interface WorkflowState {
   readonly workflowId: string | null;
   readonly workflowName: string;
   readonly prompt: string;
-  readonly attachments?: readonly unknown[];
+  readonly attachments?: readonly Attachment[];
   readonly executionState: 'running' | 'interrupted' | 'completed' | 'error' | 'stopped';
   readonly nodeStates: Readonly<Record<string, WorkflowNodeState>>;
   readonly executionOrder: readonly string[];
@@ -75,7 +92,7 @@ export interface WorkflowState {
   readonly currentNodeId: string | null;
   readonly finalNodeId: string | null;
   readonly branches: Readonly<Record<string, WorkflowBranchState>>;
-  readonly hitlRequests: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly hitlRequests: Readonly<Record<string, WorkflowRequest>>;
   readonly finalOutput: string;
   readonly failedNodeId: string | null;
   readonly nodeOutputs: Readonly<Record<string, string>>;

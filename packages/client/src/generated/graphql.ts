@@ -1242,6 +1242,13 @@ export type SaveChatScheduleMutationVariables = Exact<{
 
 export type SaveChatScheduleMutation = { readonly saveChatSchedule: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
+export type JobWorkflowStateQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type JobWorkflowStateQuery = { readonly job: { readonly workflowState: unknown } | null };
+
 export type WorkflowsQueryVariables = Exact<{
   first?: number | null | undefined;
   after?: string | null | undefined;
@@ -3042,6 +3049,13 @@ export const SaveChatScheduleDocument = new TypedDocumentString(`
   message
   issues
 }`) as unknown as TypedDocumentString<SaveChatScheduleMutation, SaveChatScheduleMutationVariables>;
+export const JobWorkflowStateDocument = new TypedDocumentString(`
+    query JobWorkflowState($id: ID!) {
+  job(id: $id) {
+    workflowState
+  }
+}
+    `) as unknown as TypedDocumentString<JobWorkflowStateQuery, JobWorkflowStateQueryVariables>;
 export const WorkflowsDocument = new TypedDocumentString(`
     query Workflows($first: Int, $after: String) {
   workflows(first: $first, after: $after) {

@@ -1,0 +1,140 @@
+/** Where a node or a branch stands. A cancelled one is `skipped`. */
+export type WorkflowNodeStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
+
+/** A tool call of a node. */
+export interface WorkflowToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly status: 'pending' | 'loading' | 'complete' | 'error' | 'skipped';
+  /** JSON text: the arguments that the call runs with. */
+  readonly args: string;
+  /** The arguments that the model proposed, if a person edited them. */
+  readonly proposedArgs?: string;
+  readonly result?: string;
+  /** Equals `result`. */
+  readonly output?: string;
+  readonly error?: string;
+}
+
+/** A node: of several runs the newest. Instants in ms since the epoch. */
+export interface WorkflowNodeState {
+  readonly status: WorkflowNodeStatus;
+  readonly label: string;
+  readonly type: string;
+  readonly modelId?: string;
+  readonly output: string;
+  /** The text so far, while the node is at work. */
+  readonly streamingText?: string;
+  readonly error?: string;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  readonly tokenCount?: number;
+  readonly route?: string;
+  readonly toolCalls?: readonly WorkflowToolCall[];
+  /** Numbers of the loop passes or map items around it, outermost first. */
+  readonly iteration?: readonly number[];
+}
+
+/** A branch of a parallel node. */
+export interface WorkflowBranchState {
+  readonly id: string;
+  readonly label: string;
+  readonly status: WorkflowNodeStatus;
+  readonly output: string;
+  readonly streamingText: string;
+  readonly toolCalls: readonly WorkflowToolCall[];
+}
+
+/** A request to a person, with the members of its kind (docs/interrupts.md). Instants in ms since the epoch. */
+export interface WorkflowRequest {
+  readonly id: string;
+  readonly nodeId?: string;
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+  /** Absent while the request is open. */
+  readonly response?: {
+    readonly requestId: string;
+    readonly action: string;
+    readonly data?: unknown;
+    readonly respondedBy?: string;
+    readonly respondedAt: number | null;
+  };
+  readonly [member: string]: unknown;
+}
+
+/** A message in OpenAI's shape. */
+export interface WorkflowMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  /** Text, or parts. Null: the message consists of tool calls. */
+  readonly content: string | readonly { readonly type: string }[] | null;
+  readonly name?: string;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: 'function';
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+/** Where a run that failed or was cancelled can continue: `resumeFrom` of `POST /api/workflows/background`. */
+export interface WorkflowResumeState {
+  readonly startNodeId: string;
+  readonly nodeOutputs: Readonly<Record<string, string>>;
+  readonly executionOrder: readonly string[];
+  readonly lastActiveNodeId: string | null;
+  readonly sessionMessages: readonly WorkflowMessage[];
+  readonly resumeInput: string | null;
+  readonly pendingNodes: readonly string[];
+}
+
+/** How a run ended. */
+export interface WorkflowResult {
+  readonly success: boolean;
+  /** Ms. */
+  readonly duration: number;
+  readonly totalTokens: number;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly totalTokens: number };
+  readonly tokenUsageDetails: readonly { readonly nodeId: string; readonly totalTokens: number }[];
+  readonly error: { readonly code: string; readonly message: string; readonly nodeId?: string } | null;
+}
+
+/**
+ * The state of a workflow job: `workflowState` of `Job` in GraphQL, and `workflow_state` of the status over REST and in SSE frames. Long
+ * texts are truncated.
+ */
+export interface WorkflowState {
+  readonly type: 'workflow-execution';
+  readonly workflowId: string | null;
+  readonly workflowName: string;
+  readonly prompt: string;
+  readonly attachments?: readonly {
+    readonly type: 'image' | 'audio' | 'video' | 'file';
+    /** A file of the workspace is `file:<hash>`. */
+    readonly url: string;
+    readonly name?: string;
+    readonly mimeType?: string;
+  }[];
+  /** `interrupted`: a person decides about a call whose outcome is unknown. */
+  readonly executionState: 'running' | 'interrupted' | 'completed' | 'error' | 'stopped';
+  /** By node id. */
+  readonly nodeStates: Readonly<Record<string, WorkflowNodeState>>;
+  readonly executionOrder: readonly string[];
+  readonly lastActiveNodeId: string | null;
+  readonly currentNodeId: string | null;
+  readonly finalNodeId: string | null;
+  /** By `<node id>:<branch id>`. */
+  readonly branches: Readonly<Record<string, WorkflowBranchState>>;
+  /** By the id that answers name. */
+  readonly hitlRequests: Readonly<Record<string, WorkflowRequest>>;
+  readonly finalOutput: string;
+  readonly failedNodeId: string | null;
+  /** By node id. */
+  readonly nodeOutputs: Readonly<Record<string, string>>;
+  readonly sessionMessages: readonly WorkflowMessage[];
+  /** Null: the run goes well, or cannot be continued. */
+  readonly resumeState: WorkflowResumeState | null;
+  /** Only grows. */
+  readonly version: number;
+  /** Null: the run has not ended. */
+  readonly result: WorkflowResult | null;
+}
