@@ -27,7 +27,7 @@ export interface ReceivedAt extends SyntrixTarget {
 
 /** How a delivery is answered. */
 export interface SyntrixReply {
-  readonly status: 200 | 400 | 401 | 429 | 500;
+  readonly status: 200 | 400 | 401 | 429 | 500 | 501;
   readonly text: string;
   readonly retryAfterSeconds?: number;
 }
@@ -37,6 +37,7 @@ const ignored: SyntrixReply = { status: 200, text: 'Ignored' };
 /** One answer for an unknown connection, a bad, missing or old signature, and a missing token. */
 export const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
 const tooMany: SyntrixReply = { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
+const switchedOff: SyntrixReply = { status: 501, text: 'Background jobs are switched off' };
 const failed: SyntrixReply = { status: 500, text: 'Internal Server Error' };
 
 const signatureNames = ['webhook-signature', 'x-syntrix-signature'];
@@ -77,6 +78,7 @@ export class SyntrixReceiver {
     } catch (error) {
       if (error instanceof AppError && busy.has(error.code))
         return { ...tooMany, retryAfterSeconds: error.retryAfterSeconds ?? 1 };
+      if (error instanceof AppError && error.code === 'background_jobs_off') return switchedOff;
       this.logger.warn({ err: error, connection }, 'a delivery of a Syntrix database was not accepted');
       return failed;
     }

@@ -28,7 +28,7 @@ export class WorkflowsController {
   @ApiIdempotencyKey()
   @ApiJsonBody(workflowBodies.start)
   @ApiReply(200, workflowBodies.started, 'Its job.')
-  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 501, 503)
   @HttpCode(200)
   @RequireAbility('create', 'Job', words)
   async start(

@@ -26,7 +26,7 @@ export class StartController {
   @ApiOperation({ operationId: 'startJob', summary: 'Start a chat job', description: startDescription })
   @ApiIdempotencyKey()
   @ApiJsonBody(startBody)
-  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 501, 503)
   @ApiReply(202, jobReplies.admitted, 'It is accepted.')
   @ApiReply(200, jobReplies.admitted, 'The key had started it before.')
   @RequireAbility('create', 'Job', words)

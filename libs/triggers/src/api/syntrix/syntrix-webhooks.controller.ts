@@ -22,7 +22,7 @@ export class SyntrixWebhooksController {
   @Post('llm')
   @ApiOperation({ operationId: 'deliverSyntrixMessage', summary: 'Answer a chat of the connection "default"' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500)
+  @ApiRefusals(400, 401, 413, 429, 500, 501)
   message(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.reply({ route: 'llm', connection: defaultConnection }, request, response);
   }
@@ -30,7 +30,7 @@ export class SyntrixWebhooksController {
   @Post('tool')
   @ApiOperation({ operationId: 'deliverSyntrixToolCall', summary: 'Run a tool call of the connection "default"' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500)
+  @ApiRefusals(400, 401, 413, 429, 500, 501)
   toolCall(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.reply({ route: 'tool', connection: defaultConnection }, request, response);
   }
@@ -38,7 +38,7 @@ export class SyntrixWebhooksController {
   @Post(':connection/llm')
   @ApiOperation({ operationId: 'deliverSyntrixMessageTo', summary: 'Answer a chat of a connection, by its id or name' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500)
+  @ApiRefusals(400, 401, 413, 429, 500, 501)
   messageTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
     return this.reply({ route: 'llm', connection }, request, response);
   }
@@ -49,7 +49,7 @@ export class SyntrixWebhooksController {
     summary: 'Run a tool call of a connection, by its id or name',
   })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500)
+  @ApiRefusals(400, 401, 413, 429, 500, 501)
   toolCallTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
     return this.reply({ route: 'tool', connection }, request, response);
   }
