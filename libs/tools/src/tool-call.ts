@@ -66,6 +66,8 @@ export interface CallState {
   readonly decidedBy: string | null;
   /** When it was last started, ms since the epoch. */
   readonly startedAt: number | null;
+  /** How often it was started: in a worker, or in the isolated queue since it was last sent. Absent: never. */
+  readonly attempts?: number;
   /** The tool process that last had it; null: none. */
   readonly worker: string | null;
   /** The people who could decide, according to the request. */

@@ -66,7 +66,7 @@ const newCalls: CommitPart<NewRow> = {
     rows,
   ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
     error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes,
-    executor, approval, grant_id, tool_version, concurrency, queued_at, argument_keys)
+    executor, approval, grant_id, tool_version, concurrency, queued_at, exec_attempts, argument_keys)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN r.lease_epoch END, clock_timestamp(),
@@ -75,6 +75,7 @@ const newCalls: CommitPart<NewRow> = {
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
     up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
     r.grant_id, r.tool_version, r.concurrency, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END,
+    CASE WHEN r.status = 'running' AND r.executor = 'worker' THEN 1 ELSE 0 END,
     nullif(ARRAY(SELECT tool_call_key(s.seed, c) FROM (SELECT tool_call_seed(r.workspace_id, tool_call_day(r.id)) AS seed OFFSET 0) AS s
       CROSS JOIN unnest(r.contents) AS c), '{}')
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
@@ -97,7 +98,7 @@ const startedCalls: CommitPart<StartedRow> = {
   sql: (
     rows,
   ) => `UPDATE tool_call t SET status = 'running', started_epoch = r.lease_epoch, started_at = clock_timestamp(),
-      executed_arguments = t.approved_arguments, executor = r.executor
+      executed_arguments = t.approved_arguments, executor = r.executor, exec_attempts = t.exec_attempts + 1
     FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)

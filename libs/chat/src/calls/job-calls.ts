@@ -274,8 +274,9 @@ export class JobCalls {
   }
 
   private toRunnable(round: number, call: LoopCall, { toolVersion }: { readonly toolVersion: string }): RunnableCall {
-    const known = this.ledger.get(keyOf({ round, ordinal: call.ordinal }));
-    return { ...call, toRun: known?.state?.approvedArguments ?? call.arguments, toolVersion };
+    const state = this.ledger.get(keyOf({ round, ordinal: call.ordinal }))?.state;
+    const toRun = state?.approvedArguments ?? call.arguments;
+    return { ...call, toRun, toolVersion, attempt: (state?.attempts ?? 0) + 1 };
   }
 }
 

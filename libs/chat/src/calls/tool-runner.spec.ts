@@ -43,7 +43,7 @@ it('tracks a call as work of its run, from the commit of its start until it is s
   );
   const call: RunnableCall = {
     ...{ ordinal: 1, callId: 'c', name: 'gone', arguments: '{}', effect: 'once', status: 'pending', text: '' },
-    ...{ toRun: '{}', toolVersion: 'v' },
+    ...{ toRun: '{}', toolVersion: 'v', attempt: 1 },
   };
   // A call reads only these members of its run.
   const asCallingRun = run as unknown as CallingRun;

@@ -36,6 +36,8 @@ export interface RunnableCall extends LoopCall {
   readonly toRun: string;
   /** Fingerprint of the tool that may run. */
   readonly toolVersion: string;
+  /** 1 for the first start of the call. */
+  readonly attempt: number;
 }
 
 /** The state of the round whose calls run here. */
@@ -150,6 +152,7 @@ export class ToolRunner {
         callId,
         idempotencyKey: idempotencyKey(job.jobId, round, call.ordinal),
         epoch: job.epoch,
+        attempt: call.attempt,
         signal: run.signal,
         now: () => Date.now(),
         progress: (shown) => {

@@ -70,7 +70,7 @@ export class CallExecution {
 
   private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {
     const watched = new WatchedTool(tool);
-    const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch } = call;
+    const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch, attempt } = call;
     const ended = executeToolCall({
       tool: watched.tool,
       arguments: call.arguments,
@@ -82,6 +82,7 @@ export class CallExecution {
         callId,
         idempotencyKey,
         epoch,
+        attempt,
         signal: controls.signal,
         now: () => this.clock.now(),
         progress: controls.progress,
