@@ -12,7 +12,7 @@ const plugin = (runs: string) => `import { appendFileSync } from 'node:fs';
 import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
 
 const pay = defineTool({
-  name: 'pay', description: 'Pays.', effect: 'once',
+  name: 'pay', description: 'Pays.', effect: 'once', allowEdit: true,
   input: { type: 'object', properties: { amount: { type: 'number', maximum: 5000 } }, required: ['amount'] },
   execute: ({ amount }) => ({ paid: amount, iban: 'PT50-1' }),
 });
@@ -261,5 +261,40 @@ describe('hooks of tool calls', () => {
       ['no-iban', ['result'], ''],
     ]);
     expect(JSON.stringify(job.events)).toContain(String.raw`{\"paid\":50,`);
+  });
+
+  /** The call of a job whose approver has edited the amount. */
+  const edited = async (amount: number) => {
+    server.model.reply([{ name: 'pay', arguments: { amount: 5 } }], 'done');
+    const jobId = await server.start({ message: 'Pay', tools });
+    const { id, request } = await openRequest(jobId);
+    const approve = `mutation ($input: ResolveInterruptInput!) { resolveInterrupt(input: $input) { userErrors { message } } }`;
+    const { argumentsHash } = request;
+    const answer = { id, decision: 'APPROVE', argumentsHash, arguments: { amount } };
+    expect(await server.graphql(approve, { input: answer })).toEqual({ resolveInterrupt: { userErrors: [] } });
+    const job = await server.finished(jobId);
+    expect(job.status).toBe('completed');
+    return { job, call: bodies(job, 'tool-call-updated').at(-1) };
+  };
+
+  it('run an approved call with edited arguments that they let pass', async () => {
+    const { job, call } = await edited(60);
+    expect(call).toMatchObject({ internalStatus: 'completed', call: { args: '{"amount":60}' } });
+    expect(ran()).toEqual(['5 none', '60 approved', 'after pay']);
+    expect(applied(job).map(([hook]) => hook)).toEqual(['pay-guard', 'no-iban']);
+  });
+
+  it.each([
+    [1, 'too little', 'deny'],
+    [2, 'The hook "pay-guard" does not accept the edited arguments.', 'result'],
+    [3, 'The hook "pay-guard" does not accept the edited arguments.', 'arguments'],
+  ])('deny an approved call that they would not let run with the edited amount %d', async (amount, error, what) => {
+    const { job, call } = await edited(amount);
+    expect(call).toMatchObject({ internalStatus: 'denied', call: { error } });
+    expect(ran()).toEqual(['5 none', `${amount} approved`]);
+    expect(applied(job).map(([hook, members]) => [hook, members])).toEqual([
+      ['pay-guard', ['arguments', 'requireApproval']],
+      ['pay-guard', [what]],
+    ]);
   });
 });

@@ -153,8 +153,9 @@ describe('CallGate.recheck', () => {
 describe('a grant', () => {
   beforeEach(() => save({ ...asking, rules: [{ match: 'locked', action: 'require_approval', locked: true }] }));
 
-  it('lets a call run and each use is audited once', async () => {
+  it('lets a call run and each use is audited once, and a preview is not', async () => {
     const grantId = await give(red.member);
+    expect(await judge({}, { ...call, isPreview: true })).toEqual({ type: 'run', approval: 'grant', grantId });
     expect(await judge()).toEqual({ type: 'run', approval: 'grant', grantId });
     const allowed: Allowance = { approval: 'grant', decidedBy: null, terms: null };
     expect(await gate().recheck(job, { call, tool: null, allowed })).toEqual({

@@ -41,6 +41,8 @@ export interface GateCall {
   readonly version?: string | null;
   /** Why a person must decide even if the policy or a grant allows the call; for people. A call that the policy blocks stays blocked. */
   readonly mustAsk?: string;
+  /** The answer is only looked at, and the call is judged again before it runs: a use of a grant is not recorded. */
+  readonly isPreview?: boolean;
 }
 
 /** The decision of the gate about a call. */
@@ -165,7 +167,7 @@ export class CallGate {
     const { decidableBy, fourEyes } = verdict;
     const terms = { decidableBy, fourEyes, adminRequired: false };
     if (grant === null || !(await this.mayDecide(job, grant.grantedBy, terms))) return null;
-    if (asked.allowed?.approval !== 'grant')
+    if (asked.allowed?.approval !== 'grant' && asked.call.isPreview !== true)
       await this.grants.recordUse(workspaceId, { grantId: grant.id, jobId, tool: asked.call.name });
     return { type: 'run', approval: 'grant', grantId: grant.id };
   }

@@ -56,6 +56,8 @@ export interface RoutedCall {
   readonly state: CallState | null;
   /** Why a person must decide about the call even if the policy allows it. */
   readonly mustAsk?: string;
+  /** The route is only looked at: a use of a grant is not recorded. */
+  readonly isPreview?: boolean;
 }
 
 /** Asks the gate about a call and derives its route. */
@@ -86,6 +88,7 @@ export class CallRouter {
       arguments: call.state?.approvedArguments ?? call.arguments,
       version: isClients ? offer.version : null,
       ...(call.mustAsk === undefined ? {} : { mustAsk: call.mustAsk }),
+      ...(call.isPreview === undefined ? {} : { isPreview: call.isPreview }),
     };
     const tool = isClients ? null : ((await this.catalog.offeredTo(requesterOf(job))).find(call.name) ?? null);
     const answer =

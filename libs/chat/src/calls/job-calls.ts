@@ -10,6 +10,7 @@ import {
 } from '#jobs';
 import { newId } from '#platform';
 import {
+  type CallState,
   hookApplied,
   isOpen,
   type LedgerCall,
@@ -53,6 +54,12 @@ interface RoutedRound {
   readonly step: RoundFinished;
   readonly routes: CallRoutes;
   /** What hooks have changed of its calls. */
+  readonly applied: readonly NewJobEvent[];
+}
+
+/** A route with the changes of hooks. */
+interface HookedRoute {
+  readonly route: CallRoute;
   readonly applied: readonly NewJobEvent[];
 }
 
@@ -128,12 +135,14 @@ export class JobCalls {
     call: RoutedCall,
     { effect }: Pick<PlannedCall, 'effect'>,
   ): Promise<{ readonly route: CallRoute; readonly arguments: string; readonly applied: readonly NewJobEvent[] }> {
-    const route = await this.route(call);
     const { round, callId, name: tool } = call;
     const parsed = parseArguments(call.arguments);
-    // The model reads why its arguments are invalid, or why the call must not run.
-    if (!this.hooks.has('beforeToolCall') || !parsed.ok || route.type === 'refused')
-      return { route, arguments: call.arguments, applied: [] };
+    // The model reads why its arguments are invalid.
+    if (!this.hooks.has('beforeToolCall') || !parsed.ok)
+      return { route: await this.route(call), arguments: call.arguments, applied: [] };
+    // A call that a hook denies, answers or changes uses no grant.
+    const route = await this.route({ ...call, isPreview: true });
+    if (route.type === 'refused') return { route, arguments: call.arguments, applied: [] };
     const parameters = await this.services.router.schemaOf(this.context, tool);
     const step = { callId, tool, arguments: parsed.value, effect, approval: approvalSoFar(route) };
     const { event, end, applied } = await this.hooks.beforeCall(step, (args) => {
@@ -146,7 +155,8 @@ export class JobCalls {
     if (end?.type === 'result')
       return { ...hooked, route: { type: 'answered', outcome: this.answerOf(callId, end.value) } };
     const asking = applied.find(({ what }) => what.includes('requireApproval'));
-    if (asking === undefined && args === call.arguments) return { ...hooked, route };
+    if (asking === undefined && args === call.arguments)
+      return { ...hooked, route: approvalSoFar(route) === 'approved' ? await this.route(call) : route };
     const mustAsk = asking === undefined ? {} : { mustAsk: `The hook "${asking.hook}" asks: ${asking.reason}` };
     return { ...hooked, route: await this.route({ ...call, arguments: args, ...mustAsk }) };
   }
@@ -224,13 +234,15 @@ export class JobCalls {
     if (known === undefined || state === null) return undefined;
     const isElsewhere = known.status === 'running' && state.executor !== 'worker';
     if (state.interruptId !== null || isElsewhere) return undefined;
-    const route = await this.route({ ...known, toolCallId: state.id, interruptId: newId(), state });
+    const { route, applied } =
+      (await this.deniedEdit(known, state)) ??
+      toUnchanged(await this.route({ ...known, toolCallId: state.id, interruptId: newId(), state }));
     if (route.type === 'refused') {
       const { status, failure, approval } = route;
       const item = toToolCallItem({ ...known, status, error: failure });
       this.run.append({
         rows: [settleCallRow(this.run.job, known, { status, failure, approval })],
-        events: [{ type: 'tool-call-updated', body: { round, internalStatus: status, call: item } }],
+        events: [...applied, { type: 'tool-call-updated', body: { round, internalStatus: status, call: item } }],
       });
     }
     if (route.type === 'open') this.park(known, route);
@@ -248,6 +260,26 @@ export class JobCalls {
     if (route.type === 'sub-job' && (await this.send(known, [startCallRow(this.run.job, known, 'job')])))
       await this.services.sent.asJobs(this.run.job, [state.id]);
     return route;
+  }
+
+  /**
+   * The hooks see arguments that an approver has edited when the call starts. What they change was not approved, so the call is denied if
+   * they deny, change or answer it. Null: nothing was edited, or the hooks let the call run.
+   */
+  private async deniedEdit(call: LedgerCall, { approvedArguments }: CallState): Promise<HookedRoute | null> {
+    const { round, callId, name: tool, effect } = call;
+    if (!this.hooks.has('beforeToolCall') || approvedArguments === null || approvedArguments === call.arguments)
+      return null;
+    const parsed = parseArguments(approvedArguments);
+    if (!parsed.ok) return null; // the tool reports what is wrong
+    const step = { callId, tool, arguments: parsed.value, effect, approval: 'approved' as const };
+    const { event, end, applied } = await this.hooks.beforeCall(step, () => null);
+    if (end === null && event.arguments === parsed.value) return null;
+    const [reason, code] =
+      end?.type === 'denied'
+        ? [end.reason, end.code]
+        : [`The hook "${applied.at(-1)?.hook ?? ''}" does not accept the edited arguments.`, 'hook_denied' as const];
+    return { route: deniedBy(reason, code), applied: hookApplied(applied, { round, callId }) };
   }
 
   private park(call: LedgerCall, { status, executor, interrupt }: Extract<CallRoute, { type: 'open' }>): void {
@@ -293,6 +325,10 @@ export async function unlessCancelled(run: CallingRun, write: () => Promise<void
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+function toUnchanged(route: CallRoute): HookedRoute {
+  return { route, applied: [] };
+}
 
 function deniedBy(message: string, code?: 'hook_denied' | 'hook_failed'): CallRoute {
   const failure = { phase: 'approval', message, ...(code === undefined ? {} : { code }) } as const;
