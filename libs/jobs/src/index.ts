@@ -1,5 +1,5 @@
 export { type ActionJob, ActionRowsRepository } from './actions/action-rows.repository.js';
-export { actionKinds, EventActions } from './actions/event-actions.repository.js';
+export { actionKinds, EventActions } from './events/event-actions.repository.js';
 export { LockedJob, JobUpdater } from './update/job-updater.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { JobQueue, subJobsDue } from './queue/job-queue.js';

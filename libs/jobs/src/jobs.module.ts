@@ -3,12 +3,12 @@ import { Inject, Injectable, Module } from '@nestjs/common';
 import { Config, Metrics } from '#platform';
 
 import { ActionRowsRepository } from './actions/action-rows.repository.js';
-import { EventActions } from './actions/event-actions.repository.js';
 import { AdmissionRepository } from './cancel/admission.repository.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
 import { FreedCapacity } from './capacity/freed-capacity.js';
 import { FreedCapacityRepository } from './capacity/freed-capacity.repository.js';
+import { EventActions } from './events/event-actions.repository.js';
 import { EventLog } from './events/event-log.js';
 import { EventLogRepository } from './events/event-log.repository.js';
 import { LocalEvents } from './events/local-events.js';

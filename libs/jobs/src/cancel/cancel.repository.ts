@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
-import { EventActions } from '../actions/event-actions.repository.js';
+import { EventActions } from '../events/event-actions.repository.js';
 import {
   type AddedWebhook,
   addedWebhooksSql,

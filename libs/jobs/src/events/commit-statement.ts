@@ -1,4 +1,3 @@
-import type { EventActions } from '../actions/event-actions.repository.js';
 import type { JobFailure } from '../job.js';
 import type { TerminalStatus } from '../job.lifecycle.js';
 import {
@@ -11,6 +10,7 @@ import {
   partsOf,
   statementName,
 } from './commit-part.js';
+import type { EventActions } from './event-actions.repository.js';
 import { addsWebhooks, loggedColumns, webhookMessagesSql, webhooksSql } from './event-webhooks.repository.js';
 import { attemptAt, type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';

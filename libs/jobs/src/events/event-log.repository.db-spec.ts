@@ -4,13 +4,13 @@ import { Config, type Postgres } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
-import { EventActions } from '../actions/event-actions.repository.js';
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { type ClaimedJob } from '../run/lease.repository.js';
 import { type CommitPart, partRow } from './commit-part.js';
 import { noCounts } from './commit-statement.js';
+import { EventActions } from './event-actions.repository.js';
 import { EventLogRepository } from './event-log.repository.js';
 
 interface Row {

@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 
 import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
-import { EventActions } from '../actions/event-actions.repository.js';
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
 import type { InsertionOf } from './commit-part.js';
 import { announces, commitStatement, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
+import { EventActions } from './event-actions.repository.js';
 
 /** The result of a committed write. */
 export interface Written {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { AddressedMessage, PrismaTransaction } from '#platform';
 
-import { EventActions } from '../actions/event-actions.repository.js';
 import { concernsInterrupts } from '../events/commit-part.js';
+import { EventActions } from '../events/event-actions.repository.js';
 import { webhookMessages } from '../events/event-webhooks.repository.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';

@@ -4,8 +4,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { AddressedMessage } from '#platform';
 
-import type { JobEventType, NewJobEvent } from '../events/job-event.js';
 import type { JobRef } from '../job.js';
+import type { JobEventType, NewJobEvent } from './job-event.js';
 
 /** Kinds of actions: code of a higher layer that runs after a row was committed, and changes nothing in it. */
 export const actionKinds = ['onInterrupt', 'onJobFinished', 'onNotification'] as const;
