@@ -80,6 +80,20 @@ const jobsOf = (chat: string) =>
     return rows.every(({ status }) => ['completed', 'failed', 'cancelled'].includes(status)) ? rows : undefined;
   });
 
+/** Connections of this name in further workspaces. */
+const inOtherWorkspaces = async (count: number, name: string) => {
+  for (let n = 0; n < count; n++) {
+    const id = randomUUID();
+    await database.postgres.withWorkspaceSql(id, async (client) => {
+      await client.query('INSERT INTO workspace (id, name) VALUES ($1, $2)', [id, name]);
+      await client.query(
+        `INSERT INTO syntrix_connection (workspace_id, id, name, settings, created_by) VALUES ($1, gen_random_uuid(), $2, '{}', 'user:x')`,
+        [id, name],
+      );
+    });
+  }
+};
+
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   test.call('POST', path, { body, headers: { 'content-type': 'application/json', ...headers } });
 const signed = (body: string, seconds?: number) => ({
@@ -298,6 +312,15 @@ describe('a delivery of a Syntrix database', () => {
     expect(await post('/webhook/llm', body, signed(body))).toMatchObject({ status: 200, body: 'OK' });
     await answered(chat);
     await jobsOf(chat);
+  });
+
+  it('to a name that 50 workspaces use reaches those, and a further workspace cannot take the name', async () => {
+    const other = await test.people.workspaceOf('late');
+    await inOtherWorkspaces(50, 'crowded');
+    const save = (name: string) => connect(test, server, { key: other.admin.key, name });
+    await expect(save('crowded')).rejects.toThrow('Too many workspaces use the connection name');
+    await save('roomy');
+    await save('roomy');
   });
 
   it('over the rate limit of its connection may be sent again later', async () => {

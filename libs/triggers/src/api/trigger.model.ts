@@ -1,4 +1,4 @@
-import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { ArgsType, Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
 import { connectionOf, DateTime, Json, UserError } from '#platform/api';
 
@@ -9,7 +9,7 @@ const enumOf = <const T extends string>(values: readonly T[]) =>
   Object.fromEntries(values.map((value) => [value.toUpperCase(), value])) as Record<string, T>; // one entry for each
 
 export const TriggerOriginEnum = enumOf(['api', 'file']);
-export const TriggerRunStatusEnum = enumOf(['due', 'started', 'failed']);
+export const TriggerRunStatusEnum = enumOf(['due', 'started', 'failed', 'cancelled']);
 export const TriggerEventEnum = enumOf(triggerEvents);
 registerEnumType(TriggerOriginEnum, {
   name: 'TriggerOrigin',
@@ -23,6 +23,7 @@ registerEnumType(TriggerRunStatusEnum, {
     DUE: { description: 'Its job is not started yet: see `tryAt` and `error`.' },
     STARTED: { description: 'Its job was started.' },
     FAILED: { description: 'It started no job.' },
+    CANCELLED: { description: 'It was cancelled before its job started (`cancelTriggerRun`).' },
   },
 });
 registerEnumType(TriggerEventEnum, {
@@ -72,6 +73,18 @@ export class TriggerRunModel {
 
   @Field(() => DateTime, { description: 'When the request or change was accepted.' })
   createdAt!: number;
+}
+
+@ArgsType()
+export class TriggerRunsArgs {
+  @Field(() => Int, { defaultValue: 10, description: 'How many: 1 to 100.' })
+  count!: number;
+
+  @Field(() => TriggerRunStatusEnum, {
+    nullable: true,
+    description: 'Only the runs with this status, such as those that are `DUE`.',
+  })
+  status?: RunStatus | null;
 }
 
 /** A trigger. Its fields are read from the definition by `TriggersResolver`. */
@@ -146,6 +159,27 @@ export class TriggerMatchAttachment {
   name?: string | null;
 }
 
+@ObjectType({ description: 'The run after the change, or the reasons why nothing changed.' })
+export class TriggerRunPayload {
+  @Field(() => TriggerRunModel, { nullable: true, description: 'The run.' })
+  run?: TriggerRunModel | null;
+
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'A definition as it would be saved, or the reasons why it would not.' })
+export class TriggerValidation {
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The definition with all defaults; durations are numbers of milliseconds. Null: it is invalid.',
+  })
+  definition?: unknown;
+
+  @Field(() => [UserError], { description: 'Why it is invalid.' })
+  userErrors!: UserError[];
+}
+
 @ObjectType({ description: 'The input of the job that a trigger would start.' })
 export class TriggerMatchInput {
   @Field(() => String, { description: 'The prompt.' })
@@ -203,6 +237,12 @@ export class SaveTriggerInput {
 @InputType({ description: 'A trigger to delete.' })
 export class DeleteTriggerInput {
   @Field(() => ID, { description: 'The trigger.' })
+  id!: string;
+}
+
+@InputType({ description: 'A run to cancel.' })
+export class CancelTriggerRunInput {
+  @Field(() => ID, { description: 'The run.' })
   id!: string;
 }
 

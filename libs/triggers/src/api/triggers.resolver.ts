@@ -1,10 +1,11 @@
-import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { AppError } from '#platform';
 import {
   type ConnectionOf,
   ForwardPageArgs,
+  Json,
   listCost,
   orNull,
   pageCost,
@@ -18,6 +19,7 @@ import type { TriggerRun } from '../inbound/trigger-runs.repository.js';
 import type { StoredTrigger } from '../inbound/triggers.repository.js';
 import { type TestedEvent, type TriggerMatch, TriggersService } from '../inbound/triggers.service.js';
 import {
+  CancelTriggerRunInput,
   DeleteTriggerInput,
   SaveTriggerInput,
   TestTriggerInput,
@@ -26,6 +28,9 @@ import {
   TriggerModel,
   TriggerPayload,
   TriggerRunModel,
+  TriggerRunPayload,
+  TriggerRunsArgs,
+  TriggerValidation,
 } from './trigger.model.js';
 
 const kind = 'triggers';
@@ -73,17 +78,39 @@ export class TriggersResolver {
     return this.triggers.test(member, toEvent(input));
   }
 
+  @RequireAbility('manage', 'Trigger')
+  @Query(() => TriggerValidation, {
+    description: 'Checks a definition and shows it with its defaults. Nothing is saved.',
+  })
+  validateTrigger(
+    @Args('definition', { type: () => Json, description: 'The fields of docs/triggers.md.' }) definition: unknown,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(() => Promise.resolve({ definition: this.triggers.validate(member, definition) }));
+  }
+
+  @RequireAbility('manage', 'Trigger')
+  @Mutation(() => TriggerRunPayload, {
+    description: 'Cancels a run that waits for its time (`DUE`), such as one with `start.delay`: it starts no job.',
+  })
+  cancelTriggerRun(
+    @Args('input', { type: () => CancelTriggerRunInput, description: 'The run.' }) { id }: CancelTriggerRunInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ run: await this.triggers.cancelRun(member, id) }));
+  }
+
   @ResolveField(() => [TriggerRunModel], {
     description: 'Its runs of the last 7 days, newest first. Empty for a trigger that sends requests.',
     complexity: listCost(10),
   })
   runs(
     @Parent() { id }: StoredTrigger,
-    @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 100.' }) count: number,
+    @Args() { count, status }: TriggerRunsArgs,
     @Context() { member }: GraphqlContext,
   ): Promise<readonly TriggerRun[]> {
     if (count < 1 || count > mostRuns) throw invalid('count', `count must be 1 to ${mostRuns}`);
-    return this.triggers.runsOf(member, id, count);
+    return this.triggers.runsOf(member, { triggerId: id, status: status ?? null, take: count });
   }
 
   @RequireAbility('manage', 'Trigger')

@@ -87,7 +87,8 @@ export class Hooks {
     if (secretsRef === null) return this.config.values.TRIGGERS_ALLOW_UNSIGNED ? 'unsigned' : null;
     const secret = (await this.secrets.resolve(workspaceId, [secretsRef])).get(secretsRef);
     if (secret === undefined) return null;
-    return signatureStyleOf([secret.reveal()], request, { now: this.clock.now() });
+    const toleranceSeconds = this.config.values.TRIGGERS_SIGNATURE_TOLERANCE_SECONDS;
+    return signatureStyleOf([secret.reveal()], request, { now: this.clock.now(), toleranceSeconds });
   }
 }
 

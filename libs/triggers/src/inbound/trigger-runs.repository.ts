@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Forgetter } from '#jobs';
 import {
+  isId,
   newId,
   Prisma,
   PrismaService,
@@ -20,12 +21,13 @@ export interface RunRef {
   readonly runId: string;
 }
 
-/** `due` its job is about to be started, or waits for its time. */
-export type RunStatus = 'due' | 'started' | 'failed';
+/** `due` its job is about to be started, or waits for its time. `cancelled` by a person before that. */
+export type RunStatus = 'due' | 'started' | 'failed' | 'cancelled';
 
 /** A run of a trigger, for lists. Instants in ms since the epoch. */
 export interface TriggerRun {
   readonly id: string;
+  readonly triggerId: string;
   readonly status: RunStatus;
   readonly jobId: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
@@ -120,20 +122,39 @@ export class TriggerRunsRepository implements Forgetter {
               AND j.status IN ('queued', 'running', 'waiting')) AS running
         FROM trigger_run r JOIN trigger_definition t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
        WHERE r.workspace_id = ${workspaceId}::uuid AND r.id = ${runId}::uuid AND r.status = 'due'
-         AND r.try_at <= clock_timestamp() + interval '1 s'`,
+         AND r.try_at <= clock_timestamp() + interval '1 s'
+         FOR NO KEY UPDATE OF r`, // waits for a cancellation in progress, and sees it
     );
     return row ?? null;
   }
 
-  /** The end of a run: of several results the first counts. */
+  /** Ends a run that waits for its time. Null: its job is being started, or the run has ended. */
+  async cancel(tx: PrismaTransaction, scope: Scope, id: string): Promise<TriggerRun | null> {
+    const { workspaceId } = scope;
+    const [row] = await tx.$queryRaw<{ id: string }[]>`
+      UPDATE trigger_run SET status = 'cancelled', try_at = NULL, event = NULL
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'due'
+         AND try_at > clock_timestamp() + interval '1 s'
+      RETURNING id`;
+    return row === undefined ? null : this.find(tx, scope, id);
+  }
+
+  async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<TriggerRun | null> {
+    const where = { workspaceId: scope.workspaceId, id, trigger: { is: scope.where('Trigger') } };
+    const row = isId(id) ? await tx.triggerRun.findFirst({ where }) : null;
+    return row === null ? null : toRun(row);
+  }
+
+  /** The end of a run: of several results the first counts; a job that was started counts even if the run was cancelled. */
   async settle(
     { workspaceId, runId: id }: RunRef,
     end: { readonly jobId: string } | { readonly error: NonNullable<TriggerRun['error']> },
   ): Promise<void> {
+    const open: RunStatus[] = 'jobId' in end ? ['due', 'cancelled'] : ['due'];
     const result = 'jobId' in end ? { status: 'started', jobId: end.jobId } : { status: 'failed', error: end.error };
     await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.triggerRun.updateMany({
-        where: { workspaceId, id, status: 'due' },
+        where: { workspaceId, id, status: { in: open } },
         data: { ...result, tryAt: null, event: Prisma.DbNull },
       }),
     );
@@ -154,13 +175,18 @@ export class TriggerRunsRepository implements Forgetter {
     });
   }
 
-  /** Newest first. */
+  /** Newest first; with `status`, only those. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,
-    { triggerId, take }: { readonly triggerId: string; readonly take: number },
+    {
+      triggerId,
+      status,
+      take,
+    }: { readonly triggerId: string; readonly status: RunStatus | null; readonly take: number },
   ): Promise<TriggerRun[]> {
-    const where = { workspaceId: scope.workspaceId, triggerId, trigger: { is: scope.where('Trigger') } };
+    const wanted = status === null ? {} : { status };
+    const where = { workspaceId: scope.workspaceId, triggerId, ...wanted, trigger: { is: scope.where('Trigger') } };
     return (await tx.triggerRun.findMany({ where, orderBy: { id: 'desc' }, take })).map(toRun);
   }
 
@@ -188,9 +214,9 @@ export class TriggerRunsRepository implements Forgetter {
   }
 }
 
-function toRun({ id, status, jobId, error, tryAt, createdAt }: TriggerRunRow): TriggerRun {
+function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: TriggerRunRow): TriggerRun {
   return {
-    ...{ id, jobId },
+    ...{ id, triggerId, jobId },
     status: status as RunStatus, // the table has a check constraint
     error: error as TriggerRun['error'], // written by us alone
     tryAt: tryAt?.getTime() ?? null,

@@ -15,6 +15,16 @@ export const triggerOfFile = () =>
     message: 'This trigger comes from a file of the server. Ask the operator to change the file and to reload it.',
   });
 
+/** Unknown, deleted, or of another workspace. */
+export const runNotFound = () => new AppError({ code: 'not_found', message: 'Run not found' });
+
+/** Its job is being started, or the run has ended. */
+export const runNotWaiting = () =>
+  new AppError({
+    code: 'conflict',
+    message: 'The run does not wait for its time any more. If it has started a job, cancel the job.',
+  });
+
 export const ownDatabase = () =>
   new AppError({
     code: 'conflict',

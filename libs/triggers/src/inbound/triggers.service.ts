@@ -11,8 +11,15 @@ import { mapInput, type MappedInput } from './map-input.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { parseTrigger, type TriggerDefinition, TriggerProblem } from './trigger-definition.js';
 import { evaluateConditions, TriggerIndex } from './trigger-index.js';
-import { type TriggerRun, TriggerRunsRepository } from './trigger-runs.repository.js';
-import { badTrigger, tooManyTriggers, triggerNotFound, triggerOfFile } from './triggers.errors.js';
+import { type RunStatus, type TriggerRun, TriggerRunsRepository } from './trigger-runs.repository.js';
+import {
+  badTrigger,
+  runNotFound,
+  runNotWaiting,
+  tooManyTriggers,
+  triggerNotFound,
+  triggerOfFile,
+} from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 
 export const MAX_TRIGGERS = 1_000;
@@ -67,9 +74,34 @@ export class TriggersService {
     return found;
   }
 
-  /** Its last runs, newest first. */
-  runsOf(principal: MemberPrincipal, triggerId: string, take: number): Promise<readonly TriggerRun[]> {
-    return this.prisma.withWorkspace(principal, (tx) => this.runs.list(tx, scopeOf(principal), { triggerId, take }));
+  /** Its last runs, newest first; with `status`, only those. */
+  runsOf(
+    principal: MemberPrincipal,
+    runs: { readonly triggerId: string; readonly status: RunStatus | null; readonly take: number },
+  ): Promise<readonly TriggerRun[]> {
+    return this.prisma.withWorkspace(principal, (tx) => this.runs.list(tx, scopeOf(principal), runs));
+  }
+
+  /** The definition with its defaults, as `save` would store it. Throws `forbidden`, and `bad_request` with the reason. */
+  validate(principal: MemberPrincipal, given: unknown): TriggerDefinition {
+    assertMay(principal);
+    return read(given);
+  }
+
+  /** Ends a run that waits for its time: it starts no job. Throws `forbidden`, `not_found`, `conflict` (it does not wait any more). */
+  cancelRun(principal: MemberPrincipal, id: string): Promise<TriggerRun> {
+    assertMay(principal);
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      const scope = scopeOf(principal);
+      const known = await this.runs.find(tx, scope, id);
+      if (known === null) throw runNotFound();
+      const run = await this.runs.cancel(tx, scope, id);
+      if (run === null) throw runNotWaiting();
+      const details = { runId: id };
+      const action = 'trigger-run-cancelled';
+      await recordChange(tx, principal, { action, subjectType: 'Trigger', subjectId: run.triggerId, details });
+      return run;
+    });
   }
 
   /**

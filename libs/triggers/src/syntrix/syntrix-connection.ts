@@ -89,3 +89,9 @@ export function tooManyConnections(limit: number): AppError {
   const message = `A workspace can have ${limit} Syntrix connections. Delete one first.`;
   return new AppError({ code: 'conflict', message });
 }
+
+/** A delivery to a name is compared with a bounded number of connections: a further one would never get any. */
+export function nameOfTooMany(name: string): AppError {
+  const message = `Too many workspaces use the connection name "${name}". Choose another name; deliveries can go to the id of the connection.`;
+  return new AppError({ code: 'conflict', message, field: 'name' });
+}

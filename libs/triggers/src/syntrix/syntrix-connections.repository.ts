@@ -5,7 +5,7 @@ import { isId, Prisma, PrismaService, type PrismaTransaction, type Scope, type S
 import type { SyntrixConnection, SyntrixSettings } from './syntrix-connection.js';
 
 /** Workspaces may use the same name; a delivery is compared with the oldest of them, and reaches the others by id. */
-const maxOfName = 50;
+export const maxOfName = 50;
 
 /** The Syntrix connections of workspaces. */
 @Injectable()
@@ -30,6 +30,12 @@ export class SyntrixConnectionsRepository {
 
   count(tx: PrismaTransaction, { workspaceId }: Scope): Promise<number> {
     return tx.syntrixConnection.count({ where: { workspaceId } });
+  }
+
+  /** Workspaces that use the name; at most `maxOfName` are counted. Until the transaction ends, no other one takes the name. */
+  async lockName(tx: PrismaTransaction, name: string): Promise<number> {
+    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('syntrix name:' || ${name}, 0))`;
+    return (await this.named(name)).length;
   }
 
   /** Creates it, or replaces the settings of the one with this name. */

@@ -6,12 +6,13 @@ import { lockWorkspace, recordChange } from '#tools';
 
 import {
   connectionNotFound,
+  nameOfTooMany,
   parseConnection,
   type SavedSyntrixConnection,
   type SyntrixConnection,
   tooManyConnections,
 } from './syntrix-connection.js';
-import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
+import { maxOfName, SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
 
 const maxConnections = 20;
 
@@ -32,7 +33,10 @@ export class SyntrixConnectionsService {
     return { items: rows.slice(0, take), hasMore: rows.length > take };
   }
 
-  /** Creates a connection, or replaces the one with this name. Throws `bad_request`, `conflict` (20 already), `forbidden`. */
+  /**
+   * Creates a connection, or replaces the one with this name. Throws `bad_request`, `conflict` (20 already, or too
+   * many workspaces use the name), `forbidden`.
+   */
   save(principal: MemberPrincipal, given: SavedSyntrixConnection): Promise<SyntrixConnection> {
     const { name, settings } = parseConnection(given);
     return this.change(principal, 'syntrix-connection-saved', async (tx) => {
@@ -40,6 +44,7 @@ export class SyntrixConnectionsService {
       const known = await this.connections.find(tx, scope, name);
       if (known === null && (await this.connections.count(tx, scope)) >= maxConnections)
         throw tooManyConnections(maxConnections);
+      if (known === null && (await this.connections.lockName(tx, name)) >= maxOfName) throw nameOfTooMany(name);
       return this.connections.save(tx, scope, { id: known?.id ?? newId(), name, settings });
     });
   }

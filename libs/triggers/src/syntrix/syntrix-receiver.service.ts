@@ -102,13 +102,15 @@ export class SyntrixReceiver {
   ): Promise<Verified | null> {
     const candidates = await this.connections.named(ref, workspaceId);
     const webhookId = textOf(request.headers['webhook-id']);
+    const toleranceSeconds = this.config.values.TRIGGERS_SIGNATURE_TOLERANCE_SECONDS;
+    const options = { now: systemClock.now(), toleranceSeconds };
     const errors: unknown[] = [];
     for (const connection of candidates) {
       const secret = await this.clients.signingSecret(connection).catch((error: unknown) => {
         if (!(error instanceof AppError && error.code === 'secret_missing')) errors.push(error);
         return null;
       });
-      const style = secret && signatureStyleOf([secret.reveal()], request, { now: systemClock.now() });
+      const style = secret && signatureStyleOf([secret.reveal()], request, options);
       if (style !== null) return { connection, webhookId: style === 'standard' ? webhookId : undefined };
     }
     if (errors.length > 0) throw errors[0];

@@ -555,6 +555,46 @@ export type SaveChatScheduleInput = {
   readonly tools?: ReadonlyArray<string> | null | undefined;
 };
 
+/** A connection to save. An absent field gets its default. */
+export type SaveSyntrixConnectionInput = {
+  /** The routes of its API. Default: `V1`. */
+  readonly apiStyle?: SyntrixApiStyle | null | undefined;
+  /** Which token requests to it have. Default: `NONE`. */
+  readonly auth?: SyntrixAuth | null | undefined;
+  /** The URL of the server of the database. Default: `http://localhost:8080`. */
+  readonly baseUrl?: string | null | undefined;
+  /** The name of the database on that server. Default: `default`. */
+  readonly database?: string | null | undefined;
+  /** After more tool calls than this, the model answers without tools. Default: 5. */
+  readonly maxToolCalls?: number | null | undefined;
+  /** Which tool calls `maxToolCalls` counts. Default: `HISTORY`. */
+  readonly maxToolCallsScope?: SyntrixToolCallScope | null | undefined;
+  /** The model that answers. Default: the default model of the workspace. */
+  readonly model?: string | null | undefined;
+  /** Its name: at most 128 letters, digits, `_` and `-`. A connection with this name is replaced. Other workspaces may use it too: send deliveries to the id then. */
+  readonly name: string;
+  /** The number of deliveries that may start a job in a second. Default: no limit. */
+  readonly rateLimit?: number | null | undefined;
+  /** The name of the workspace secret that signs its deliveries. */
+  readonly secret?: string | null | undefined;
+  /** The first message of each model request, at most 20,000 characters. */
+  readonly systemPrompt?: string | null | undefined;
+  /** The name of the workspace secret that is its token. */
+  readonly token?: string | null | undefined;
+  /** The collection of tool calls in a chat. Default: `toolcall`. */
+  readonly toolCollection?: string | null | undefined;
+  /** The names of the tools that its chats may use. Default: none. */
+  readonly tools?: ReadonlyArray<string> | null | undefined;
+};
+
+/** A trigger to save. */
+export type SaveTriggerInput = {
+  /** The fields of docs/triggers.md. A trigger with the same `database` and `triggerId` is replaced. */
+  readonly definition: unknown;
+  /** Whether it fires. */
+  readonly enabled?: boolean;
+};
+
 /** A draft to save. */
 export type SaveWorkflowInput = {
   /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
@@ -679,6 +719,29 @@ export type SubmitClientToolResultInput = {
   /** The result of the tool: text or JSON, at most 262,144 bytes. */
   readonly result?: string | null | undefined;
 };
+
+/** The routes of a Syntrix database. */
+export type SyntrixApiStyle =
+  /** `/api/v1/databases/{database}/documents/{path}`. */
+  | 'DATABASES'
+  /** `/api/v1/{path}`. */
+  | 'V1';
+
+/** Which token requests to a Syntrix database have. */
+export type SyntrixAuth =
+  /** No token. */
+  | 'NONE'
+  /** `preIssuedToken` of the delivery. A delivery without one is refused. */
+  | 'PREISSUED'
+  /** The workspace secret that `token` of the connection names. */
+  | 'TOKEN';
+
+/** Which tool calls of a chat count against its limit. */
+export type SyntrixToolCallScope =
+  /** All tool calls of the chat. */
+  | 'HISTORY'
+  /** The tool calls after the last message of the user. */
+  | 'TURN';
 
 /** The tool to test: a stored one by `id`, or a `definition` that is not stored. */
 export type TestToolInput = {
@@ -1241,6 +1304,41 @@ export type SaveChatScheduleMutationVariables = Exact<{
 
 
 export type SaveChatScheduleMutation = { readonly saveChatSchedule: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type TriggersQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type TriggersQuery = { readonly triggers: { readonly nodes: ReadonlyArray<{ readonly enabled: boolean, readonly definition: unknown }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type ValidateTriggerQueryVariables = Exact<{
+  definition: unknown;
+}>;
+
+
+export type ValidateTriggerQuery = { readonly validateTrigger: { readonly definition: unknown, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type SaveTriggerMutationVariables = Exact<{
+  input: SaveTriggerInput;
+}>;
+
+
+export type SaveTriggerMutation = { readonly saveTrigger: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type SyntrixConnectionsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type SyntrixConnectionsQuery = { readonly syntrixConnections: { readonly nodes: ReadonlyArray<{ readonly name: string, readonly baseUrl: string, readonly apiStyle: SyntrixApiStyle, readonly database: string, readonly auth: SyntrixAuth, readonly secret: string | null, readonly token: string | null, readonly model: string | null, readonly tools: ReadonlyArray<string>, readonly systemPrompt: string | null, readonly toolCollection: string, readonly maxToolCalls: number, readonly maxToolCallsScope: SyntrixToolCallScope, readonly rateLimit: number | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type SaveSyntrixConnectionMutationVariables = Exact<{
+  input: SaveSyntrixConnectionInput;
+}>;
+
+
+export type SaveSyntrixConnectionMutation = { readonly saveSyntrixConnection: { readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type JobWorkflowStateQueryVariables = Exact<{
   id: string;
@@ -3049,6 +3147,92 @@ export const SaveChatScheduleDocument = new TypedDocumentString(`
   message
   issues
 }`) as unknown as TypedDocumentString<SaveChatScheduleMutation, SaveChatScheduleMutationVariables>;
+export const TriggersDocument = new TypedDocumentString(`
+    query Triggers($after: String) {
+  triggers(first: 100, after: $after) {
+    nodes {
+      enabled
+      definition
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TriggersQuery, TriggersQueryVariables>;
+export const ValidateTriggerDocument = new TypedDocumentString(`
+    query ValidateTrigger($definition: JSON!) {
+  validateTrigger(definition: $definition) {
+    definition
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  retryable
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<ValidateTriggerQuery, ValidateTriggerQueryVariables>;
+export const SaveTriggerDocument = new TypedDocumentString(`
+    mutation SaveTrigger($input: SaveTriggerInput!) {
+  saveTrigger(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  retryable
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<SaveTriggerMutation, SaveTriggerMutationVariables>;
+export const SyntrixConnectionsDocument = new TypedDocumentString(`
+    query SyntrixConnections($after: String) {
+  syntrixConnections(first: 100, after: $after) {
+    nodes {
+      name
+      baseUrl
+      apiStyle
+      database
+      auth
+      secret
+      token
+      model
+      tools
+      systemPrompt
+      toolCollection
+      maxToolCalls
+      maxToolCallsScope
+      rateLimit
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyntrixConnectionsQuery, SyntrixConnectionsQueryVariables>;
+export const SaveSyntrixConnectionDocument = new TypedDocumentString(`
+    mutation SaveSyntrixConnection($input: SaveSyntrixConnectionInput!) {
+  saveSyntrixConnection(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  retryable
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<SaveSyntrixConnectionMutation, SaveSyntrixConnectionMutationVariables>;
 export const JobWorkflowStateDocument = new TypedDocumentString(`
     query JobWorkflowState($id: ID!) {
   job(id: $id) {

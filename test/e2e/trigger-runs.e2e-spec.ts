@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import { TriggerStarts } from '../../libs/triggers/src/inbound/trigger-starts.service.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { documentExample } from '../harness/document-example.js';
+import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+
+const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
+const RUNS = `query($id: ID!, $status: TriggerRunStatus) { trigger(id: $id) { runs(status: $status) { id status jobId tryAt } } }`;
+const CANCEL = `mutation($id: ID!) { cancelTriggerRun(input: { id: $id }) { run { status tryAt } userErrors { code } } }`;
+const CHECK = `query($definition: JSON!) { validateTrigger(definition: $definition) { definition userErrors { message } } }`;
+const TEST = `query($input: TestTriggerInput!) { testTrigger(input: $input) { fires problem input { prompt thread } } }`;
+
+interface Run {
+  readonly id: string;
+  readonly status: string;
+  readonly jobId: string | null;
+  readonly tryAt: string | null;
+}
+
+let database: TestDatabase;
+let api: TestApi;
+let people: Record<Role, TestMember>;
+let admin: GraphqlMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startTestApi(database, { env: { TRIGGERS_ALLOW_UNSIGNED: 'true' } });
+});
+beforeEach(async () => {
+  people = await api.people.workspaceOf(`runs-${newId()}`);
+  admin = graphqlMember(api, people.admin.key);
+});
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+const save = async (definition: object): Promise<string> => {
+  const { saveTrigger } = await admin.query(SAVE, { definition });
+  const { trigger, userErrors } = saveTrigger as { trigger: { id: string }; userErrors: unknown[] }; // as the query asks
+  expect(userErrors).toEqual([]);
+  return trigger.id;
+};
+const hook = (start: object) => save({ triggerId: 'hook', source: 'webhook', start });
+const runsOf = async (id: string, status?: string): Promise<readonly Run[]> => {
+  const { trigger } = await admin.query(RUNS, { id, status });
+  return (trigger as { runs: Run[] }).runs; // as the query asks
+};
+const send = async (id: string, deliveryId: string) => {
+  const headers = { 'content-type': 'application/json' };
+  expect(await api.call('POST', `/hooks/${id}`, { body: { deliveryId }, headers })).toMatchObject({ body: 'OK' });
+};
+const jobCount = () =>
+  database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, async (client) => {
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM job');
+    return rows[0]?.count;
+  });
+
+describe('cancelTriggerRun', () => {
+  it('ends a delayed run once, and neither its start nor a repetition starts a job', async () => {
+    const id = await hook({ prompt: "'later'", delay: '1h' });
+    await send(id, 'd-1');
+    const [run] = await runsOf(id, 'DUE');
+    if (run === undefined) throw new Error('the run does not wait');
+    const { workspaceId } = people.admin.principal;
+    const replies = await Promise.all([1, 2].map(() => admin.query(CANCEL, { id: run.id })));
+    const ended = replies.map(({ cancelTriggerRun }) => cancelTriggerRun);
+    expect(ended).toContainEqual({ run: { status: 'CANCELLED', tryAt: null }, userErrors: [] });
+    expect(ended).toContainEqual({ run: null, userErrors: [{ code: 'conflict' }] });
+    expect(await runsOf(id, 'DUE')).toEqual([]);
+    await send(id, 'd-1');
+    await api.api.app.get(TriggerStarts).start({ workspaceId, runId: run.id });
+    expect(await runsOf(id)).toMatchObject([{ status: 'CANCELLED', jobId: null }]);
+    expect(await jobCount()).toBe(0);
+  });
+
+  it('refuses a run that has started its job', async () => {
+    const id = await hook({});
+    await send(id, 'd-1');
+    const run = await eventually('the job is started', async () => (await runsOf(id, 'STARTED'))[0]);
+    const example = documentExample('docs/triggers.md', 'cancel').replace(/"[0-9a-f-]{36}"/, JSON.stringify(run.id));
+    expect(await admin.query(example)).toMatchObject({ cancelTriggerRun: { userErrors: [{ code: 'conflict' }] } });
+    expect(await runsOf(id)).toMatchObject([{ status: 'STARTED', jobId: run.jobId }]);
+  });
+
+  it('finds only runs of the own workspace, for those who manage its triggers', async () => {
+    const id = await hook({ delay: '1h' });
+    await send(id, 'd-1');
+    const [run] = await runsOf(id, 'DUE');
+    const others = await api.people.workspaceOf(`others-${newId()}`);
+    for (const { key } of [people.member, people.viewer, others.owner]) {
+      const reply = await ask(api, CANCEL, { key, variables: { id: run?.id } });
+      expect(JSON.stringify(reply)).toMatch(/NOT_FOUND|FORBIDDEN/i);
+    }
+    expect(await admin.query(CANCEL, { id: randomUUID() })).toMatchObject({
+      cancelTriggerRun: { userErrors: [{ code: 'not_found' }] },
+    });
+    expect(await runsOf(id, 'DUE')).toHaveLength(1);
+  });
+});
+
+describe('testTrigger', () => {
+  it('shows what the end of a job would start, and starts nothing', async () => {
+    const { workspaceId } = people.admin.principal;
+    const condition = "status == 'failed' && event.before.status == 'running'";
+    const start = { prompt: "'Explain ' + id + ': ' + error.message" };
+    await save({
+      ...{ triggerId: 'after', database: workspaceId, collection: 'jobs', events: ['update'] },
+      ...{ condition, start },
+    });
+    const document = { kind: 'chat', status: 'failed', error: { code: 'x', message: 'It broke' } };
+    const event = { database: workspaceId, type: 'UPDATE', collection: 'jobs', documentId: 'job-1', document };
+    const tested = (status: string) => admin.query(TEST, { input: { ...event, before: { kind: 'chat', status } } });
+    expect((await tested('running'))['testTrigger']).toEqual([
+      { fires: true, problem: null, input: { prompt: 'Explain job-1: It broke', thread: null } },
+    ]);
+    expect((await tested('waiting'))['testTrigger']).toEqual([{ fires: false, problem: null, input: null }]);
+    expect(await jobCount()).toBe(0);
+  });
+});
+
+describe('validateTrigger', () => {
+  it('returns a definition with its defaults or the reason against it, and saves nothing', async () => {
+    const definition = { triggerId: 'a', collection: 'c', events: ['create'], url: '/webhook/llm', timeout: '2s' };
+    expect(await admin.query(CHECK, { definition })).toMatchObject({
+      validateTrigger: { definition: { timeout: 2_000, concurrency: 16, database: 'default' }, userErrors: [] },
+    });
+    expect(await admin.query(CHECK, { definition: { ...definition, events: [] } })).toEqual({
+      validateTrigger: { definition: null, userErrors: [{ message: 'at least one event is required' }] },
+    });
+    expect(await admin.query('{ triggers { nodes { id } } }')).toEqual({ triggers: { nodes: [] } });
+  });
+});
