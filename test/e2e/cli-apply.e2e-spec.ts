@@ -162,6 +162,37 @@ describe('nightshift apply', () => {
     expect((await apply('--yes')).stderr).toMatch(/^mcp-servers\/local\.json: accept: is not a field/m);
   });
 
+  it('saves Syntrix connections before triggers, and a second run changes neither', async () => {
+    for (const name of ['triggers', 'syntrix-connections']) mkdirSync(fileOf(name));
+    const write = (file: string, content: Json) => {
+      writeFileSync(fileOf(...file.split('/')), JSON.stringify(content));
+    };
+    const trigger = { triggerId: 'new-issue', source: 'webhook', start: { prompt: 'title', delay: '1m' } };
+    write('syntrix-connections/shop.json', { name: 'shop', database: 'shop', rateLimit: 5 });
+    write('triggers/new-issue.json', trigger);
+    const created = await apply('--yes');
+    expect(created.stdout).toMatch(
+      /^\+ create +the Syntrix connection shop .*\n\+ create +the trigger default\/new-issue /m,
+    );
+    const again = await apply('--yes');
+    expect(again.stdout).toMatch(/^= unchanged the Syntrix connection shop .*\n= unchanged the trigger default/m);
+    write('triggers/new-issue.json', { ...trigger, start: { prompt: 'title', delay: '60s' }, enabled: false });
+    write('syntrix-connections/shop.json', { name: 'shop', database: 'shop', maxToolCalls: 9 });
+    const { stdout } = await apply('--yes');
+    for (const line of ['enabled: true → false', 'maxToolCalls: 5 → 9', 'rateLimit: 5 → (none)', 'Applied 2 of 2.'])
+      expect(stdout).toContain(line);
+    expect(stdout).not.toContain('delay');
+    write('triggers/new-issue.json', { ...trigger, condition: 'title ==' });
+    write('syntrix-connections/shop.json', { name: 'shop', database: 'other' });
+    const refused = await apply('--yes');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^triggers\/new-issue\.json: .*invalid condition: /m);
+    write('triggers/new-issue.json', { ...trigger, enabled: false });
+    expect((await apply('--dry-run')).stdout).toContain('database: "shop" → "other"');
+    write('triggers/new-issue.json', { ...trigger, colection: 'x' });
+    expect((await apply()).stderr).toMatch(/^triggers\/new-issue\.json: colection: is not a field/m);
+  });
+
   it('refuses files that are unreadable, not JSON, or define the same name', async () => {
     writeFileSync(fileOf('tools', 'broken.json'), '{');
     expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringMatching(/^tools\/broken\.json: not JSON: /) });

@@ -9,7 +9,7 @@ import { compare } from './compare.js';
 import type { Comparison } from './comparison.js';
 import { type Action, type Difference, difference, type FieldChange } from './difference.js';
 import { readFolder } from './read-folder.js';
-import type { Resource } from './resource.js';
+import type { Resource, ResourceKind } from './resource.js';
 import { ServerState } from './server-state.js';
 
 const signs: Readonly<Record<Action, readonly [sign: string, style: Style]>> = {
@@ -21,10 +21,15 @@ const LONGEST_VALUE = 60;
 /** More changed fields of one file are counted, not listed. */
 const MOST_FIELDS = 20;
 
+const titles: Partial<Record<ResourceKind, string>> = {
+  'mcp-server': 'MCP server',
+  'syntrix-connection': 'Syntrix connection',
+};
+
 /** `the tool get_weather`, `the MCP server github`, `the approval policy`. */
 function titleOf({ kind, key }: Resource): string {
   if (kind === 'policy') return 'the approval policy';
-  return `the ${kind === 'mcp-server' ? 'MCP server' : kind} ${oneLine(key)}`;
+  return `the ${titles[kind] ?? kind} ${oneLine(key)}`;
 }
 
 /** One line for a file, and one for each field that changes. */

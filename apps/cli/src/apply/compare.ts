@@ -17,6 +17,7 @@ import {
 } from '@nightshift/client/operations';
 
 import { compareMcpServer } from './compare-mcp-server.js';
+import { compareSyntrixConnection, compareTrigger } from './compare-triggers.js';
 import type { Comparison } from './comparison.js';
 import { assertAccepted, mayNotRead } from './refusal.js';
 import { isObject, type JsonObject, type Resource } from './resource.js';
@@ -39,6 +40,10 @@ export function compare(state: ServerState, resource: Resource): Promise<Compari
       return compareSchedule(state, resource);
     case 'chat-schedule':
       return compareChatSchedule(state, resource);
+    case 'syntrix-connection':
+      return compareSyntrixConnection(state, resource);
+    case 'trigger':
+      return compareTrigger(state, resource);
   }
 }
 

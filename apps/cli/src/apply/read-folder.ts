@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { usageError } from '../cli.errors.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { triggerKey } from './compare-triggers.js';
 import { inOrder } from './in-order.js';
 import { isObject, type JsonObject, type Resource, type ResourceKind } from './resource.js';
 
@@ -13,6 +14,8 @@ const folders: Readonly<Record<string, ResourceKind>> = {
   agents: 'agent',
   workflows: 'workflow',
   schedules: 'schedule',
+  'syntrix-connections': 'syntrix-connection',
+  triggers: 'trigger',
 };
 
 /** Fields of kinds whose format is fixed; the server checks the others. */
@@ -26,6 +29,15 @@ const knownFields: Partial<Record<ResourceKind, ReadonlySet<string>>> = {
   'chat-schedule': new Set([
     ...['name', 'message', 'messages', 'agent', 'model', 'tools', 'threadId'],
     ...['cron', 'timeZone', 'missed', 'enabled'],
+  ]),
+  'syntrix-connection': new Set([
+    ...['name', 'baseUrl', 'apiStyle', 'database', 'auth', 'secret', 'token', 'model', 'tools', 'systemPrompt'],
+    ...['toolCollection', 'maxToolCalls', 'maxToolCallsScope', 'rateLimit'],
+  ]),
+  trigger: new Set([
+    ...['triggerId', 'version', 'database', 'tenant', 'source', 'collection', 'events', 'condition', 'filters', 'url'],
+    ...['headers', 'retryPolicy', 'timeout', 'secretsRef', 'concurrency', 'rateLimit', 'includeBefore', 'issueToken'],
+    ...['start', 'enabled'],
   ]),
 };
 
@@ -104,8 +116,12 @@ function keyOf(kind: ResourceKind, value: JsonObject, file: string): string {
     case 'chat-schedule':
       text(value['cron'], file, 'cron');
       return text(value['name'], file, 'name');
+    case 'trigger':
+      text(value['triggerId'], file, 'triggerId');
+      return triggerKey(value);
     case 'tool':
     case 'mcp-server':
+    case 'syntrix-connection':
       return text(value['name'], file, 'name');
   }
 }

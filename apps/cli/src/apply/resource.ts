@@ -7,6 +7,8 @@ export const resourceKinds = [
   'workflow',
   'schedule',
   'chat-schedule',
+  'syntrix-connection',
+  'trigger',
 ] as const;
 
 export type ResourceKind = (typeof resourceKinds)[number];

@@ -3,6 +3,8 @@ import {
   AgentsDocument,
   ChatSchedulesDocument,
   McpServersDocument,
+  SyntrixConnectionsDocument,
+  TriggersDocument,
   WorkflowSchedulesDocument,
   WorkflowsDocument,
   WorkspaceToolsDocument,
@@ -30,6 +32,10 @@ export class ServerState {
   readonly chatSchedules = once(() =>
     all(async (after) => (await this.client.query(ChatSchedulesDocument, { after })).chatSchedules),
   );
+  readonly syntrixConnections = once(() =>
+    all(async (after) => (await this.client.query(SyntrixConnectionsDocument, { after })).syntrixConnections),
+  );
+  readonly triggers = once(() => all(async (after) => (await this.client.query(TriggersDocument, { after })).triggers));
   private readonly workflows = once(() =>
     all(async (after) => (await this.client.query(WorkflowsDocument, { first: 100, after })).workflows),
   );
