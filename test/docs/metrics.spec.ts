@@ -7,12 +7,12 @@ import { Config, createLogger, Metrics } from '#platform';
 
 import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
 import { refusalDelayCount } from '../../apps/api/src/refusals/refusals.module.js';
-import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/jobs.module.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
 import { deadActions } from '../../libs/tools/src/hooks/action-hooks.js';
 import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
+import { ToolCallTelemetry } from '../../libs/tools/src/tool-call.telemetry.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 import { notificationSends } from '../../libs/triggers/src/outbound/notifications/channel-sender.js';
 
@@ -27,7 +27,7 @@ async function metricsTable(): Promise<string> {
   new JobTelemetry(metrics, logger);
   refusalsMiddleware({ metrics, logger });
   refusalDelayCount(metrics);
-  new ChatTelemetry(metrics, logger);
+  new ToolCallTelemetry(metrics, logger);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
   pluginDifferences(metrics);
   hookRuns(metrics);

@@ -131,6 +131,17 @@ describe('role tools with its own key and login', () => {
       toolCalls: [{ name: 'get_user', status: 'COMPLETED', result: 'Ada' }],
     });
     expect(target.requests.at(-1)?.headers['authorization']).toBe(`Bearer ${canary}`);
+    // The process writes its line before it responds; the pipe between the processes may deliver it later.
+    const line = await eventually('the process has logged the call', () =>
+      tools
+        .output()
+        .split('\n')
+        .find((each) => each.includes('"background_tool_execution_completed"')),
+    );
+    const id = expect.any(String);
+    const ids = { workspaceId: given.people.owner.principal.workspaceId, jobId: id, callId: 'call_1' };
+    expect(JSON.parse(line)).toMatchObject({ ...ids, tool: 'http', durationMs: expect.any(Number) });
+    expect(line).not.toContain(canary);
     expect(tools.output()).not.toContain('permission denied');
   });
 

@@ -24,7 +24,6 @@ import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { ChatCalls, ChatHandler } from './chat.handler.js';
 import { ChatService } from './chat.service.js';
-import { ChatTelemetry } from './chat.telemetry.js';
 import { DirectCalls } from './direct/direct-calls.service.js';
 import { PendingCallsRepository } from './direct/pending-calls.repository.js';
 import { ExternalChats } from './external/external-chats.js';
@@ -77,7 +76,6 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     ChatCalls,
     ChatHandler,
     ChatService,
-    ChatTelemetry,
     ConversationHooks,
     ConversationRepository,
     DirectCalls,

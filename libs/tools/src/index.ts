@@ -32,6 +32,7 @@ export {
   readArguments,
   type JsonObject,
 } from './parse-arguments.js';
+export { ToolCallTelemetry } from './tool-call.telemetry.js';
 export { type CallPlan, type Disposition, isUsableCallId, type PlannedCall, planCalls } from './plan-calls.js';
 export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export {

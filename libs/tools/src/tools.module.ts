@@ -18,12 +18,22 @@ import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
 import { SubJobStarter } from './sub-jobs/sub-job-starter.js';
 import { SubJobs } from './sub-jobs/sub-jobs.js';
+import { ToolCallTelemetry } from './tool-call.telemetry.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
 const hooks = [ActionHooks, ResultHooks];
-const shared = [AwaitingCallsRepository, CallEnds, ...hooks, ...subJobs, StartChecks, ToolIsolation, ToolQueue];
+const shared = [
+  AwaitingCallsRepository,
+  CallEnds,
+  ...hooks,
+  ...subJobs,
+  StartChecks,
+  ToolCallTelemetry,
+  ToolIsolation,
+  ToolQueue,
+];
 
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({

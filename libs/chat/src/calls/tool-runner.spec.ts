@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
 
 import { Config, Redactor } from '#platform';
-import type { ToolCatalog } from '#tools';
+import type { ToolCallTelemetry, ToolCatalog } from '#tools';
 
-import type { ChatTelemetry } from '../chat.telemetry.js';
 import type { CallingRun } from './calling-run.js';
 import { type RunnableCall, ToolRunner } from './tool-runner.js';
 
@@ -37,7 +36,7 @@ it('tracks a call as work of its run, from the commit of its start until it is s
   const catalog = { of: lookUp, offeredTo: lookUp };
   const runner = new ToolRunner(
     catalog as unknown as ToolCatalog,
-    {} as ChatTelemetry, // a withdrawn tool is not counted
+    {} as ToolCallTelemetry, // a withdrawn tool is not counted
     new Redactor(),
     Config.from({ NODE_ENV: 'test' }),
   );

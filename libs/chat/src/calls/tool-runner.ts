@@ -13,7 +13,7 @@ import {
   parseArguments,
   settleCallRow,
   startCallRow,
-  type Tool,
+  ToolCallTelemetry,
   ToolCatalog,
   toolChanged,
   type ToolOutcome,
@@ -21,7 +21,6 @@ import {
   toToolCallItem,
 } from '#tools';
 
-import { ChatTelemetry } from '../chat.telemetry.js';
 import type { StepHooks } from '../hooks/conversation-hooks.js';
 import type { CallResult, LoopCall } from '../loop/loop-step.js';
 import { runCalls, type StartVerdict } from '../loop/run-calls.js';
@@ -65,7 +64,7 @@ interface EndedCall {
 export class ToolRunner {
   constructor(
     private readonly catalog: ToolCatalog,
-    private readonly telemetry: ChatTelemetry,
+    private readonly telemetry: ToolCallTelemetry,
     private readonly redactor: Redactor,
     private readonly config: Config,
   ) {}
@@ -133,8 +132,7 @@ export class ToolRunner {
     // It existed when the call was routed and is gone now: the model reads the text for an unknown tool.
     if (tool === undefined) return unregistered(call.name);
     if (tool.version !== call.toolVersion) return changed(call.name);
-    const label = labelOf(tool);
-    this.telemetry.toolStarted(label);
+    this.telemetry.toolStarted(tool);
     const redactor = this.redactor.of(job.workspaceId);
     const { callId } = call;
     const emit = (seqInCall: number, shown: ToolProgress) => {
@@ -166,7 +164,7 @@ export class ToolRunner {
     crashpoint('tool-in-flight');
     const outcome = await ended;
     progress.close();
-    this.telemetry.toolEnded(label, { ...job, callId: call.callId }, outcome);
+    this.telemetry.toolEnded(tool, { ...job, callId: call.callId }, outcome);
     return outcome;
   }
 
@@ -189,11 +187,6 @@ export class ToolRunner {
     const isPaged = outcome.status === 'completed' && outcome.whole !== undefined;
     if (tool?.effect !== 'pure' || isPaged) await run.commit();
   }
-}
-
-/** Bounds the metric's labels: tools of workspaces are counted by their sort, not by name. */
-function labelOf(tool: Tool): string {
-  return tool.sort === 'server' ? tool.name : tool.sort;
 }
 
 /** A result that is too large for the row is stored whole in its own table. */

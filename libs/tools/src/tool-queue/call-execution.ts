@@ -9,6 +9,7 @@ import { notRegistered, toolChanged } from '../model-text.js';
 import { StartChecks } from '../start-checks.js';
 import type { Tool, ToolProgress } from '../tool.js';
 import type { ToolFailure } from '../tool-call.js';
+import { ToolCallTelemetry } from '../tool-call.telemetry.js';
 import { ToolDidNothing } from '../tools.errors.js';
 import { executionError } from '../validate-arguments.js';
 import type { ClaimedCall } from './exec-claims.repository.js';
@@ -39,6 +40,7 @@ export class CallExecution {
     private readonly catalog: ToolCatalog,
     private readonly checks: StartChecks,
     private readonly redactor: Redactor,
+    private readonly telemetry: ToolCallTelemetry,
     private readonly config: Config,
   ) {}
 
@@ -71,6 +73,7 @@ export class CallExecution {
   private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {
     const watched = new WatchedTool(tool);
     const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch, attempt } = call;
+    this.telemetry.toolStarted(tool);
     const ended = executeToolCall({
       tool: watched.tool,
       arguments: call.arguments,
@@ -93,6 +96,7 @@ export class CallExecution {
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;
+    this.telemetry.toolEnded(tool, call, outcome);
     if (controls.signal.aborted) await watched.settled(this.clock, timeoutMs(controls.signal));
     return toAnswer(outcome, watched);
   }

@@ -2,9 +2,12 @@ import { expect, it } from '@jest/globals';
 
 import { type Logger, Metrics } from '#platform';
 
-import { ChatTelemetry } from './chat.telemetry.js';
+import type { Tool } from './tool.js';
+import { ToolCallTelemetry } from './tool-call.telemetry.js';
 
-it('ChatTelemetry logs each ended call with its job, duration and error type', async () => {
+const toolOf = (sort: Tool['sort'], name: string) => ({ sort, name }) as Tool; // it reads nothing else
+
+it('ToolCallTelemetry logs each ended call with its job, duration and error type', async () => {
   const lines: Record<string, unknown>[] = [];
   const logger = {
     info: (details: object, msg: string) => {
@@ -12,11 +15,16 @@ it('ChatTelemetry logs each ended call with its job, duration and error type', a
     },
   } as unknown as Logger; // calls nothing else of it
   const metrics = new Metrics();
-  const telemetry = new ChatTelemetry(metrics, logger);
+  const telemetry = new ToolCallTelemetry(metrics, logger);
   const call = { workspaceId: 'w', jobId: 'j', callId: 'c', keyCipher: 'secret' };
-  telemetry.toolEnded('calculate', call, { status: 'completed', result: '1', modelText: '1', durationMs: 12.4 });
+  telemetry.toolEnded(toolOf('server', 'calculate'), call, {
+    status: 'completed',
+    result: '1',
+    modelText: '1',
+    durationMs: 12.4,
+  });
   const failure = { phase: 'timeout', message: 'private' } as const;
-  telemetry.toolEnded('http', call, { status: 'timed_out', failure, modelText: '', durationMs: 5 });
+  telemetry.toolEnded(toolOf('http', 'own_name'), call, { status: 'timed_out', failure, modelText: '', durationMs: 5 });
   const ids = { workspaceId: 'w', jobId: 'j', callId: 'c' };
   expect(lines).toMatchObject([
     { ...ids, msg: 'background_tool_execution_completed', tool: 'calculate', durationMs: 12 },

@@ -1,18 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, Metrics } from '#platform';
-import type { ToolOutcome } from '#tools';
+
+import type { ToolOutcome } from './execute-tool-call.js';
+import type { Tool } from './tool.js';
 
 /** A call that ended, for the log. */
-export interface EndedToolCall {
+interface EndedToolCall {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly callId: string;
 }
 
-/** Metrics and log lines of tool calls. Tool names come from the registry, so the set of labels is bounded. */
+/** Metrics and log lines of the tool calls that this process runs, for its jobs or from the isolated queue. */
 @Injectable()
-export class ChatTelemetry {
+export class ToolCallTelemetry {
   private readonly started;
   private readonly completed;
   private readonly failed;
@@ -36,12 +38,13 @@ export class ChatTelemetry {
     });
   }
 
-  toolStarted(tool: string): void {
-    this.started.inc({ tool_name: tool });
+  toolStarted(tool: Tool): void {
+    this.started.inc({ tool_name: labelOf(tool) });
   }
 
   /** Logs one line for each call, under the name of the metric that counts it. */
-  toolEnded(tool: string, call: EndedToolCall, { status, durationMs }: ToolOutcome): void {
+  toolEnded(ended: Tool, call: EndedToolCall, { status, durationMs }: ToolOutcome): void {
+    const tool = labelOf(ended);
     this.seconds.observe({ tool_name: tool }, durationMs / 1_000);
     const { workspaceId, jobId, callId } = call;
     const details = { workspaceId, jobId, callId, tool, durationMs: Math.round(durationMs) };
@@ -53,4 +56,9 @@ export class ChatTelemetry {
       this.logger.info({ ...details, errorType: status }, 'background_tool_execution_failed');
     }
   }
+}
+
+/** Bounds the metric's labels: tools of workspaces are counted by their sort, not by name. */
+function labelOf({ sort, name }: Tool): string {
+  return sort === 'server' ? name : sort;
 }
