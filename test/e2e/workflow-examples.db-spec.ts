@@ -73,7 +73,7 @@ describe('workflow examples', () => {
     const choice = { id: 'c1', name: 'select_route', arguments: JSON.stringify(args) };
     stage.script('Rules:', toolCallReply([choice]));
     say('Help with technical problems, step by step.', 'Turn it off and on.');
-    const jobId = await run('support-desk', 'It is broken.');
+    const jobId = await run('support-requests', 'It is broken.');
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     expect(await stage.statusesOf(jobId)).toEqual({
       ...{ start: 'completed', triage: 'completed', billing: 'skipped', technical: 'completed', other: 'skipped' },
