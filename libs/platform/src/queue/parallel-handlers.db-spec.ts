@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { Config } from '../config/config.js';
+import { newId } from '../ids.js';
+import { createLogger } from '../logger.js';
+import { Metrics } from '../metrics/metrics.js';
+import { ParallelHandlers } from './parallel-handlers.js';
+import { Queues } from './queues.js';
+
+const workspaceId = newId();
+
+describe('ParallelHandlers', () => {
+  let database: TestDatabase;
+  let queues: Queues;
+  let handlers: ParallelHandlers<'webhook.deliver'> | undefined;
+  /** Lets the handling of a delivery end. */
+  const gates = new Map<string, () => void>();
+  const started: string[] = [];
+  const ended: string[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const config = Config.from({ NODE_ENV: 'test', ROLE: 'worker' });
+    const logger = createLogger({ level: 'silent' });
+    queues = new Queues({ config, logger, metrics: new Metrics(), postgres: database.postgres });
+  });
+
+  afterEach(async () => {
+    const stopped = handlers?.stop();
+    openAll();
+    await stopped;
+    gates.clear();
+    started.length = ended.length = 0;
+    await database.postgres.engine.query('DELETE FROM pgboss.job');
+  });
+
+  afterAll(async () => {
+    await queues.stop();
+    await database.close();
+  });
+
+  const openAll = () => {
+    for (const open of gates.values()) open();
+  };
+
+  const send = (group: string, ids: readonly string[]) =>
+    database.prisma.withWorkspace({ workspaceId }, (tx) =>
+      queues.send(
+        tx,
+        'webhook.deliver',
+        ids.map((deliveryId) => ({ data: { workspaceId, deliveryId, number: 0 }, group: { id: group } })),
+      ),
+    );
+
+  /** Handles the queue. The messages that `isHeld` names wait for their gate. */
+  const handle = async (limits: { slots: number; perGroup: number }, isHeld: (id: string) => boolean) => {
+    const options = {
+      queue: 'webhook.deliver',
+      slots: limits.slots,
+      groupConcurrency: { default: limits.perGroup },
+    } as const;
+    handlers = new ParallelHandlers(queues, options, async ({ data: { deliveryId } }) => {
+      started.push(deliveryId);
+      if (isHeld(deliveryId)) await new Promise<void>((resolve) => gates.set(deliveryId, resolve));
+      ended.push(deliveryId);
+      return 'completed';
+    });
+    await handlers.start();
+  };
+
+  const hasCount = (list: readonly string[], count: number) =>
+    eventually(`${count} messages`, () => (list.length === count ? true : undefined));
+
+  it('handles the messages of a fast group while those of a slow one never end', async () => {
+    const [slow, fast] = [Array.from({ length: 4 }, newId), Array.from({ length: 6 }, newId)];
+    await send('slow', slow);
+    await send('fast', fast);
+    await handle({ slots: 4, perGroup: 2 }, (id) => slow.includes(id));
+    await hasCount(ended, fast.length);
+    expect([...ended].sort()).toEqual([...fast].sort());
+    expect(started.filter((id) => slow.includes(id)).length).toBeLessThanOrEqual(2);
+  });
+
+  it('handles as many messages at once as it has slots, and one more when a slot is free', async () => {
+    const ids = Array.from({ length: 4 }, newId);
+    await send('one', ids);
+    await handle({ slots: 3, perGroup: 10 }, () => true);
+    await hasCount(started, 3);
+    handlers?.wake();
+    expect(ended).toEqual([]);
+    gates.get(started[0] ?? '')?.();
+    await hasCount(started, 4);
+    expect(ended).toEqual([started[0]]);
+  });
+
+  it('waits in stop for the messages that are being handled, and can start again', async () => {
+    const [first, second] = [newId(), newId()];
+    await send('one', [first]);
+    await handle({ slots: 2, perGroup: 10 }, (id) => id === first);
+    await hasCount(started, 1);
+    let isStopped = false;
+    const stopped = handlers?.stop().then(() => {
+      isStopped = true;
+      return [...ended];
+    });
+    await database.postgres.engine.query('SELECT 1');
+    expect(isStopped).toBe(false);
+    gates.get(first)?.();
+    expect(await stopped).toEqual([first]);
+    await send('one', [second]);
+    await handlers?.start();
+    await hasCount(ended, 2);
+  });
+});
