@@ -64,7 +64,7 @@ export class EventFeed implements OnModuleDestroy {
       const [start] = await Promise.all([this.startAt(tail, options), here]);
       if (start.type === 'end') return;
       if (start.type === 'events') {
-        this.telemetry.sentEvents.observe(start.events.length);
+        if (start.events.length > 0) this.telemetry.sentEvents.observe(start.events.length);
         yield start;
         if (start.events.at(-1)?.type === 'job-finished') return;
         cursor = start.events.at(-1)?.seq;

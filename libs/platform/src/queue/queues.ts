@@ -386,9 +386,7 @@ function toDelivery<Data>({ id, data, retryCount, groupId = null }: Job<Data>) {
   return { id, data, retryCount, groupId };
 }
 
-function attemptOf({ id, retryCount }: Delivery) {
-  return { id, retryCount };
-}
+const attemptOf = ({ id, retryCount }: Delivery) => ({ id, retryCount });
 
 type AnyMessage = Omit<QueueMessage, 'data'> & { readonly data: object | null };
 
