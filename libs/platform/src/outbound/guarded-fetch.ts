@@ -7,10 +7,10 @@ import { type Clock, systemClock } from '../clock.js';
 import type { Config } from '../config/config.js';
 import { addressCheck, createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.js';
 import { answerBroken, answerTooLarge, OutboundError, redirectRefused } from './outbound.errors.js';
+import { toOutboundError } from './outbound.errors.js';
 import { type Hop, isRedirect, nextHop, type OutboundLimits, type OutboundRequest, toHop } from './outbound-request.js';
 import { readOutboundUrl } from './outbound-url.js';
 import { OutboundWatch } from './outbound-watch.js';
-import { toOutboundError } from './to-outbound-error.js';
 
 /**
  * The body of a response without its content coding (RFC 9110, 8.4: gzip, deflate, br), decoded in pieces: backpressure holds for

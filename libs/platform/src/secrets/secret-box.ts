@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
+import { AppError } from '../errors/app-error.js';
 import { Secret } from './secret.js';
-import { secretUnreadable } from './secrets.errors.js';
 
 /** Where a sealed value lives. It opens there and nowhere else. */
 export interface SecretPlace {
@@ -84,4 +84,14 @@ function associatedData(place: SecretPlace, keyId: Buffer): Buffer {
   const parts = [place.workspaceId, place.table, place.row, place.field];
   if (parts.some((part) => part.includes('|'))) throw secretUnreadable();
   return Buffer.from([...parts, keyId.toString('hex')].join('|'), 'utf8');
+}
+
+/** A sealed value was moved to another place, changed, or sealed with a key this process does not hold. */
+function secretUnreadable(cause?: unknown): AppError {
+  return new AppError({
+    code: 'secret_unreadable',
+    message:
+      'A stored secret cannot be opened. Enter it again, or start with the NIGHTSHIFT_SECRET it was stored under.',
+    cause,
+  });
 }

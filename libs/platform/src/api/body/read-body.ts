@@ -1,14 +1,33 @@
-import type { Request, Response } from 'express';
-import type { NextFunction } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../errors/app-error.js';
 import { bodyAborted, invalidBody, tooLarge, unsupportedEncoding } from '../errors/http.errors.js';
 import { BodyBudget, publicBodyBudgetLimits } from './body-budget.js';
-import { bodyLimitOf } from './body-limit.js';
 import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
+
+/** A result of 256 KiB may be six times as long as JSON text, every unit of it escaped; and there is more in the body. */
+const resultBytes = 6 * 262_144 + 16_384;
+
+/** Routes that take less than the server's limit. */
+const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
+  { path: /^\/api\/jobs\/[^/]+\/client-tool\/(?:claim|validate)\/?$/i, bytes: 4_096 },
+  { path: /^\/api\/jobs\/[^/]+\/client-tool\/result\/?$/i, bytes: resultBytes },
+  { path: /^\/api\/workflows\/background\/?$/i, bytes: 262_144 },
+  { path: /^\/api\/workflows\/hitl\/?$/i, bytes: resultBytes },
+  { path: /^\/hooks\//i, bytes: 1_048_576 },
+  { path: /^\/webhook\//i, bytes: 1_048_576 },
+  { path: /^\/api\/triggers\/[^/]+\/changes\/?$/i, bytes: 1_048_576 },
+];
+
+/** How large a body may be that is sent to this url. */
+export function bodyLimitOf(url: string, limitBytes: number): number {
+  const path = url.split('?', 1)[0] ?? '';
+  const route = smaller.find((candidate) => candidate.path.test(path));
+  return route === undefined ? limitBytes : Math.min(route.bytes, limitBytes);
+}
 
 /**
  * Reads the bytes of one request for the caller named. `use` gets them while they count as memory. Without `raw`, only a JSON body is read.

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 
-import { statementNames } from './statement-names.js';
+import { statementNames } from './prisma.service.js';
 
 it('statementNames names a text on its second use and keeps the name', () => {
   const nameOf = statementNames();
