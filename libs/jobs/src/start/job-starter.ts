@@ -9,11 +9,23 @@ import { admitUnseen, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
 import { StartAdmission } from './start-admission.js';
-import { withStartAt } from './start-at.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
 import { StartFilters } from './start-filters.js';
 import type { StartedJob, StartRequest } from './start-request.js';
+
+/** How far ahead a job may be accepted. */
+const longestDelayMs = 366 * 86_400_000;
+
+/** Drops an instant that has passed: the job starts at once. Throws `bad_request` for one more than 366 days ahead. */
+function withStartAt<Request extends { readonly startAt?: number }>(request: Request): Request {
+  const { startAt, ...rest } = request;
+  if (startAt === undefined) return request;
+  const delayMs = startAt - systemClock.now();
+  if (delayMs > longestDelayMs || !Number.isSafeInteger(startAt))
+    throw new AppError({ code: 'bad_request', message: 'startAt must be at most 366 days ahead', field: 'startAt' });
+  return delayMs > 0 ? request : (rest as Request); // without an optional member
+}
 
 /** A committed batch and the jobs it inserted. */
 interface WrittenBatch {

@@ -1,15 +1,26 @@
-import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Controller, Get, HttpCode, Injectable, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 
-import type { MemberPrincipal } from '#auth';
+import { Authenticator, type MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
 import { ApiRefusals, ApiReply, named } from '#platform/api';
 
 import { notificationTypes } from '../../notifications/notification.js';
+import { notificationNotFound } from '../../notifications/notifications.errors.js';
+import { RowWorkspacesRepository } from '../../row-workspaces.repository.js';
+import { RowPrincipalGuard } from '../row-principal.guard.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
 import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
-import { NotificationPrincipalGuard } from './notification-principal.guard.js';
+
+/** For routes of one notification. */
+@Injectable()
+class NotificationPrincipalGuard extends RowPrincipalGuard {
+  constructor(authenticator: Authenticator, reflector: Reflector, workspaces: RowWorkspacesRepository) {
+    super(authenticator, reflector, { kind: 'notification', workspaces, absent: notificationNotFound });
+  }
+}
 
 const notification: z.ZodType<NotificationReply> = named(
   'Notification',

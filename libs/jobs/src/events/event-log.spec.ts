@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '#platform';
 
-import { WaitingWrites } from './waiting-writes.js';
+import { WaitingWrites } from './event-log.js';
 
 function scene() {
   const clock = new ManualClock();
