@@ -4,13 +4,27 @@ import { Injectable } from '@nestjs/common';
 
 import { type Principal, PrincipalsRepository } from '#auth';
 import { ModelCatalog } from '#models';
-import { systemClock } from '#platform';
+import { AppError, systemClock } from '#platform';
 import { canonicalJson, matchesGlob, type ToolContext } from '#tools';
 
 import { ChatService } from '../chat.service.js';
 import { CallingChats, type HandedDown } from './calling-chats.service.js';
 import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
-import { modelUnavailable, nothingStarts, startedJobUnavailable } from './sub-jobs.errors.js';
+
+/** The same text for an unknown model and for one that the workspace does not allow. */
+const modelUnavailable = (name: string) =>
+  new AppError({ code: 'bad_request', message: `Model "${name.slice(0, 200)}" is not available.`, field: 'model' });
+
+/** Every job that the caller may not read. */
+const startedJobUnavailable = (id: string) =>
+  new AppError({ code: 'not_found', message: `Job "${id.slice(0, 64)}" is not available.` });
+
+/** Sub-jobs write to threads, and a thread belongs to a user. */
+const nothingStarts = () =>
+  new AppError({
+    code: 'forbidden',
+    message: 'This job cannot start jobs: its requester is not a user who may start jobs.',
+  });
 
 /** Limit of rounds of a sub-job. */
 const maxRounds = 10;

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { StoredFile } from '#files';
 import type { ChatMessage } from '#models';
 
+import { filesToSend, toReadable } from './attached-files.service.js';
 import { takeInlineFiles, toFilePart } from './file-parts.js';
-import { filesToSend, toReadable } from './readable-parts.js';
 
 const hashOf = (digit: string) => digit.repeat(64);
 const file = (digit: string, mime: string, bytes: number): [string, StoredFile] => [

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { AppError } from '#platform';
 
-import { toTools } from './to-tools.js';
+import { toTools } from './from-start-chat-input.js';
 
 type Given = Parameters<typeof toTools>[0];
 
