@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '#platform';
 
-import { FailureLimiter } from './failure-limiter.js';
+import { FailureLimiter } from './api-key-authenticator.js';
 
 const limits = { failures: 2, windowMs: 60_000, names: 3 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { type DeniedAction, forbiddenReason } from './forbidden-reason.js';
+import { type DeniedAction, forbiddenReason } from './ability.factory.js';
 import { keyPrincipal, type KeyScope, type Role, userPrincipal } from './principal.js';
 
 const workspaceId = 'w';
