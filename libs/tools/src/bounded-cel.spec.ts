@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { TextSearch } from './text-search.js';
+import { TextSearch } from './bounded-cel.js';
 
 const text = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength });
 const search = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 6 });
