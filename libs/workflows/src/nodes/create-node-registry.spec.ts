@@ -5,7 +5,7 @@ import { ManualClock } from '#platform';
 import { nodeTypeOf, nodeTypes } from '../definition/node-types.js';
 import { agentNode } from './agent.node.js';
 import { createNodeRegistry } from './create-node-registry.js';
-import { NodeRegistry } from './node-registry.js';
+import { NodeRegistry } from './create-node-registry.js';
 
 const containers = ['whileLoop', 'subflow', 'map'];
 const all = nodeTypes
