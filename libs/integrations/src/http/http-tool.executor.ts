@@ -1,15 +1,25 @@
 import { Injectable } from '@nestjs/common';
 
-import { AppError, GuardedFetch, type OutboundAnswer, OutboundError } from '#platform';
-import { type ToolContext, ToolOutcomeUnknown, type Verification } from '#tools';
+import {
+  AppError,
+  GuardedFetch,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundRequest,
+  type Secret,
+} from '#platform';
+import { ToolArgumentsError, type ToolContext, ToolOutcomeUnknown, type Verification } from '#tools';
 
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
-import { type HttpTool, KEY_ARGUMENT } from './http-tool.js';
+import { bodyNames, fillBody } from './fill-body.js';
+import { answerRefused } from './http.errors.js';
+import { type HttpHeader, type HttpTool, type HttpVerify, KEY_ARGUMENT } from './http-tool.js';
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
-import type { Arguments } from './placeholders.js';
+import { type Arguments, argumentText, fillIn, placeholdersIn } from './placeholders.js';
 import { excerptOf, readHttpAnswer } from './read-http-answer.js';
 import { remedyOf } from './remedy-of.js';
-import { type HttpRequest, secretNamesOf, toHttpRequest, toVerifyRequest } from './to-http-request.js';
+import { fillSecrets, secretsIn, withoutSecrets } from './secret-references.js';
+import { fillUrl, parseUrlTemplate } from './url-template.js';
 
 /** What of a tool's context a call needs. */
 export type HttpContext = Pick<ToolContext, 'workspaceId' | 'idempotencyKey' | 'epoch' | 'signal'>;
@@ -118,4 +128,79 @@ function isRefused(cause: unknown): boolean {
 function reasonOf(error: unknown): string {
   if (error instanceof AppError) return error.message;
   return error instanceof DOMException && error.name === 'TimeoutError' ? 'it took too long' : 'it failed';
+}
+
+/** What a request is made of besides its definition. */
+interface HttpCall {
+  readonly args: Arguments;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly idempotencyKey: string;
+  readonly epoch: number;
+}
+
+/** What is sent; where, how long and how much is the sender's to add. */
+type HttpRequest = Pick<OutboundRequest, 'method' | 'headers' | 'body'> & { readonly url: URL };
+
+/** The secrets that a tool's requests need. */
+export function secretNamesOf({ headers }: Pick<HttpTool, 'headers'>): readonly string[] {
+  return [...new Set(headers.flatMap(({ value }) => secretsIn(value)))];
+}
+
+/**
+ * The request of one call. It always carries `Idempotency-Key` and `X-Job-Epoch`. Throws `invalid_arguments` for arguments
+ * that cannot stand where they should. Pure.
+ */
+export function toHttpRequest(tool: HttpTool, call: HttpCall): HttpRequest {
+  const { url, used } = fillTemplate(tool.url, call.args);
+  const inHeaders = tool.headers.flatMap(({ value }) => placeholdersIn(withoutSecrets(value, '')));
+  const taken = new Set([...used, ...inHeaders, ...(tool.body === undefined ? [] : bodyNames(tool.body))]);
+  const rest = Object.fromEntries(Object.entries(call.args).filter(([name]) => !taken.has(name)));
+  const body = fillBody(tool.body ?? defaultBody(tool), call.args, rest);
+  const type = body === null ? {} : { 'content-type': body.contentType };
+  const headers = { ...type, ...ours(call), ...fillHeaders(tool.headers, call) };
+  return { method: tool.method, url, headers, ...(body === null ? {} : { body: body.text }) };
+}
+
+/** The request that asks what became of a call; `call.args` hold its key and nothing else. Pure. */
+export function toVerifyRequest(verify: HttpVerify, call: HttpCall): HttpRequest {
+  const { url } = fillTemplate(verify.url, call.args);
+  return { method: verify.method, url, headers: { ...ours(call), ...fillHeaders(verify.headers, call) } };
+}
+
+function fillTemplate(text: string, args: Arguments): { readonly url: URL; readonly used: readonly string[] } {
+  const template = parseUrlTemplate(text);
+  if (typeof template === 'string') throw answerRefused(`its URL cannot be used: ${template}`);
+  return { url: fillUrl(template, args), used: template.names };
+}
+
+/** The default when a definition sets none: where a body is possible, it contains the remaining arguments. */
+function defaultBody({ method }: HttpTool): { readonly type: 'none' | 'json' } {
+  return { type: method === 'GET' || method === 'DELETE' ? 'none' : 'json' };
+}
+
+function ours({ idempotencyKey, epoch }: HttpCall): Readonly<Record<string, string>> {
+  return { 'idempotency-key': idempotencyKey, 'x-job-epoch': String(epoch) };
+}
+
+/** A header whose argument is absent is not sent. */
+function fillHeaders(headers: readonly HttpHeader[], { args, secrets }: HttpCall): Readonly<Record<string, string>> {
+  const isWhole = ({ value }: HttpHeader): boolean =>
+    placeholdersIn(withoutSecrets(value, '')).every((name) => argumentText(args, name) !== null);
+  const secretOf = (name: string): string => {
+    const value = secrets.get(name)?.reveal() ?? '';
+    if (!/^[\t\x20-\x7e]*$/.test(value))
+      throw answerRefused(`the secret "${name}" has characters that a header cannot contain`);
+    return value;
+  };
+  const filled = headers.filter(isWhole).map(({ name, value }) => {
+    const text = fillSecrets(value, secretOf, (between) => fillIn(between, args, headerText));
+    return [name.toLowerCase(), text] as const;
+  });
+  return Object.fromEntries(filled);
+}
+
+/** A line break would begin another header (RFC 9110, 5.5). */
+function headerText(value: string, name: string): string {
+  if (/^[\t\x20-\x7e]*$/.test(value)) return value;
+  throw new ToolArgumentsError(`invalid arguments: "${name}" has characters that a header cannot contain`);
 }

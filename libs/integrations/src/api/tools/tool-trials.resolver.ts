@@ -1,10 +1,10 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { AppError } from '#platform';
 import { toPayload } from '#platform/api';
 
 import { HttpToolTrials, type TriedTool } from '../../http/http-tool-trial.service.js';
-import { testInputInvalid } from './tools.errors.js';
 import { TestToolInput, TestToolPayload } from './workspace-tool.model.js';
 
 /** Test calls of a workspace's HTTP tools. */
@@ -29,4 +29,9 @@ function toTriedTool({ id, definition }: Pick<TestToolInput, 'id' | 'definition'
   if (id == null && definition == null) throw testInputInvalid('id', 'Give the id of a tool, or a definition');
   if (id != null && definition != null) throw testInputInvalid('definition', 'Give an id or a definition, not both');
   return id == null ? { definition } : { id };
+}
+
+/** Nothing to try out, or two things. */
+function testInputInvalid(field: 'id' | 'definition', message: string): AppError {
+  return new AppError({ code: 'bad_request', message, field });
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Secret } from '#platform';
 
+import { secretNamesOf, toHttpRequest, toVerifyRequest } from './http-tool.executor.js';
 import { parseHttpTool } from './http-tool.js';
-import { secretNamesOf, toHttpRequest, toVerifyRequest } from './to-http-request.js';
 
 const properties = { id: {}, text: {}, list: {}, flag: {} };
 const base = {
