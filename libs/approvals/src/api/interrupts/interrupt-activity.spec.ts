@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { changesOfOpen, isKnown, toOpenRows } from './changes-of-open.js';
+import { changesOfOpen, isKnown, toOpenRows } from './interrupt-activity.js';
 
 const between = (before: readonly string[], now: readonly string[]) =>
   changesOfOpen(toOpenRows(before, 2), toOpenRows(now, 2));
