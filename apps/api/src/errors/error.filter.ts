@@ -1,11 +1,11 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
-import { Config, LOGGER, type Logger } from '#platform';
+import { AppError, asAnswerable, Config, LOGGER, type Logger, type Storable, toStorable } from '#platform';
+import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
 import { RefusalDelay } from '../refusals/refusal-delay.js';
 import { requestIdOf } from './request-id.js';
-import { toErrorReply } from './to-error-reply.js';
 import { isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
 
 /** Writes every error of the REST endpoints in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
@@ -36,5 +36,81 @@ export class ErrorFilter implements ExceptionFilter {
     };
     this.refusals.respond({ request, response, status: reply.status, send });
     return undefined;
+  }
+}
+
+/** An error as REST callers read it. */
+interface ErrorReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: {
+    readonly error: string;
+    readonly code: string;
+    /** Whether the same request may succeed later without a change. */
+    readonly retryable: boolean;
+    readonly requestId: string;
+    readonly field?: string;
+  };
+  /** The thrown value, when it is a bug or an outage that operators must see. */
+  readonly unexpected?: unknown;
+}
+
+/** Turns any thrown value into a response. Only expected errors expose their own message; all others become `internal`. */
+export function toErrorReply(thrown: unknown, context: { requestId: string; maxBodyBytes: number }): ErrorReply {
+  const { requestId } = context;
+  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : asAnswerable(thrown);
+  if (!isExpected(error)) {
+    return {
+      status: 500,
+      headers: {},
+      body: { error: 'Internal error', code: 'internal', retryable: true, requestId },
+      unexpected: thrown,
+    };
+  }
+  return {
+    status: errorRowOf(error.code).status,
+    headers: headersOf(error),
+    body: {
+      ...publicDetails(error),
+      error: error.message,
+      code: error.code,
+      retryable: error.retryable,
+      requestId,
+      ...(error.field === undefined ? {} : { field: error.field }),
+    },
+  };
+}
+
+function headersOf({ code, retryAfterSeconds, details }: AppError): Record<string, string> {
+  const { limitValue } = details; // absent for other codes
+  return {
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+    ...(code === 'rate_limited' && typeof limitValue === 'number'
+      ? { 'X-RateLimit-Limit': String(limitValue), 'X-RateLimit-Remaining': '0' }
+      : {}),
+  };
+}
+
+/** What contracts promise next to an error (`callStatus`, `issues` …). */
+function publicDetails({ details }: AppError): Record<string, Storable> {
+  return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, toStorable(value)]));
+}
+
+/** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
+function fromFramework(exception: HttpException, maxBodyBytes: number): AppError | HttpException {
+  const status = exception.getStatus();
+  switch (status) {
+    case 404:
+      return new AppError({ code: 'not_found', message: 'Not found' });
+    case 405:
+      return new AppError({ code: 'method_not_allowed', message: 'Method not allowed' });
+    case 413:
+      return tooLarge(maxBodyBytes);
+    case 415:
+      return new AppError({ code: 'unsupported_media_type', message: 'Unsupported encoding of the request body' });
+    default:
+      return status >= 400 && status < 500
+        ? new AppError({ code: 'bad_request', message: 'Invalid request body' })
+        : exception;
   }
 }

@@ -1,17 +1,26 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Injectable, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 
 import { humanInputActions } from '#approvals';
-import type { MemberPrincipal } from '#auth';
+import { Authenticator, type MemberPrincipal } from '#auth';
 import { CurrentPrincipal, RequireAbility } from '#auth/api';
-import { decidableBy, interruptKinds, interruptStatuses } from '#jobs';
+import { decidableBy, interruptKinds, interruptStatuses, requestNotFound, RowWorkspacesRepository } from '#jobs';
+import { RowPrincipalGuard } from '#jobs/api';
 import { ApiJsonBody, ApiRefusals, ApiReply, missing, named } from '#platform/api';
 
 import { InterruptInbox, type InterruptPage } from './interrupt-inbox.js';
 import { type InterruptListQuery, interruptQuery } from './interrupt-list-query.js';
-import { InterruptPrincipalGuard } from './interrupt-principal.guard.js';
 import type { InterruptReply } from './to-interrupt-reply.js';
+
+/** For routes of one request. */
+@Injectable()
+class InterruptPrincipalGuard extends RowPrincipalGuard {
+  constructor(authenticator: Authenticator, reflector: Reflector, workspaces: RowWorkspacesRepository) {
+    super(authenticator, reflector, { kind: 'interrupt', workspaces, absent: requestNotFound });
+  }
+}
 
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
 

@@ -7,7 +7,36 @@ import { isMarkedAuthenticated } from '#auth/api';
 import type { Clock } from '#platform';
 
 import type { ClientAddressKey } from './client-address.js';
-import { TokenBucket } from './token-bucket.js';
+
+/** What a token bucket allows. */
+interface TokenBucketLimits {
+  /** On average. */
+  readonly perSecond: number;
+  /** At once, after a pause. */
+  readonly burst: number;
+}
+
+/** Allows a rate on average, and a burst after a pause. Times in ms, never falling. */
+class TokenBucket {
+  private left: number;
+
+  constructor(
+    private at: number,
+    private readonly limits: TokenBucketLimits,
+  ) {
+    this.left = limits.burst;
+  }
+
+  /** Takes `tokens`; false: fewer are left, and none is taken. */
+  take(now: number, tokens = 1): boolean {
+    const { perSecond, burst } = this.limits;
+    this.left = Math.min(burst, this.left + ((now - this.at) / 1_000) * perSecond);
+    this.at = now;
+    if (this.left < tokens) return false;
+    this.left -= tokens;
+    return true;
+  }
+}
 
 /** Holds a client with 50 connections to 50 refused requests a second. */
 const DELAY_MS = 1_000;

@@ -7,7 +7,27 @@ import { AppError } from '#platform';
 import { matchesGlob } from '#tools';
 import { type PublishedWorkflow, PublishedWorkflowsRepository } from '#workflows';
 
-import { autoWithoutAgents, modelNotFound, teamNotFound, workflowNotFound } from './model.errors.js';
+import { OpenAiError } from '../../errors/openai-error.js';
+
+const notFound = (what: string, id: string) =>
+  new OpenAiError({
+    status: 404,
+    message: `${what} '${id.slice(0, 256)}' not found`,
+    param: 'model',
+    code: 'model_not_found',
+  });
+
+/** Absent and forbidden look the same. */
+const modelNotFound = (id: string) => notFound('Model', id);
+
+/** `id` without its prefix. */
+const workflowNotFound = (id: string) => notFound('Workflow', id);
+
+/** `id` without its prefix. */
+const teamNotFound = (id: string) => notFound('Team', id);
+
+/** The workspace has no agent to choose from. */
+const autoWithoutAgents = () => new OpenAiError({ status: 500, message: 'No agents configured for auto-routing' });
 
 /** A model as `GET /v1/models` lists it. */
 export interface ListedModel {

@@ -5,7 +5,7 @@ import type { FeedItem, FollowOptions } from '#jobs';
 import { createLogger } from '#platform';
 import type { CloseReason } from '#platform/api';
 
-import { JobViewer } from './job-viewer.js';
+import { JobViewer } from './job-streams.js';
 import type { SseWriter } from './sse-writer.js';
 import type { ViewedItem } from './viewed-item.js';
 

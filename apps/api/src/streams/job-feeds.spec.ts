@@ -4,9 +4,9 @@ import type { FeedItem, FollowOptions } from '#jobs';
 import { ManualClock } from '#platform';
 import type { WorkflowState } from '#workflows';
 
+import { WorkflowFeed } from './job-feeds.js';
 import { SharedState, stateIntervalMs } from './shared-state.js';
 import type { ViewedItem } from './viewed-item.js';
-import { WorkflowFeed } from './workflow-feed.js';
 
 type Fact = { readonly snapshot: number } | { readonly event: number };
 

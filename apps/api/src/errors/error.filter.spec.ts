@@ -3,7 +3,7 @@ import { HttpException, NotFoundException } from '@nestjs/common';
 
 import { AppError, rateLimited } from '#platform';
 
-import { toErrorReply } from './to-error-reply.js';
+import { toErrorReply } from './error.filter.js';
 
 const context = { requestId: 'r1', maxBodyBytes: 1_000 };
 
