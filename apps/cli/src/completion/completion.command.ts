@@ -1,10 +1,86 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 
 import { usageError } from '../cli.errors.js';
+import { jobKinds, jobStatuses } from '../commands/jobs.command.js';
+import { memberRoles } from '../commands/members.command.js';
+import { notificationTypes } from '../commands/notifications.command.js';
 import type { Perform } from '../commands/perform.js';
 import { exitCodes } from '../exit-code.js';
-import { completeWords } from './complete-words.js';
 import { shells } from './shell-scripts.js';
+
+/** What a word may be completed to. */
+interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+const lower = (words: readonly string[]) => words.map((word) => word.toLowerCase());
+
+/** Values of flags that are one of a few words. */
+const values: Readonly<Record<string, readonly string[]>> = {
+  '--status': lower(jobStatuses),
+  '--kind': lower(jobKinds),
+  '--type': lower(notificationTypes),
+  '--role': memberRoles,
+  '--grant': ['5', '10', '30'],
+  '--action': ['submit', 'approve', 'modify', 'custom', 'skip', 'reject'],
+  '--decision': ['happened', 'did_not_happen', 'repeat', 'report'],
+};
+
+/** The possible completions of the last word; empty where it is a file, an id or a text. */
+export function completeWords(program: Command, words: readonly string[]): Candidate[] {
+  const before = words.slice(0, -1);
+  const current = words.at(-1) ?? '';
+  const { command, awaited, given } = walk(program, before);
+  const all = candidates(program, { command, awaited, given, current });
+  return all.filter(({ word }) => word.startsWith(current));
+}
+
+interface Place {
+  readonly command: Command;
+  /** The option whose value comes next. */
+  readonly awaited: Option | undefined;
+  /** Words that are neither flags nor their values. */
+  readonly given: number;
+}
+
+function walk(program: Command, before: readonly string[]): Place {
+  let place: Place = { command: program, awaited: undefined, given: 0 };
+  for (const word of before) {
+    if (place.awaited !== undefined) {
+      place = { ...place, awaited: undefined };
+    } else if (word.startsWith('-')) {
+      const option = optionsOf(program, place.command).find(({ long, short }) => word === long || word === short);
+      place = { ...place, awaited: option?.required === true ? option : undefined };
+    } else {
+      const next = place.given === 0 ? place.command.commands.find((command) => command.name() === word) : undefined;
+      place = next === undefined ? { ...place, given: place.given + 1 } : { ...place, command: next };
+    }
+  }
+  return place;
+}
+
+function candidates(program: Command, place: Place & { readonly current: string }): Candidate[] {
+  const { command, awaited, given, current } = place;
+  if (awaited !== undefined)
+    return (awaited.argChoices ?? values[awaited.long ?? ''] ?? []).map((word) => ({ word, about: '' }));
+  if (current.startsWith('-')) {
+    const help = { word: '--help', about: 'what there is' };
+    return [
+      ...optionsOf(program, command).map(({ long, description }) => ({ word: long ?? '', about: description })),
+      help,
+    ];
+  }
+  if (given > 0) return [];
+  if (command.name() === 'completion') return Object.keys(shells).map((word) => ({ word, about: '' }));
+  return command.commands
+    .filter((candidate) => candidate.name() !== 'complete-words')
+    .map((candidate) => ({ word: candidate.name(), about: candidate.summary() || candidate.description() }));
+}
+
+function optionsOf(program: Command, command: Command): Option[] {
+  return command === program ? [...program.options] : [...command.options, ...program.options];
+}
 
 /** `completion`: prints the setup for a shell; and, unlisted, the words that the shell then requests. */
 export function addCompletion(program: Command, perform: Perform): void {

@@ -1,9 +1,50 @@
 import type { Context } from '../context.js';
 import { exitCodes } from '../exit-code.js';
+import { formatDuration } from '../format/duration.js';
+import { oneLine } from '../terminal/plain-text.js';
+import { cutToWidth } from '../terminal/text-width.js';
 import { toCliError } from '../to-cli-error.js';
 import type { Check } from './check.js';
-import { checkJob } from './check-job.js';
 import { checkAccess, checkModel, checkQueue } from './check-workspace.js';
+
+const JOB_TIMEOUT_MS = 60_000;
+const LONGEST_ANSWER = 60;
+
+/** A whole job: the queue, a worker, the model and the stream. It is stopped when that takes more than a minute. */
+async function checkJob(context: Context): Promise<Check> {
+  const client = await context.client();
+  const startedAt = performance.now();
+  const job = await client.startChat({ message: 'Answer with the single word: ready' });
+  const timeout = AbortSignal.timeout(JOB_TIMEOUT_MS);
+  const result = await job.result({ signal: timeout }).catch((error: unknown) => {
+    if (!timeout.aborted) throw error;
+    return null;
+  });
+  if (result === null) return stopSlow(context.command(`logs ${job.id}`), await job.cancel());
+  const took = formatDuration(performance.now() - startedAt);
+  if (result.status === 'COMPLETED') {
+    return {
+      name: 'job',
+      state: 'ok',
+      detail: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), LONGEST_ANSWER)}`,
+    };
+  }
+  return {
+    name: 'job',
+    state: 'failed',
+    detail: oneLine(`${result.status.toLowerCase()} after ${took}: ${result.error?.message ?? result.reason ?? ''}`),
+    remedy: `The log shows where: ${context.command(`logs ${job.id}`)}. For errors of the model, check the key, the URL and the model name of the provider.`,
+  };
+}
+
+function stopSlow(logs: string, state: string | null): Check {
+  return {
+    name: 'job',
+    state: 'failed',
+    detail: `did not end within ${formatDuration(JOB_TIMEOUT_MS)} and was cancelled (${String(state).toLowerCase()})`,
+    remedy: `Check that a worker runs and that the model responds. The log shows how far the job came: ${logs}`,
+  };
+}
 
 /** The response of `/readyz`, or that there is none. */
 type Readiness =
@@ -16,13 +57,13 @@ type Readiness =
     }
   | { readonly type: 'silent'; readonly why: string };
 
-const TIMEOUT_MS = 5_000;
+const READINESS_TIMEOUT_MS = 5_000;
 
 /** Asks without a credential, as a load balancer would. */
 async function askReadiness(url: string): Promise<Readiness> {
   const startedAt = performance.now();
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READINESS_TIMEOUT_MS) });
     const body: unknown = await response.json();
     if (typeof body !== 'object' || body === null || !('status' in body)) {
       return { type: 'silent', why: `it responds with status ${response.status}, but not as Nightshift does` };
@@ -47,7 +88,7 @@ async function askReadiness(url: string): Promise<Readiness> {
 /** `fetch` reports "fetch failed" and hides the reason in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no response within ${TIMEOUT_MS / 1_000} s`;
+  if (error.name === 'TimeoutError') return `no response within ${READINESS_TIMEOUT_MS / 1_000} s`;
   if (error instanceof SyntaxError) return 'it responds, but not as Nightshift does';
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { createProgram } from '../cli.js';
 import { readEnvironment } from '../environment.js';
-import { completeWords } from './complete-words.js';
+import { completeWords } from './completion.command.js';
 
 const program = createProgram(
   {
