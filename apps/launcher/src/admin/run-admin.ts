@@ -1,13 +1,23 @@
 import { z } from 'zod';
 
 import { KEY_SCOPES, openAuth, OperatorDirectory, type OperatorService, ROLES, TOKEN_CLAIMS } from '#auth';
-import { AppError, Config, ConfigError, createLogger, openPlatform, Redactor, Secret } from '#platform';
+import {
+  AppError,
+  Config,
+  ConfigError,
+  createLogger,
+  openPlatform,
+  Redactor,
+  Secret,
+  toolBox,
+  toolsKeyOf,
+} from '#platform';
 
 import { fetchKeys } from '../fetch-keys.js';
 import { changeFlags, flagRequests } from './change-flags.js';
+import { InstallationRepository } from './installation.repository.js';
 import { openAdmin } from './open-admin.js';
-import { rotateSecret } from './rotate-secret.js';
-import { toolsAccess } from './tools-access.js';
+import { rotateSecret, sealedColumns } from './rotate-secret.js';
 
 const role = z.enum(ROLES);
 const workspace = z.string();
@@ -179,4 +189,26 @@ function describeToken({ values }: Config): object {
       name: 'Ada',
     },
   };
+}
+
+/** The settings of a process with role tools. */
+export interface ToolsAccess {
+  readonly NIGHTSHIFT_TOOLS_KEY: string;
+  /** Without a password: the process derives it from the key. */
+  readonly DATABASE_URL: string;
+}
+
+/**
+ * The key of tool processes, and the database as they log in to it. Migrates the database, so that their login exists, and seals
+ * again the secrets of tools that were sealed with the installation's secret itself. Throws as `openAdmin` does.
+ */
+export async function toolsAccess(config: Config, cleanUp: AsyncDisposableStack): Promise<ToolsAccess> {
+  const { urls, secret, previousSecrets: previous } = await openAdmin(config, cleanUp);
+  const installation = await InstallationRepository.connect(urls.owner);
+  cleanUp.defer(() => installation.close());
+  const box = toolBox({ kind: 'root', secret, previous });
+  await installation.reseal(sealedColumns.tools.map((column) => [column, box] as const));
+  const url = new URL(urls.tools);
+  url.password = '';
+  return { NIGHTSHIFT_TOOLS_KEY: toolsKeyOf(secret), DATABASE_URL: url.toString() };
 }

@@ -24,7 +24,6 @@ import { skipRestoredSlots } from '#schedules';
 import { interruptRestoredCalls } from '#tools';
 
 import type { Terminal } from '../terminal.js';
-import { noDataToBackUp, noRestoreTarget } from './backup.errors.js';
 
 /** What `nightshift backup` and `nightshift restore` ask this process for. */
 const backupRequest = z.strictObject({
@@ -141,4 +140,22 @@ async function openEmbedded(config: Config, cleanUp: AsyncDisposableStack, how: 
     if (how === 'own' || typeof port !== 'number' || port === 0) throw error;
     return embeddedDatabaseUrl(dataDir, port);
   }
+}
+
+function noDataToBackUp(dataDir: string): AppError {
+  return new AppError({
+    code: 'no_installation',
+    message:
+      `${dataDir} contains no database. Run this in the folder of \`npm start\`, name its data directory with --data-dir, ` +
+      'or set DATABASE_URL.',
+  });
+}
+
+function noRestoreTarget(dataDir: string): AppError {
+  return new AppError({
+    code: 'no_installation',
+    message:
+      `${dataDir} contains no secret of an installation. Correct --data-dir; or, for a new data directory, create it and copy ` +
+      "the backed-up installation's secret to it first (or set NIGHTSHIFT_SECRET).",
+  });
 }

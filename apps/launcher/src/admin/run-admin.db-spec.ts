@@ -9,7 +9,7 @@ import { Config, EmbeddedPostgres, newId, Postgres, rootBox, Secret, toolBox } f
 
 import { openToolInstallation } from '../start.js';
 import { rotateSecret } from './rotate-secret.js';
-import { type ToolsAccess, toolsAccess } from './tools-access.js';
+import { type ToolsAccess, toolsAccess } from './run-admin.js';
 
 const secrets = ['the first secret of this installation', 'the second secret of this installation'] as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Config } from '#platform';
 
-import { chooseModel } from './choose-model.js';
+import { chooseModel } from './start.js';
 
 async function choose(environment: Record<string, string>) {
   await using cleanUp = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { toSampleEvent } from './to-sample-event.js';
+import { toSampleEvent } from './job-client.js';
 
 const toolCall = { callId: 'c1', name: 'calculate', status: 'PENDING', arguments: '{}', result: null, error: null };
 

@@ -3,8 +3,8 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 
 import { Terminal } from '../terminal.js';
+import { SampleView } from './run-sample.js';
 import type { SampleEvent } from './sample-event.js';
-import { SampleView } from './sample-view.js';
 
 function shown(...events: readonly (readonly [at: number, event: SampleEvent])[]): string {
   const out = new PassThrough();
