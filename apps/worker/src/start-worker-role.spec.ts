@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { HealthServer } from './health-server.js';
+import { HealthServer } from './start-worker-role.js';
 
 const opened: HealthServer[] = [];
 const plugins = [{ name: 'acme', hash: 'a1' }];
