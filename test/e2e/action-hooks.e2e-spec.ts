@@ -66,7 +66,7 @@ interface Line {
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** What the hook has recorded about the job, as soon as there are `count` lines. pg-boss looks for lost messages once a minute. */
+/** What the hook has recorded about the job, as soon as there are `count` lines. */
 function recorded(on: string, jobId: string, count: number): Promise<readonly Line[]> {
   return eventually(
     `${on} has run ${count} times`,

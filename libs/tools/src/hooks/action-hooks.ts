@@ -13,6 +13,7 @@ import {
   ParallelHandlers,
   Queues,
   systemClock,
+  type Timer,
 } from '#platform';
 
 import { toHookedEnd, toHookedInterrupt, toHookedNotification } from './action-event.js';
@@ -22,6 +23,8 @@ import { type ActionEvent, Hooks } from './hooks.js';
 const [slots, groupConcurrency] = [10, { default: 5 }];
 /** Ms; actions that still run this long after the worker began to stop are aborted, and run again in another process. */
 const stopMs = 5_000;
+/** Ms between looks for messages of killed processes. pg-boss by itself looks once a minute. */
+const lostEveryMs = 10_000;
 /** `retryLimit` of the queue. */
 const mostRetries = 5;
 
@@ -51,6 +54,7 @@ export function deadActions(metrics: Metrics, queues: Pick<Queues, 'count'>): vo
 export class ActionHooks implements OnModuleInit {
   private readonly handlers: ParallelHandlers<'hook.action'>;
   private stopping = new AbortController();
+  private lost: Timer | undefined;
 
   constructor(
     private readonly hooks: Hooks,
@@ -75,16 +79,33 @@ export class ActionHooks implements OnModuleInit {
     if (this.hooks.actions.length === 0) return;
     this.stopping = new AbortController();
     await this.handlers.start();
+    this.findLostLater();
   }
 
   /** Resolves when no action is running: after at most 5 s, unless an action blocks the process. */
   async stop(): Promise<void> {
     const { stopping } = this;
+    this.lost?.cancel();
+    this.lost = undefined;
     const timer = systemClock.after(stopMs, () => {
       stopping.abort(new Error('the worker stops'));
     });
     await this.handlers.stop();
     timer.cancel();
+  }
+
+  private findLostLater(): void {
+    const timer = systemClock.after(lostEveryMs, () => {
+      this.queues
+        .superviseNow('hook.action')
+        .catch((err: unknown) => {
+          this.logger.warn({ err }, 'lost messages of actions could not be found');
+        })
+        .finally(() => {
+          if (this.lost === timer) this.findLostLater();
+        });
+    });
+    this.lost = timer;
   }
 
   /** Rejects to have the message retried; after the last retry it becomes a dead letter. */
