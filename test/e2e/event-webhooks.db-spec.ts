@@ -7,6 +7,7 @@ import { newId } from '#platform';
 import { JobStopper } from '../../libs/jobs/src/cancel/job-stopper.js';
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { InterruptTimers } from '../../libs/jobs/src/resolve/interrupt-timers.js';
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
 import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';
@@ -247,6 +248,24 @@ describe('webhooks of events', () => {
       ]),
     );
     expect(JSON.stringify(bodies)).not.toContain('secret plan');
+  });
+
+  it('report a request that expires, and not as resolved', async () => {
+    await subscribe(['interrupt.resolved', 'interrupt.expired']);
+    const { workspaceId, jobId } = await stage.startClaimed();
+    const interruptId = newId();
+    await jobs.rows(
+      `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request, expires_at)
+       VALUES ($1, $2, $3, 'human_input', 'Plan?', '{}', clock_timestamp() - interval '1 hour')`,
+      [workspaceId, interruptId, jobId],
+    );
+    const timers = jobs.app.get(InterruptTimers);
+    const expire = () => Promise.resolve({ status: 'expired', outcome: { outcome: 'reject' }, by: null } as const);
+    timers.register({ kind: 'human_input', expire });
+    await timers.sweep();
+    expect(await written()).toMatchObject([
+      { type: 'interrupt.expired', data: { workspaceId, jobId, interruptId, outcome: 'reject' } },
+    ]);
   });
 
   it('carry the number of viewers, and skip jobs with viewers for an endpoint with onlyUnwatched', async () => {

@@ -57,6 +57,11 @@ export class WebhookReceiver {
     };
   }
 
+  /** Breaks off the requests that were left open. */
+  closeOpen(): void {
+    this.server.closeAllConnections();
+  }
+
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.server.close(() => {

@@ -4,11 +4,13 @@ import type { MemberPrincipal, Role } from '#auth';
 import { ManualClock, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
 import { isSignedBy } from '../signature.js';
 import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
+import { DeliveryWorker } from './delivery-worker.js';
 import type { WebhookEndpoint, WebhookEvent } from './webhook-endpoint.js';
 import { WebhookEndpoints } from './webhook-endpoints.service.js';
 
@@ -23,7 +25,7 @@ let clock: ManualClock;
 beforeAll(async () => {
   database = await createTestDatabase();
   identities = openTestIdentities(database);
-  webhooks = await openTestWebhooks(database);
+  webhooks = await openTestWebhooks(database, { WEBHOOK_SLOTS: '6' }); // more than one endpoint may take
 });
 beforeEach(async () => {
   here = await identities.workspaceOf(newId());
@@ -164,6 +166,26 @@ describe('WebhookEndpoints', () => {
     webhooks.receiver.answer = (response) => response.writeHead(200).end(`you sent ${endpoint.secret}`);
     await send((await service().test(here.admin, endpoint.id)).id);
     expect((await log(endpoint))[0]?.log[0]?.excerpt).toBe('you sent [redacted]');
+  });
+
+  it('delivers to a fast endpoint while a slow one answers none of its requests', async () => {
+    const { receiver } = webhooks;
+    const [slow, fast] = [await save({ url: receiver.url('/slow') }), await save({ url: receiver.url('/fast') })];
+    const arrived = (path: string) => receiver.received.filter((webhook) => webhook.path === path).length;
+    receiver.answer = (response, { path }) => {
+      if (path === '/fast') response.writeHead(200).end();
+    };
+    for (let i = 0; i < 8; i++) await service().test(here.admin, slow.id);
+    await webhooks.app.get(DeliveryWorker).start();
+    await eventually('the slow endpoint has all its parallel sends', () => (arrived('/slow') >= 4 ? true : undefined));
+    for (let i = 0; i < 8; i++) await service().test(here.admin, fast.id);
+    await eventually('all webhooks of the fast endpoint are delivered', async () =>
+      (await log(fast)).every(({ status }) => status === 'delivered') ? true : undefined,
+    );
+    expect(arrived('/fast')).toBe(8);
+    expect(new Set((await log(slow)).map(({ status }) => status))).toEqual(new Set(['pending']));
+    receiver.answer = (response) => response.writeHead(200).end();
+    receiver.closeOpen();
   });
 
   it('disables an endpoint after 410, notifies the other endpoints, and makes its pending deliveries dead letters', async () => {
