@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
+import { ManualClock } from '../clock.js';
 import { Config } from '../config/config.js';
 import { newId } from '../ids.js';
 import { createLogger } from '../logger.js';
@@ -93,6 +94,36 @@ describe('ParallelHandlers', () => {
     gates.get(started[0] ?? '')?.();
     await hasCount(started, 4);
     expect(ended).toEqual([started[0]]);
+  });
+
+  it('wakes an idle handler each second while the one that polls often is busy', async () => {
+    let wakes = 0;
+    const counting: Pick<Queues, 'handleEach'> = {
+      handleEach: async (...registration) => {
+        const handler = await queues.handleEach(...registration);
+        return { stop: () => handler.stop(), wake: () => void (wakes += 1) };
+      },
+    };
+    const id = newId();
+    const clock = new ManualClock();
+    const options = { queue: 'webhook.deliver', slots: 3, groupConcurrency: { default: 10 } } as const;
+    handlers = new ParallelHandlers(counting, options, async () => {
+      started.push(id);
+      await new Promise<void>((resolve) => gates.set(id, resolve));
+      return 'completed';
+    });
+    handlers.clock = clock;
+    await handlers.start();
+    await send('one', [id]);
+    await hasCount(started, 1);
+    for (const expected of [1, 2]) {
+      clock.advance(1_000);
+      await eventually('a handler is woken', () => (wakes === expected ? true : undefined));
+    }
+    const stopped = handlers.stop();
+    gates.get(id)?.();
+    await stopped;
+    expect(clock.pending).toBe(0);
   });
 
   it('waits in stop for the messages that are being handled, and can start again', async () => {

@@ -1,3 +1,4 @@
+import { type Clock, systemClock, type Timer } from '../clock.js';
 import type { QueueName } from '../postgres/queue-list.js';
 import type { Delivery, Handled, HandleOptions, QueueHandler, Queues } from './queues.js';
 
@@ -11,14 +12,18 @@ interface OneHandler {
 
 /**
  * Handles up to `slots` messages of a queue at once. pg-boss lets one handler work on one batch at a time, so this registers another
- * handler when all are busy; an idle process keeps one that polls often. A message that takes long delays no other one.
+ * handler when all are busy; an idle process keeps one that polls often. While that one is busy, a timer wakes an idle one as often, so
+ * that a message that takes long delays no other one.
  */
 export class ParallelHandlers<Name extends QueueName> {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+  private timer: Timer | undefined;
   private readonly handlers: OneHandler[] = [];
   private isStopping = false;
 
   constructor(
-    private readonly queues: Queues,
+    private readonly queues: Pick<Queues, 'handleEach'>,
     private readonly options: {
       readonly queue: Name;
       readonly slots: number;
@@ -53,8 +58,19 @@ export class ParallelHandlers<Name extends QueueName> {
   /** Fetches no more; resolves when no message is being handled. */
   async stop(): Promise<void> {
     this.isStopping = true;
+    this.timer?.cancel();
     const registered = await Promise.allSettled(this.handlers.splice(0).map((handler) => handler.registered));
     await Promise.all(registered.flatMap((one) => (one.status === 'fulfilled' ? [one.value.stop()] : [])));
+  }
+
+  /** Until the handler that polls often is idle again. */
+  private pollInstead(): void {
+    if (this.isStopping) return;
+    this.timer?.cancel();
+    this.timer = this.clock.after(pollSeconds * 1_000, () => {
+      this.wake();
+      this.pollInstead();
+    });
   }
 
   private add(): void {
@@ -65,10 +81,12 @@ export class ParallelHandlers<Name extends QueueName> {
       registered: this.queues.handleEach(queue, { pollSeconds: poll, groupConcurrency }, async (message) => {
         handler.isBusy = true;
         this.wake(); // another message may wait
+        if (handler === this.handlers[0]) this.pollInstead();
         try {
           return await this.handle(message);
         } finally {
           handler.isBusy = false;
+          if (handler === this.handlers[0]) this.timer?.cancel();
           if (!this.isStopping) (await handler.registered).wake();
         }
       }),
