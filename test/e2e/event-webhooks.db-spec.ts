@@ -6,8 +6,8 @@ import { newId } from '#platform';
 
 import { JobStopper } from '../../libs/jobs/src/cancel/job-stopper.js';
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
-import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { InterruptTimers } from '../../libs/jobs/src/resolve/interrupt-timers.js';
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
 import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';

@@ -183,7 +183,7 @@ describe('WebhookEndpoints', () => {
       (await log(fast)).every(({ status }) => status === 'delivered') ? true : undefined,
     );
     expect(arrived('/fast')).toBe(8);
-    expect(new Set((await log(slow)).map(({ status }) => status))).toEqual(new Set(['pending']));
+    expect((await log(slow)).filter(({ status }) => status !== 'pending')).toEqual([]);
     receiver.answer = (response) => response.writeHead(200).end();
     receiver.closeOpen();
   });
