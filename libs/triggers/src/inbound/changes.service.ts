@@ -145,7 +145,7 @@ export class Changes {
     }: { readonly trigger: StoredTrigger; readonly change: StoredChange; readonly depth: number },
   ): Promise<void> {
     const { definition, id: triggerId } = trigger;
-    const { url, start, headers, secretsRef, retryPolicy, timeout, concurrency } = definition;
+    const { url, start, headers, secretsRef, retryPolicy, timeout, concurrency, rateLimit } = definition;
     if (start !== null) {
       const event = toDocumentChange(change);
       const key = `change:${change.id}`;
@@ -159,6 +159,7 @@ export class Changes {
       orderKey: JSON.stringify([change.database, change.body.collection, change.body.documentId]),
       target: {
         ...{ url: url ?? '', headers, signature: 'both', concurrency },
+        rate: rateLimit === null ? null : { key: triggerId, limit: rateLimit },
         secretNames: secretsRef === null ? [] : [secretsRef],
         policy: {
           maxAttempts: retryPolicy.maxAttempts,

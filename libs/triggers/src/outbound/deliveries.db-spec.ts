@@ -8,6 +8,7 @@ import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
 import { Deliveries } from './deliveries.service.js';
 import type { NewTriggerDelivery } from './delivery.js';
+import { DeliveryRate } from './delivery-rate.js';
 import { DeliveryWorker } from './delivery-worker.js';
 
 let database: TestDatabase;
@@ -180,6 +181,46 @@ describe('Deliveries', () => {
     await webhooks.app.get(DeliveryWorker).start();
     expect(await finished(1)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
     expect(receiver.received.map(({ body }) => body.toString())).toEqual([delivery.body, delivery.body]);
+  });
+
+  it('postpones deliveries over the rate of their trigger, in their order and without an attempt', async () => {
+    const rates = webhooks.app.get(DeliveryRate);
+    const { counter } = rates;
+    let window = { used: 0, sent: 0 };
+    rates.counter = { add: (_, points) => Promise.resolve({ used: (window.used += points), msLeft: 1 }) };
+    const order: string[] = [];
+    receiver.answer = (response, { body }) => {
+      window.sent += 1;
+      order.push(body.toString());
+      response.writeHead(200).end();
+    };
+    const target = { ...deliveryOf().target, rate: { key: 'on-message', limit: 2 } };
+    const bodies = ['"a1"', '"b1"', '"c1"', '"a2"', '"b2"'];
+    await add(...bodies.map((body) => deliveryOf({ body, orderKey: body.slice(1, 2), target })));
+    await webhooks.app.get(DeliveryWorker).start();
+    for (const count of [2, 4]) {
+      const stored = await eventually('deliveries are postponed', async () => {
+        const pending = (await rows()).filter(({ status }) => status === 'pending');
+        return pending.length === 5 - count && pending.some(({ message }) => message > 1) ? pending : undefined;
+      });
+      expect(stored.every(({ attempts, reason, log }) => attempts === 0 && reason === null && log.length === 0)).toBe(
+        true,
+      );
+      expect(window.sent).toBe(2);
+      window = { used: 0, sent: 0 };
+    }
+    expect((await finished(5)).every(({ status, attempts }) => status === 'delivered' && attempts === 1)).toBe(true);
+    for (const key of ['a', 'b']) expect(order.filter((body) => body[1] === key)).toEqual([`"${key}1"`, `"${key}2"`]);
+    rates.counter = counter;
+  });
+
+  it('delivers all webhooks of a trigger with a rate of one in a second', async () => {
+    const target = { ...deliveryOf().target, rate: { key: newId(), limit: 1 } };
+    await add(deliveryOf({ target }), deliveryOf({ target }), deliveryOf({ target }));
+    await webhooks.app.get(DeliveryWorker).start();
+    expect((await finished(3)).map(({ status, attempts }) => [status, attempts])).toEqual(
+      Array.from({ length: 3 }, () => ['delivered', 1]),
+    );
   });
 
   it('sends messages of overdue deliveries again', async () => {

@@ -68,6 +68,11 @@ export class Deliveries {
     });
   }
 
+  /** Has the delivery sent later. This is not an attempt, and later deliveries of its order wait for it. */
+  postpone(due: DueDelivery, delayMs: number): Promise<void> {
+    return this.settle(due, { verdict: { kind: 'retry', error: 'rate_limited' }, attempt: null, delayMs });
+  }
+
   /** Sends the messages of overdue deliveries again. */
   async sweep(): Promise<void> {
     const messages = await this.repository.findOverdue(this.clock.now() - overdueMs, sweptAtOnce);

@@ -17,6 +17,7 @@ import { signatureHeaders } from '../signature.js';
 import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
 import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, type Verdict } from './delivery.js';
+import { DeliveryRate } from './delivery-rate.js';
 import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
 import { isBlocked, WebhookClient } from './webhook-client.js';
 import { endpointPlace } from './webhook-endpoint.js';
@@ -59,6 +60,7 @@ export class DeliverySender {
     private readonly secretBox: SecretBox,
     private readonly redactor: Redactor,
     private readonly channels: ChannelSender,
+    private readonly rate: DeliveryRate,
   ) {}
 
   /** What answers for URLs without a host. Registered once, at boot. */
@@ -66,10 +68,12 @@ export class DeliverySender {
     this.local = target;
   }
 
-  /** Sends the delivery if message `number` is its newest one and its turn has come. */
+  /** Sends the delivery if message `number` is its newest one and its turn has come. Over the rate of its trigger it is postponed. */
   async send(ref: DeliveryRef, number: number): Promise<void> {
     const due = await this.deliveries.findDue(ref, number);
     if (due === null) return;
+    const postponedMs = due.target === null ? 0 : await this.rate.take(due.target);
+    if (postponedMs > 0) return this.deliveries.postpone(due, postponedMs);
     const [at, started] = [this.clock.now(), this.clock.monotonic()];
     const { verdict, attempt } = await this.attempt(due);
     crashpoint('webhook-sent');

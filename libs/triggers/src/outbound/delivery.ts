@@ -24,6 +24,8 @@ export interface TriggerTarget {
   readonly policy: RetryPolicy;
   /** Deliveries of this trigger that are sent at once in the whole installation, 1 to 64. */
   readonly concurrency: number;
+  /** Requests in a second, of all deliveries with this key in the whole installation. Null or absent: any number. */
+  readonly rate?: { readonly key: string; readonly limit: number } | null;
 }
 
 /** A webhook of a trigger. */

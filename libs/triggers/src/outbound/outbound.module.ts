@@ -5,6 +5,7 @@ import { JobsModule, Retention } from '#jobs';
 
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
+import { DeliveryRate } from './delivery-rate.js';
 import { DeliverySender } from './delivery-sender.js';
 import { DeliveryWorker } from './delivery-worker.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
@@ -47,6 +48,7 @@ class DeliveryRetention implements OnModuleInit {
     UnsubscribeLinks,
     Deliveries,
     DeliveriesRepository,
+    DeliveryRate,
     DeliveryRetention,
     DeliverySender,
     DeliveryWorker,

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+
+import { RateCountersRepository } from '#platform';
+
+import type { TriggerTarget } from './delivery.js';
+
+const windowMs = 1_000;
+/** The highest `rateLimit` of a trigger: one counter serves all of them. */
+const highestLimit = 10_000;
+/** A postponed delivery is counted again after at most this time. */
+const longestDelayMs = 60_000;
+
+/** The requests that triggers with a rate have sent in the current second, of all processes together. */
+@Injectable()
+export class DeliveryRate {
+  /** Tests replace it. */
+  counter: ReturnType<RateCountersRepository['counter']>;
+
+  constructor(counters: RateCountersRepository) {
+    this.counter = counters.counter('trigger-deliveries', highestLimit, windowMs / 1_000);
+  }
+
+  /** Counts a request. 0: it may be sent now. Otherwise ms after which it may be counted again; it must not be sent. */
+  async take({ rate }: Pick<TriggerTarget, 'rate'>): Promise<number> {
+    if (rate == null) return 0;
+    const { used, msLeft } = await this.counter.add(rate.key, 1);
+    if (used <= rate.limit) return 0;
+    // Spread over the next windows: if all came back in the next one, a backlog would be handled again each second.
+    const windows = Math.floor((used - rate.limit - 1) / rate.limit);
+    return Math.min(Math.ceil(msLeft) + windows * windowMs, longestDelayMs);
+  }
+}
