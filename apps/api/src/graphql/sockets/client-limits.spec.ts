@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '#platform';
 
-import { ReadPacing } from './read-pacing.js';
+import { FrameBudget, onePong, ReadPacing } from './client-limits.js';
 
 const megabyte = 1_048_576;
 
@@ -55,5 +55,44 @@ describe('ReadPacing', () => {
     clock.advance(1_000);
     handle(megabyte);
     expect([socket.isPaused, clock.pending]).toEqual([false, 0]);
+  });
+});
+
+describe('onePong', () => {
+  it('sends no second pong while the first is unsent', async () => {
+    const sent: number[] = [];
+    const taken = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const pong = onePong<number>(async (payload) => {
+      sent.push(payload);
+      await taken[sent.length - 1]?.promise;
+    });
+    const first = pong(1);
+    for (let i = 2; i < 1_000; i += 1) void pong(i);
+    expect(sent).toEqual([1]);
+    taken[0]?.resolve(undefined);
+    await first;
+    void pong(1_000);
+    expect(sent).toEqual([1, 1_000]);
+  });
+});
+
+const count = (budget: FrameBudget, now: number) => {
+  let taken = 0;
+  while (budget.take(now)) taken += 1;
+  return taken;
+};
+
+describe('the budget of a socket', () => {
+  it('allows a burst, then as many as time gives back', () => {
+    const budget = new FrameBudget(0, 20);
+    const taken = (now: number) => count(budget, now);
+    expect(taken(0)).toBe(200);
+    expect(taken(1_000)).toBe(50);
+    expect(taken(1_010)).toBe(0);
+    expect(taken(1_000_000)).toBe(200);
+  });
+
+  it('grows with the streams that a principal may have', () => {
+    expect(count(new FrameBudget(0, 500), 0)).toBe(2_000);
   });
 });
