@@ -1,4 +1,26 @@
+import type { JobSnapshot } from '#jobs';
+
 import type { OpenAiError } from '../../errors/openai-error.js';
+
+export const noUsage: AnswerUsage = { promptTokens: 0, completionTokens: 0, estimated: false };
+
+export function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    estimated: a.estimated || b.estimated,
+  };
+}
+
+/** What a job has cost beside its rounds: the choice of its agent, which is none of them. */
+export function rest(whole: AnswerUsage, rounds: JobSnapshot['rounds']): AnswerUsage {
+  const used = rounds.reduce((total, { usage }) => sum(total, usage), noUsage);
+  return {
+    promptTokens: Math.max(0, whole.promptTokens - used.promptTokens),
+    completionTokens: Math.max(0, whole.completionTokens - used.completionTokens),
+    estimated: whole.estimated && !used.estimated,
+  };
+}
 
 /** How tool calls appear in an answer: as text, as blocks that Open WebUI renders, not at all, or handed to the client. */
 export type AnswerFormat = 'inline' | 'open-webui' | 'none' | 'openai';

@@ -13,9 +13,17 @@ import { isOpen, runArguments, subJobPrefix, type ToolCallStatus, toToolCallItem
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { answerError } from './answer-error.js';
 import { AnswerOutput } from './answer-output.js';
-import type { AnswerFinish, AnswerFormat, AnswerPart, AnswerUsage, ClientToolCall } from './answer-part.js';
+import {
+  type AnswerFinish,
+  type AnswerFormat,
+  type AnswerPart,
+  type AnswerUsage,
+  type ClientToolCall,
+  noUsage,
+  rest,
+  sum,
+} from './answer-part.js';
 import { AnswerRequests } from './answer-requests.js';
-import { noUsage, rest, sum } from './answer-usage.js';
 import type { CallSecrets, SeenCall } from './call-text.js';
 import { StreamedCalls } from './streamed-calls.js';
 import { StreamedText } from './streamed-text.js';
