@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { accessSettings } from './access-settings.js';
-import { connectionSettings } from './connection-settings.js';
+import { accessSettings, connectionSettings } from './access-settings.js';
 import { fileSettings } from './file-settings.js';
 import { limitSettings } from './limit-settings.js';
 import { modelPrices } from './model-prices.js';
