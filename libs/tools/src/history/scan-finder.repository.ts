@@ -1,8 +1,7 @@
 import type { PrismaTransaction } from '#platform';
 
 import { type CallTest, callTests } from './call-tests.js';
-import { chooseScan, type MeasuredScan, type ScanEnd } from './choose-scan.js';
-import { type IndexScan, trailsOf } from './index-scans.js';
+import { chooseScan, type IndexScan, type MeasuredScan, type ScanEnd, trailsOf } from './index-scans.js';
 import { findOccurring } from './occurring.repository.js';
 import { type Stretch, trailEndSql } from './scan-sql.js';
 import { Statement } from './statement.js';

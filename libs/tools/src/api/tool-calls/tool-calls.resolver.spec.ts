@@ -6,8 +6,7 @@ import { toWantedPage } from '#platform/api';
 import type { HistoryPage } from '../../history/history-query.js';
 import type { ToolCallOrder } from '../../history/tool-call-filter.js';
 import type { ToolCallRecord } from '../../history/tool-call-record.js';
-import { placeOfCursor, toPlaceCursor } from './tool-call-places.js';
-import { toToolCallPage } from './tool-calls.resolver.js';
+import { placeOfCursor, toPlaceCursor, toToolCallPage } from './tool-calls.resolver.js';
 
 const byTime: ToolCallOrder = { by: 'time', direction: 'desc' };
 const byDuration: ToolCallOrder = { by: 'duration', direction: 'asc' };

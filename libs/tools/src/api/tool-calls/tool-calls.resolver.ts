@@ -2,10 +2,19 @@ import { Args, Context, ID, Query, ResolveField, Resolver } from '@nestjs/graphq
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { isId, systemClock } from '#platform';
-import { type ConnectionOf, pageCost, toWantedPage, type WantedPage } from '#platform/api';
+import {
+  type ConnectionOf,
+  idOfCursor,
+  invalidCursor,
+  pageCost,
+  textOfCursor,
+  toCursor,
+  toWantedPage,
+  type WantedPage,
+} from '#platform/api';
 
 import type { HistoryPage } from '../../history/history-query.js';
-import type { ToolCallOrder } from '../../history/tool-call-filter.js';
+import type { ToolCallOrder, ToolCallPlace } from '../../history/tool-call-filter.js';
 import type { HistoryCount } from '../../history/tool-call-history.repository.js';
 import { ToolCallHistory } from '../../history/tool-call-history.service.js';
 import type { ToolCallRecord } from '../../history/tool-call-record.js';
@@ -13,9 +22,25 @@ import type { ToolCallStats as Stats } from '../../history/tool-call-stats.js';
 import { toToolCallFilter } from './to-tool-call-filter.js';
 import { ToolCall, ToolCallConnection } from './tool-call.model.js';
 import { ToolCallLoaders } from './tool-call-loaders.js';
-import { placeOfCursor, toPlaceCursor } from './tool-call-places.js';
 import { ToolCallStats } from './tool-call-stats.model.js';
 import { ToolCallsArgs, ToolCallStatsArgs } from './tool-calls.args.js';
+
+const kinds = { time: 'toolCalls', duration: 'toolCallsByDuration' } as const;
+
+/** The cursor of a place in a list of calls. */
+export function toPlaceCursor({ by }: ToolCallOrder, { id, durationMs = 0, name = '' }: ToolCallPlace): string {
+  return toCursor(kinds[by], by === 'time' ? id : `${durationMs}|${id}|${name}`);
+}
+
+/** The place in a cursor. Throws `invalid_cursor` for one of another list. */
+export function placeOfCursor({ by }: ToolCallOrder, cursor: string, field: string): ToolCallPlace {
+  if (by === 'time') return { id: idOfCursor(cursor, kinds.time, field) };
+  const [, duration = '', id = '', name = ''] =
+    /^(\d{1,10})\|([^|]*)\|(.*)$/s.exec(textOfCursor(cursor, kinds.duration, field)) ?? [];
+  const durationMs = Number(duration);
+  if (!isId(id) || durationMs > 2_147_483_647) throw invalidCursor(field);
+  return { id, durationMs, name };
+}
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { chooseScan, type MeasuredScan, type ScanEnd } from './choose-scan.js';
-import { type IndexScan, wayThroughAll } from './index-scans.js';
+import { chooseScan, type IndexScan, type MeasuredScan, type ScanEnd, wayThroughAll } from './index-scans.js';
 
 const trail = (aspect: IndexScan['aspect']): IndexScan => ({ ...wayThroughAll, aspect });
 const measured = (aspect: IndexScan['aspect'], end: ScanEnd): MeasuredScan => ({ trail: trail(aspect), end });
