@@ -8,7 +8,7 @@ import { createTestServer, type FinishedJob, type TestServer } from '@nightshift
 import { eventually } from '../harness/eventually.js';
 import { workflowDocument } from '../harness/workflow-document.js';
 
-/** Each tool returns the secret. The hook logs its runs, and waits in the file `hold` until the file `go` exists. */
+/** Each tool returns the secret. The hook logs its runs, and waits while the file `hold-` with the argument `n` or `input` exists. */
 const plugin = (folder: string) => `import { appendFileSync, existsSync } from 'node:fs';
 import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
 
@@ -27,7 +27,7 @@ const redact = defineHook({
   on: 'afterToolCall', name: 'no-iban', timeoutMs: 60_000, match: 'result != null && result.contains("PT50")',
   async run({ tool, result, kind, agent, userId, arguments: given }) {
     appendFileSync(folder + '/runs.log', [tool, kind, agent, typeof userId, JSON.stringify(given)].join(' ') + '\\n');
-    while (existsSync(folder + '/hold')) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (existsSync(folder + '/hold-' + (given.n ?? given.input))) await new Promise((resolve) => setTimeout(resolve, 20));
     return { result: result.replace('PT50-1', '…'), reason: 'an account' };
   },
 });
@@ -53,6 +53,7 @@ beforeAll(async () => {
   await mutate(`mutation ($input: CreateAgentInput!) { createAgent(input: $input) { userErrors { message } } }`, {
     ...{ name: 'Clerk', slug: 'clerk', tools: ['isolated'] },
   });
+  await offerWorkflow();
 });
 beforeEach(() => {
   writeFileSync(join(folder, 'runs.log'), '');
@@ -66,6 +67,29 @@ const runs = () => readFileSync(join(folder, 'runs.log'), 'utf8').trim().split('
 const bodies = ({ events }: FinishedJob, type: string) =>
   events.flatMap((event) => (event.type === type ? [event.body] : []));
 const change = { hook: 'no-iban', on: 'afterToolCall', what: ['result'], reason: 'an account' };
+
+/** Offers the tool `workflow.accounts`. */
+async function offerWorkflow(): Promise<void> {
+  const definition = workflowDocument({ start: 'start', a: 'agent' }, ['start > a'], {
+    name: 'accounts',
+    id: 'accounts',
+  });
+  const { workflow } = await mutate(
+    `mutation ($input: ImportWorkflowInput!) { importWorkflow(input: $input) { workflow { id } userErrors { message } } }`,
+    { definition },
+  );
+  const { id } = workflow as { id: string };
+  await mutate(
+    `mutation ($input: PublishWorkflowInput!) { publishWorkflow(input: $input) { userErrors { message } } }`,
+    { id },
+  );
+  await mutate(
+    `mutation ($input: OfferWorkflowInput!) { offerWorkflowAsTool(input: $input) { userErrors { message } } }`,
+    {
+      ...{ id, offered: true },
+    },
+  );
+}
 
 /** Expects that the result of the only call was filtered, once, before viewers and the model got it. */
 function expectFiltered(job: FinishedJob, result = 'iban …'): void {
@@ -169,25 +193,6 @@ describe('afterToolCall', () => {
   });
 
   it('filters the result of a sub-job', async () => {
-    const definition = workflowDocument({ start: 'start', a: 'agent' }, ['start > a'], {
-      name: 'accounts',
-      id: 'accounts',
-    });
-    const { workflow } = await mutate(
-      `mutation ($input: ImportWorkflowInput!) { importWorkflow(input: $input) { workflow { id } userErrors { message } } }`,
-      { definition },
-    );
-    const { id } = workflow as { id: string };
-    await mutate(
-      `mutation ($input: PublishWorkflowInput!) { publishWorkflow(input: $input) { userErrors { message } } }`,
-      { id },
-    );
-    await mutate(
-      `mutation ($input: OfferWorkflowInput!) { offerWorkflowAsTool(input: $input) { userErrors { message } } }`,
-      {
-        ...{ id, offered: true },
-      },
-    );
     server.model.reply([{ name: 'workflow.accounts', arguments: { input: 'Hi' } }], `iban ${SECRET}`, 'done');
     const job = await server.run({ message: 'Go', tools: ['workflow.accounts'] });
     expectFiltered(job);
@@ -251,18 +256,45 @@ describe('afterToolCall', () => {
   });
 });
 
+const file = (name: string) => join(folder, name);
+const runsOnce = () => eventually('the hook runs', () => (runs()[0] === '' ? undefined : true));
+
+describe('afterToolCall while it runs', () => {
+  it('delays no isolated call of another job', async () => {
+    writeFileSync(file('hold-1'), '');
+    server.model.reply([{ name: 'isolated', arguments: { n: 1 } }]);
+    const held = await server.start({ message: 'Go', tools: ['isolated'] });
+    await runsOnce();
+    server.model.reply([{ name: 'isolated', arguments: { n: 2 } }], 'done', 'done');
+    expectFiltered(await server.run({ message: 'Go', tools: ['isolated'] }));
+    rmSync(file('hold-1'));
+    expectFiltered(await server.finished(held));
+  });
+
+  it('delays no sub-job of another job', async () => {
+    const call = (input: string) => ({ name: 'workflow.accounts', arguments: { input } });
+    writeFileSync(file('hold-1'), '');
+    server.model.reply([call('1')], `iban ${SECRET}`);
+    const held = await server.start({ message: 'Go', tools: ['workflow.accounts'] });
+    await runsOnce();
+    server.model.reply([call('2')], `iban ${SECRET}`, 'done', 'done');
+    expectFiltered(await server.run({ message: 'Go', tools: ['workflow.accounts'] }));
+    rmSync(file('hold-1'));
+    expectFiltered(await server.finished(held));
+    expect(runs()).toHaveLength(2);
+  });
+});
+
 describe('afterToolCall around a crash', () => {
-  const file = (name: string) => join(folder, name);
   const exists = (name: string) => eventually(name, () => (existsSync(file(name)) ? true : undefined));
-  const runsOnce = () => eventually('the hook runs', () => (runs()[0] === '' ? undefined : true));
 
   it('runs again for an isolated call whose result was not stored when the server was killed', async () => {
-    writeFileSync(file('hold'), '');
+    writeFileSync(file('hold-1'), '');
     server.model.reply([{ name: 'isolated', arguments: { n: 1 } }], 'done');
     const jobId = await server.start({ message: 'Go', tools: ['isolated'] });
     await runsOnce();
     await server.kill();
-    rmSync(file('hold'));
+    rmSync(file('hold-1'));
     await server.restart();
     expectFiltered(await server.finished(jobId));
     expect(runs()).toHaveLength(2);

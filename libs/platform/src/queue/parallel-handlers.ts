@@ -27,7 +27,7 @@ export class ParallelHandlers<Name extends QueueName> {
     private readonly options: {
       readonly queue: Name;
       readonly slots: number;
-      readonly groupConcurrency: Exclude<HandleOptions['groupConcurrency'], undefined>;
+      readonly groupConcurrency?: Exclude<HandleOptions['groupConcurrency'], undefined>;
     },
     private readonly handle: (message: Delivery<Name>) => Promise<Handled>,
   ) {}
@@ -75,10 +75,11 @@ export class ParallelHandlers<Name extends QueueName> {
 
   private add(): void {
     const { queue, groupConcurrency } = this.options;
+    const limits = groupConcurrency === undefined ? {} : { groupConcurrency };
     const poll = this.handlers.length === 0 ? pollSeconds : relaxedPollSeconds;
     const handler: OneHandler = {
       isBusy: false,
-      registered: this.queues.handleEach(queue, { pollSeconds: poll, groupConcurrency }, async (message) => {
+      registered: this.queues.handleEach(queue, { pollSeconds: poll, ...limits }, async (message) => {
         handler.isBusy = true;
         this.wake(); // another message may wait
         if (handler === this.handlers[0]) this.pollInstead();

@@ -212,25 +212,19 @@ export class Queues {
     }
   }
 
-  /**
-   * As `handle`, for messages that are settled one by one; one whose handler rejects is retried, as its queue's settings say. The messages of
-   * a batch are handled one after another; with `parallelBy`, only those that it gives the same text.
-   */
+  /** As `handle`, for messages that are settled one by one; one whose handler rejects is retried, as its queue's settings say. */
   async handleEach<Name extends QueueName>(
     queue: Name,
-    options: HandleOptions & { readonly parallelBy?: (data: QueueData[Name]) => string },
+    options: HandleOptions,
     handler: (message: Delivery<Name>) => Promise<Handled>,
   ): Promise<QueueHandler> {
     await this.start();
-    const { batchSize = 1, pollSeconds = 1, parallelBy = () => '', ...filter } = options;
+    const { batchSize = 1, pollSeconds = 1, ...filter } = options;
     const work = { ...filter, batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true } as const;
     const id = await this.boss.work<QueueData[Name]>(queue, { ...work, perJobResults: true }, async (jobs) => {
-      const groups = [...Map.groupBy(jobs, ({ data }) => parallelBy(data)).values()].map(async (group) => {
-        const results: JobResult[] = [];
-        for (const job of group) results.push(await this.result(queue, job, handler));
-        return results;
-      });
-      return (await Promise.all(groups)).flat();
+      const results: JobResult[] = [];
+      for (const job of jobs) results.push(await this.result(queue, job, handler));
+      return results;
     });
     return this.handlerOf(queue, id);
   }

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { isTerminal, type JobRef, JobStopper } from '#jobs';
-import { BUS, type Bus, LOGGER, type Logger, type QueueHandler, Queues, sweepEach } from '#platform';
+import { BUS, type Bus, LOGGER, type Logger, ParallelHandlers, type QueueHandler, Queues, sweepEach } from '#platform';
 
+import { ResultHooks } from '../hooks/result-hooks.js';
 import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-job-settler.js';
 import { SubJobStarter } from './sub-job-starter.js';
@@ -18,7 +19,9 @@ const batchSize = 10;
  */
 @Injectable()
 export class SubJobs {
-  private handlers: QueueHandler[] = [];
+  private handlers: Pick<QueueHandler, 'stop'>[] = [];
+  /** Parents that this process looks after. `again`: another message has come meanwhile. */
+  private readonly underWay = new Map<string, { again: boolean }>();
   private unsubscribe: () => void = () => undefined;
 
   constructor(
@@ -26,6 +29,7 @@ export class SubJobs {
     private readonly starter: SubJobStarter,
     private readonly settler: SubJobSettler,
     private readonly stopper: JobStopper,
+    private readonly hooks: ResultHooks,
     private readonly queues: Queues,
     @Inject(BUS) private readonly bus: Bus,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -33,10 +37,7 @@ export class SubJobs {
 
   async start(): Promise<void> {
     if (this.handlers.length > 0) return;
-    const due = await this.queues.handle('sub-job.due', { batchSize }, async (parents) => {
-      const distinct = new Map(parents.map((parent) => [parent.jobId, parent]));
-      await Promise.all([...distinct.values()].map((parent) => this.lookAfterJob(parent)));
-    });
+    const due = await this.open();
     this.unsubscribe = this.bus.subscribe('sub-jobs', () => {
       due.wake();
     });
@@ -46,6 +47,45 @@ export class SubJobs {
         await this.sweep(null);
       }),
     ];
+  }
+
+  /**
+   * A batch ends with the last of its parents, and the next one is fetched after that: where hooks are set, which may take long, each parent is
+   * handled on its own, so that it delays no other one.
+   */
+  private async open(): Promise<Pick<QueueHandler, 'wake' | 'stop'>> {
+    if (this.hooks.areSet) {
+      const options = { queue: 'sub-job.due', slots: batchSize } as const;
+      const handlers = new ParallelHandlers(this.queues, options, async ({ data }) => {
+        await this.lookAfterAlone(data);
+        return 'completed';
+      });
+      await handlers.start();
+      return handlers;
+    }
+    return this.queues.handle('sub-job.due', { batchSize }, async (parents) => {
+      const distinct = new Map(parents.map((parent) => [parent.jobId, parent]));
+      await Promise.all([...distinct.values()].map((parent) => this.lookAfterJob(parent)));
+    });
+  }
+
+  /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does what later messages are about. */
+  private async lookAfterAlone(parent: JobRef): Promise<void> {
+    const other = this.underWay.get(parent.jobId);
+    if (other !== undefined) {
+      other.again = true; // if that handler fails, its message is delivered again
+      return;
+    }
+    const own = { again: true };
+    this.underWay.set(parent.jobId, own);
+    try {
+      while (own.again) {
+        own.again = false;
+        await this.lookAfterJob(parent);
+      }
+    } finally {
+      this.underWay.delete(parent.jobId);
+    }
   }
 
   /** Resolves when no handler is running. */

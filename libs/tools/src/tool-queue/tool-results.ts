@@ -7,6 +7,7 @@ import {
   type Clock,
   type Delivery,
   type Handled,
+  ParallelHandlers,
   type QueueHandler,
   Queues,
   systemClock,
@@ -20,6 +21,8 @@ import { ResultApplier } from './result-applier.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 const batchSize = 50;
+/** Results that are handled at once where hooks are set. */
+const hookedSlots = 20;
 /** Over about half a minute. Retries while the database is unavailable count, but end nothing. */
 const mostRetries = 5;
 /** Progress that may be kept for a moment; more is dropped. */
@@ -34,7 +37,7 @@ const mostDeferred = 1_000;
 export class ToolResults {
   private readonly clock: Clock = systemClock;
   private unsubscribe: () => void = () => undefined;
-  private handler: Promise<QueueHandler | null> | undefined;
+  private handler: Promise<Pick<QueueHandler, 'wake' | 'stop'> | null> | undefined;
   private readonly deferred = new Set<Timer>();
   private readonly applying = new Set<Promise<void>>();
 
@@ -48,14 +51,10 @@ export class ToolResults {
 
   start(): void {
     if (this.handler !== undefined) return;
-    // Hooks may take long: those of one job delay no other job. Without them, one result after another is fast enough.
-    const parallel = this.hooks.areSet ? { parallelBy: jobOf } : {};
-    this.handler = this.queues
-      .handleEach(TOOL_QUEUES.results, { batchSize, ...parallel }, (message) => this.handle(message))
-      .catch((error: unknown) => {
-        this.telemetry.logger.error({ err: error }, 'tool results are not handled');
-        return null;
-      });
+    this.handler = this.open().catch((error: unknown) => {
+      this.telemetry.logger.error({ err: error }, 'tool results are not handled');
+      return null;
+    });
     this.unsubscribe = this.bus.subscribe('tool-queue', ({ queue }) => {
       if (queue === 'results') void this.handler?.then((handler) => handler?.wake());
     });
@@ -69,6 +68,19 @@ export class ToolResults {
     this.deferred.clear();
     await Promise.all(this.applying);
     this.handler = undefined;
+  }
+
+  /**
+   * Hooks may take long, and the next batch is fetched when the one before it has ended: with hooks, each result is handled on its own, so
+   * that it delays no other one. Without them, one result after another is fast enough.
+   */
+  private async open(): Promise<Pick<QueueHandler, 'wake' | 'stop'>> {
+    const { results } = TOOL_QUEUES;
+    const handle = (message: Delivery) => this.handle(message);
+    if (!this.hooks.areSet) return this.queues.handleEach(results, { batchSize }, handle);
+    const handlers = new ParallelHandlers(this.queues, { queue: results, slots: hookedSlots }, handle);
+    await handlers.start();
+    return handlers;
   }
 
   private async handle({ data, retryCount }: Delivery): Promise<Handled> {
@@ -112,8 +124,4 @@ export class ToolResults {
       this.telemetry.logger.warn({ err: error, toolCallId: message.correlation_id }, 'progress of a tool was dropped');
     }
   }
-}
-
-function jobOf(data: object): string {
-  return readResult(data)?.job_id ?? '';
 }
