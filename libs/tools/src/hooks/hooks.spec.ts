@@ -277,6 +277,21 @@ describe('Hooks', () => {
     expect(seen).toEqual(['all completed k1 2']);
   });
 
+  it('does not begin an action after its signal was aborted', async () => {
+    let begun = 0;
+    const run = () => {
+      begun += 1;
+      return new Promise<undefined>(() => undefined);
+    };
+    const hooks = hooksOf(defineHook({ on: 'onJobFinished', name: 'a', run }));
+    const signal = AbortSignal.abort(new Error('the worker stops'));
+    const acted = hooks.act('onJobFinished', 'a', { ...action, signal, event: { ...job, job: end } });
+    await Promise.resolve();
+    clock.advance(2_000);
+    await expect(acted).rejects.toThrow('the worker stops');
+    expect(begun).toBe(0);
+  });
+
   it('rejects a failed action and counts it', async () => {
     const run = () => Promise.reject(new Error('down'));
     const hooks = hooksOf(defineHook({ on: 'onJobFinished', name: 'a', run }));

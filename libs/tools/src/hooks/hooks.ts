@@ -228,6 +228,7 @@ export class Hooks {
     event: HookEvents[HookEvent],
     { signal, own }: { readonly signal: AbortSignal | undefined; readonly own?: ActionMembers },
   ): Promise<unknown> {
+    signal?.throwIfAborted(); // an aborted signal has no more events
     const { clock, contexts } = this.host;
     const { timeoutMs = TIMEOUT_MS } = hook;
     const controller = new AbortController();
