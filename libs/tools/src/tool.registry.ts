@@ -30,6 +30,11 @@ export class ToolRegistry {
     return this.tools.get(name);
   }
 
+  /** All tools, also disabled ones, in no order. */
+  all(): Iterable<Tool> {
+    return this.tools.values();
+  }
+
   /** All enabled tools by name. */
   list(): readonly Tool[] {
     return [...this.tools.values()].filter((tool) => tool.enabled).sort((a, b) => (a.name < b.name ? -1 : 1));

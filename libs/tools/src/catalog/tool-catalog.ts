@@ -40,9 +40,12 @@ export class WorkspaceTools {
     return shown.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The feature flags that tools name. */
+  /** The feature flags that tools name. Asked for at every call of a tool, so nothing is sorted or copied. */
   flags(): ReadonlySet<string> {
-    return new Set(this.list().flatMap(({ flag }) => flag ?? []));
+    const flags = new Set<string>();
+    for (const tools of [this.registry.all(), this.own.values()])
+      for (const { flag } of tools) if (flag !== null) flags.add(flag);
+    return flags;
   }
 
   /** The same without the tools that name one of these flags. */
