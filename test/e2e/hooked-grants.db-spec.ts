@@ -27,7 +27,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(join(process.cwd(), 'node_modules', '@nightshift'), join(folder, 'node_modules', '@nightshift'));
   writeFileSync(join(folder, 'guards.mjs'), plugin);
-  stage = await openApprovalStage({ PLUGINS: join(folder, 'guards.mjs') });
+  stage = await openApprovalStage({ PLUGINS: join(folder, 'guards.mjs'), FEATURE_SUB_JOBS: 'true' });
   await stage.policy({ rules: [{ match: '*', action: 'require_approval' }] });
 });
 afterAll(async () => {
@@ -77,5 +77,23 @@ describe('a timed grant with a hook before tool calls', () => {
     expect(await stage.ended(ran)).toMatchObject({ calls: [{ status: 'completed' }] });
     expect(await uses()).toEqual([ran]);
     expect(stage.ran.map(([, args]) => args)).toEqual([{ to: 'first' }, { to: 'second' }]);
+  });
+
+  it('is not used by a start_job whose job may call the tool', async () => {
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    stage.model.enqueue(send('third'), textReply(['Done.']));
+    const { jobId, threadId } = await stage.ask(['send']);
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('nothing is asked');
+    const { argumentsHash } = interrupt.request;
+    await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash, grantMinutes: 5 });
+    await stage.ended(jobId);
+    const before = await uses();
+    const given = { workspace: stage.people.owner.workspaceId, model: 'scripted', prompt: 'Look' };
+    const start = toolCallReply([{ id: 'call_b', name: 'start_job', arguments: JSON.stringify(given) }]);
+    stage.model.enqueue(start, textReply(['Ended.']), textReply(['Ended.']));
+    const parent = await stage.ask(['send', 'start_job'], { threadRef: threadId, createThread: false });
+    expect(await stage.ended(parent.jobId)).toMatchObject({ calls: [{ status: 'completed' }] });
+    expect(await uses()).toEqual(before);
   });
 });

@@ -41,7 +41,7 @@ export interface GateCall {
   readonly version?: string | null;
   /** Why a person must decide even if the policy or a grant allows the call; for people. A call that the policy blocks stays blocked. */
   readonly mustAsk?: string;
-  /** The answer is only looked at, and the call is judged again before it runs: a use of a grant is not recorded. */
+  /** The answer is only looked at, and a call is judged again before it runs: a use of a grant is not recorded. */
   readonly isPreview?: boolean;
 }
 

@@ -69,7 +69,7 @@ export class CallingChats {
     for (const { name } of offered) {
       const tool = tools.find(name);
       if (tool?.enabled !== true || (isLast && startsJobs(tool))) continue;
-      const { type } = await this.gate.judge(gateJob, { name, arguments: '{}' }, tool);
+      const { type } = await this.gate.judge(gateJob, { name, arguments: '{}', isPreview: true }, tool);
       if (type !== 'refuse') names.push(name);
     }
     return names;

@@ -42,7 +42,7 @@ export class AgentTools {
     const judged = await Promise.all(
       others.map(async (other) => ({
         other,
-        answer: await this.gate.judge(job, { name: other.name, arguments: '{}' }, other),
+        answer: await this.gate.judge(job, { name: other.name, arguments: '{}', isPreview: true }, other),
       })),
     );
     const available = judged.flatMap(({ other, answer: decision }) => (decision.type === 'refuse' ? [] : [other.name]));
