@@ -11,17 +11,24 @@ export interface ReceivedMail {
   readonly source: string;
 }
 
-/** A mail server on loopback that keeps what it is sent. */
+/** A mail server on loopback that keeps what it is sent, and requires a login. */
 export class MailServer {
   readonly received: ReceivedMail[] = [];
+  /** Of the user `nightshift`. */
+  password = 'mail password';
   /** The reply to a recipient; null: it is accepted. */
   answer: (to: string) => { readonly code: number; readonly text: string } | null = () => null;
 
   private constructor(private readonly server: SMTPServer) {}
 
-  static async listen(): Promise<MailServer> {
+  /** `secure`: TLS from the first byte, with a certificate that no client trusts. */
+  static async listen({ host = '127.0.0.1', secure = false } = {}): Promise<MailServer> {
     const server = new SMTPServer({
-      authOptional: true,
+      ...{ secure, allowInsecureAuth: true },
+      onAuth: ({ username, password }, _session, done) => {
+        const isRight = username === 'nightshift' && password === mails.password;
+        done(isRight ? null : Object.assign(new Error('wrong login'), { responseCode: 535 }), { user: username });
+      },
       disabledCommands: ['STARTTLS'],
       disableReverseLookup: true,
       onRcptTo: ({ address }, _session, done) => {
@@ -39,14 +46,19 @@ export class MailServer {
       },
     });
     const mails = new MailServer(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    server.on('error', () => undefined); // a client that breaks off its handshake
     return mails;
   }
 
   /** The settings with which a server sends its e-mails here. */
   get env(): Readonly<Record<string, string>> {
-    const { port } = this.server.server.address() as AddressInfo; // it listens on TCP
-    return { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Nightshift <nightshift@example.com>' };
+    const { address, port } = this.server.server.address() as AddressInfo; // it listens on TCP
+    const scheme = this.server.options.secure === true ? 'smtps' : 'smtp';
+    return {
+      SMTP_URL: `${scheme}://nightshift:mail%20password@${address}:${port}`,
+      MAIL_FROM: 'Nightshift <nightshift@example.com>',
+    };
   }
 
   close(): Promise<void> {
