@@ -137,11 +137,16 @@ export class NotificationChannels {
 
   /** Sends another code. Throws `forbidden`, `not_found`, `conflict` (confirmed already), `rate_limited`. */
   async requestCode(principal: MemberPrincipal, id: string): Promise<NotificationChannel> {
-    await this.codes.take(principal.userId);
-    return this.prisma.withWorkspace(principal, async (tx) => {
+    const unconfirmed = async (tx: PrismaTransaction) => {
       const channel = await this.find(tx, principal, id);
       if (channel.confirmedAt !== null) throw confirmedAlready();
-      await this.enqueue(tx, principal, { id: channel.id, type: confirmType });
+      return channel;
+    };
+    await this.prisma.withWorkspace(principal, unconfirmed);
+    await this.codes.take(principal.userId);
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      const channel = await unconfirmed(tx);
+      await this.enqueue(tx, principal, { id, type: confirmType });
       return channel;
     });
   }
