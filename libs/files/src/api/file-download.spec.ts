@@ -91,8 +91,18 @@ describe('FileDownload', () => {
     await setImmediate();
     for (let turn = 0; turn < 2; turn += 1) await nextTurn();
     expect(files.users).toEqual(['ada', 'bob']);
+  });
+
+  it('reads four parts at once, whatever the number of downloads', async () => {
+    const { files, nextTurn, start } = stage();
+    for (const user of ['ada', 'bob', 'eve'])
+      for (let i = 0; i < 5; i += 1) start(user, true).ended.catch(() => undefined);
+    await setImmediate();
     for (let turn = 0; turn < 100; turn += 1) await nextTurn();
-    expect(files.users).toHaveLength(11);
+    expect(files.reads).toHaveLength(4);
+    files.reads[0]?.respond();
+    await setImmediate();
+    expect(files.reads).toHaveLength(5);
   });
 
   it('rejects the 11th download of a user at once', async () => {

@@ -14,6 +14,8 @@ import type { ByteRange } from '../store/file-store.js';
 
 /** Maximum bytes of a file that each download reads and has in memory at once. */
 const partBytes = 524_288;
+/** Maximum parts that a process reads at once: each takes a database connection. */
+const readsAtOnce = 4;
 /** Time on the event loop for a part. */
 const partMs = 5;
 /** A client that reads no part for this time is disconnected. */
@@ -32,6 +34,9 @@ export class FileDownload {
   clock: Clock = systemClock;
   /** Users read their parts in turns, so that many downloads of one do not delay others. */
   private turns: CallerTurns | undefined;
+  private reads = 0;
+  /** Reads that wait for another one to end, the oldest first: at most one for each open download. */
+  private readonly waiting: (() => void)[] = [];
 
   constructor(
     private readonly files: Files,
@@ -93,7 +98,7 @@ export class FileDownload {
     try {
       for (let at = start; at < end && !response.destroyed;) {
         const partEnd = Math.min(at - (at % partBytes) + partBytes, end); // stores keep contents in rows of this size
-        const part = await this.readInTurn(userId, file, { start: at, end: partEnd });
+        const part = await this.readInTurn(userId, { file, range: { start: at, end: partEnd } }, response);
         timeout?.cancel();
         timeout = this.clock.after(timeoutMs, () => response.destroy());
         yield part;
@@ -104,12 +109,21 @@ export class FileDownload {
     }
   }
 
-  private async readInTurn(userId: string, file: PlacedFile, range: ByteRange): Promise<Uint8Array> {
+  /** Empty: the client has left while the read waited. */
+  private async readInTurn(userId: string, { file, range }: Content, response: Response): Promise<Uint8Array> {
     this.turns ??= new CallerTurns(this.clock);
     const { turns } = this;
     const turnMs = Math.max(1, (partMs * (range.end - range.start)) / partBytes);
     await new Promise<void>((resolve) => turns.next(userId, turnMs, resolve));
-    return this.files.read(file, range);
+    if (this.reads < readsAtOnce) this.reads += 1;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return response.destroyed ? new Uint8Array() : await this.files.read(file, range);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.reads -= 1;
+      else next();
+    }
   }
 }
 
