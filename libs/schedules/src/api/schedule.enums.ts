@@ -46,9 +46,10 @@ export const ScheduleStopEnum = {
 
 registerEnumType(ScheduleStopEnum, {
   name: 'ScheduleStop',
-  description: 'Why the server disabled a schedule. Its jobs then run as the member who enables it again.',
+  description:
+    'Why the server disabled a schedule. A workflow schedule then acts as the member who enables it again; a chat schedule must be saved again.',
   valuesMap: {
-    RIGHT_LOST: { description: 'The member who saved or enabled it left, or may no longer manage workflows.' },
+    RIGHT_LOST: { description: 'The member left, or may no longer manage workflows or start the chat.' },
     TIME_ZONE_UNKNOWN: { description: 'The time zone database no longer has its zone.' },
   },
 });
