@@ -41,7 +41,6 @@ function manifestOf(name: string, specs: ProjectOptions['specs']) {
     },
     dependencies: { '@nightshift/plugin': plugin, zod: '^4.2.0' },
     devDependencies: { '@types/node': '^24.0.0', ...server, typescript: '^6.0.0' },
-    engines: { node: '>=24.11' },
   };
 }
 
