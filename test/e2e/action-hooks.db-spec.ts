@@ -217,7 +217,7 @@ describe('actions of hooks', () => {
     );
   });
 
-  it('are retried if the worker does not have the hook', async () => {
+  it('run again later if the worker does not have the hook', async () => {
     processWith(recording('onJobFinished', []));
     await stage.end(await stage.startClaimed());
     await run(recording('onInterrupt', []));

@@ -180,7 +180,7 @@ describe('feature flags', () => {
     });
   });
 
-  it('are changed by no command with a wrong name, percentage or id', async () => {
+  it('stay the same after a command with a wrong name, percentage or id', async () => {
     expect(await admin('flags', 'set', 'Not-Kebab')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('name:'),

@@ -55,7 +55,7 @@ const uses = async () => {
 };
 
 describe('a timed grant with a hook before tool calls', () => {
-  it('is used by a call that runs, and not by one that the hook denies, answers or sends to a person', async () => {
+  it('counts a use for a call that runs, and none for one that the hook denies, answers or sends to a person', async () => {
     stage.model.enqueue(send('first'), textReply(['Done.']));
     const { jobId, threadId } = await stage.ask(['send']);
     const [interrupt] = await stage.waits(jobId);
@@ -79,7 +79,7 @@ describe('a timed grant with a hook before tool calls', () => {
     expect(stage.ran.map(([, args]) => args)).toEqual([{ to: 'first' }, { to: 'second' }]);
   });
 
-  it('is not used by a start_job whose job may call the tool', async () => {
+  it('counts no use for a start_job whose job may call the tool', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.model.enqueue(send('third'), textReply(['Done.']));
     const { jobId, threadId } = await stage.ask(['send']);

@@ -41,7 +41,7 @@ describe('TRIGGERS_PATH of a process', () => {
       return rows.map(({ id }) => id);
     });
 
-  it('is loaded again at SIGHUP; a bad file changes nothing, and the log has its name and reason', async () => {
+  it('reloads at SIGHUP; a bad file changes nothing, and the log has its name and reason', async () => {
     write(trigger);
     const api = await start();
     expect(await stored()).toEqual(['one']);

@@ -47,7 +47,7 @@ describe('isOn', () => {
     );
   });
 
-  it('is off for everyone at 0 % and on for everyone at 100 %', () => {
+  it('returns off for everyone at 0 % and on for everyone at 100 %', () => {
     fc.assert(
       fc.property(names, fc.uuid(), (name, workspaceId) => {
         const isOnAt = (rolloutPercent: number) =>
@@ -57,7 +57,7 @@ describe('isOn', () => {
     );
   });
 
-  it('is off by the deny list whatever else is set, and on by the allow list at 0 %', () => {
+  it('returns off by the deny list whatever else is set, and on by the allow list at 0 %', () => {
     fc.assert(
       fc.property(callers, fc.boolean(), percents, (caller, defaultOn, rolloutPercent) => {
         for (const id of [caller.workspaceId, ...(caller.userId === null ? [] : [caller.userId])]) {
@@ -69,7 +69,7 @@ describe('isOn', () => {
     );
   });
 
-  it('is on for a caller of no user by default only, when the percentage counts users', () => {
+  it('returns on for a caller of no user by default only, when the percentage counts users', () => {
     const caller = { workspaceId: '0190a0a0-0000-7000-8000-000000000001', userId: null };
     expect(isOn(flagOf({ rolloutBy: 'user', rolloutPercent: 100 }), caller)).toBe(false);
     expect(isOn(flagOf({ rolloutBy: 'user', defaultOn: true }), caller)).toBe(true);

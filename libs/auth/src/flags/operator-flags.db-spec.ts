@@ -99,7 +99,7 @@ describe('OperatorFlags', () => {
 });
 
 describe('FeatureFlags', () => {
-  it('is on in the workspace of the allow list only, and off for a flag that does not exist', async () => {
+  it('returns on in the workspace of the allow list only, and off for a flag that does not exist', async () => {
     await set('allowed', { allow: [red.owner.workspaceId] });
     const process = flags();
     expect(await process.isEnabled('allowed', red.viewer)).toBe(true);
@@ -137,7 +137,7 @@ describe('the tables of feature flags', () => {
     },
   );
 
-  it('are read by the engine role, but not by the role of the API', async () => {
+  it('show to the engine role, but not to the role of the API', async () => {
     await set('readable');
     const { rows } = await asRole('engine', `SELECT name FROM feature_flag WHERE name = 'readable'`);
     expect(rows).toEqual([{ name: 'readable' }]);

@@ -16,7 +16,7 @@ describe('WorkspaceTools', () => {
     expect([...tools.flags()].sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('has no tool whose flag is off, also no disabled one', () => {
+  it('offers no tool whose flag is off, also no disabled one', () => {
     const shown = tools.withoutFlags(tools.flags());
     expect(shown.list().map(({ name }) => name)).toEqual(['plain']);
     expect(['on', 'off', 'own', 'plain'].map((name) => shown.find(name)?.name)).toEqual([
