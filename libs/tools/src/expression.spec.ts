@@ -59,7 +59,7 @@ describe('an expression', () => {
     ['input.', /cannot be read/],
     ['', /cannot be read/],
     ['x'.repeat(3_000), /longer than/],
-  ])('is refused: %.30s', (source, problem) => {
+  ])('rejects %.30s', (source, problem) => {
     const compiled = compileExpression(source);
     expect(compiled.ok ? '' : compiled.problem).toMatch(problem);
   });
@@ -74,7 +74,7 @@ describe('an expression that would build or take too much', () => {
     ['joined texts', '[1,2,3,4,5].map(a, text).joinTexts("")', /bigger than/],
     ['lists of lists', 'input.map(a, input.map(b, input.map(c, c)))', /takes too long/],
     ['a text grown in a loop', '[1,2,3].map(a, text + text + text + text + text)', /bigger than/],
-  ])('is stopped: %s', (_fact, source, problem) => {
+  ])('stops before it makes %s', (_fact, source, problem) => {
     const given = answer(source, { input: many, text: long });
     expect(given.ok ? '' : given.problem).toMatch(problem);
   });
@@ -114,7 +114,7 @@ describe('an expression that would build or take too much', () => {
     ['added texts', `(${Array.from({ length: 20 }, () => 'text').join('+')}).size()`, /\+ makes more than a text of/],
     ['added lists', `(${Array.from({ length: 60 }, () => 'input').join('+')}).size()`, /\+ makes more|takes too long/],
     ['searches', `[${Array.from({ length: 90 }, () => 'text.indexOf("xy")').join()}]`, /takes too long/],
-  ])('is stopped before it makes too many: %s', (_fact, source, problem) => {
+  ])('stops before it makes too many %s', (_fact, source, problem) => {
     const given = answer(source, { input: many, text: 'x'.repeat(1_000_001) });
     expect(given.ok ? '' : given.problem).toMatch(problem);
   });

@@ -133,7 +133,7 @@ describe('calls that clients run', () => {
           ),
       ],
       ['was taken back', (jobId: string) => calls.app.get(JobStopper).stop(scopeOfMe(), jobId)],
-    ])('is refused when the claim %s', async (_, change) => {
+    ])('fails when the claim %s', async (_, change) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       await change(jobId);

@@ -55,7 +55,7 @@ describe('a new key', () => {
     ['owner', ['read', 'write', 'admin', 'approve']],
     ['admin', ['read', 'write', 'admin', 'approve']],
     ['member', ['read', 'write', 'approve']],
-  ])('has no scope beyond its role: %s', async (role, usable) => {
+  ])('gets no scope beyond its role: %s', async (role, usable) => {
     for (const scope of KEY_SCOPES) {
       const made = make(world[role], [scope]).then(
         () => 'made',
@@ -89,7 +89,7 @@ describe('a new key', () => {
     { name: 'k', scopes: ['root'] },
     { name: 'k', scopes: ['read'], expiresAt: 1 },
     { name: 'k', scopes: ['read'], userId: newId() },
-  ])('is not made of %j', async (input) => {
+  ])('rejects the input %j', async (input) => {
     const wrong = input as { name: string; scopes: KeyScope[] }; // on purpose
     await expect(auth.apiKeys.create(world.owner, wrong)).rejects.toMatchObject({ code: 'bad_request' });
   });

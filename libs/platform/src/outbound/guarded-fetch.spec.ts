@@ -95,7 +95,7 @@ describe('GuardedFetch', () => {
       [`http://a.test/${'x'.repeat(9_000)}`, 'not a URL'],
       ['http://a.test:22/', 'port 22', 'outbound_port_refused'],
       ['https://a.test:6379/', 'port 6379', 'outbound_port_refused'],
-    ])('are refused: %s', async (url, reason, code = 'outbound_url_refused') => {
+    ])('refuses %s', async (url, reason, code = 'outbound_url_refused') => {
       for (const ask of [() => given.client().request({ url }), () => given.client().fetchWith()(url)]) {
         await expect(ask()).rejects.toMatchObject({
           code,
