@@ -1,3 +1,7 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
@@ -15,15 +19,28 @@ import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 import { sendCalls } from '../harness/tool-queue.js';
 import { publish, sketch } from '../harness/workflows.js';
 
+/** Its action needs a queue message for each end of a job. */
+const plugin = `import { defineHook, definePlugin } from '@nightshift/plugin';
+export default definePlugin({ name: 'audit', version: '1', hooks: [
+  defineHook({ on: 'onJobFinished', name: 'finished', run() {} }),
+] });
+`;
+
 describe('pg-boss in a running system', () => {
+  let folder: string;
   let database: TestDatabase;
   let test: TestApi;
   /** A process that accepts jobs and runs none. */
   let accepting: TestJobs;
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-queues-'));
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(join(process.cwd(), 'node_modules', '@nightshift'), join(folder, 'node_modules', '@nightshift'));
+    const file = join(folder, 'audit.mjs');
+    writeFileSync(file, plugin);
     database = await createTestDatabase();
-    test = await startTestApi(database);
+    test = await startTestApi(database, { env: { PLUGINS: file } });
     accepting = await openTestJobs(database);
   });
 
@@ -31,6 +48,7 @@ describe('pg-boss in a running system', () => {
     await accepting.close();
     await test.close();
     await database.close();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   /** Queues with a message that a handler has completed, by pg-boss's own table. */
@@ -74,7 +92,8 @@ describe('pg-boss in a running system', () => {
 
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
-      ...['interrupt.due', 'job.chat', 'job.due', 'job.workflow', 'maintenance.delayed-jobs', 'maintenance.interrupts'],
+      ...['hook.action', 'interrupt.due', 'job.chat', 'job.due', 'job.workflow'],
+      ...['maintenance.delayed-jobs', 'maintenance.interrupts'],
       ...['maintenance.notifications', 'maintenance.retention'],
       ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.triggers', 'maintenance.webhooks'],
       ...['schedule.due', 'schedule.start', 'sub-job.due', 'tool-execution', 'tool-results'],
