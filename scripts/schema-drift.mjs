@@ -12,7 +12,6 @@ import { parseArgs } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import { SchemaEngine } from '@prisma/schema-engine-wasm';
-import pg from 'pg';
 
 import { bootstrap } from './bootstrap.mjs';
 
@@ -90,16 +89,15 @@ async function diffMigrations({ scratchUrl, schema, migrations }) {
 
 async function withScratchDatabase(serverUrl, use) {
   const name = `nightshift_drift_${randomBytes(4).toString('hex')}`;
-  const admin = new pg.Client({ connectionString: serverUrl });
-  await admin.connect();
+  const admin = await new ScratchPg({ connectionString: serverUrl }).connect();
   try {
-    await admin.query(`CREATE DATABASE ${name}`);
+    await admin.executeScript(`CREATE DATABASE ${name}`);
     const scratchUrl = new URL(serverUrl);
     scratchUrl.pathname = `/${name}`;
     return await use(scratchUrl.toString());
   } finally {
-    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await admin.end();
+    await admin.executeScript(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await admin.dispose();
   }
 }
 

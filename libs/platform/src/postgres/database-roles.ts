@@ -1,7 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 
-import pg from 'pg';
-
+import { type AdminClient, withAdminClient } from './admin-client.js';
 import { retryCatalogRace } from './catalog-race.js';
 import type { DatabaseUrls, ServingRole } from './database-urls.js';
 import { migrationNotAllowed, roleNotReady } from './postgres.errors.js';
@@ -11,7 +10,7 @@ const ROLES = ['nightshift_owner', 'nightshift_api', 'nightshift_engine', 'night
 /**
  * Creates the roles that are missing, without a login, and makes the migrating login a member of the owner role. Throws `migration_not_allowed`, naming what it lacks, before anything is changed.
  */
-export async function ensureRoles(client: pg.Client): Promise<void> {
+export async function ensureRoles(client: AdminClient): Promise<void> {
   const lacking = await lackingRights(client);
   if (lacking.length > 0) throw migrationNotAllowed(lacking);
   await retryCatalogRace(async () => {
@@ -27,7 +26,7 @@ export async function ensureRoles(client: pg.Client): Promise<void> {
   await retryCatalogRace(() => client.query('GRANT nightshift_owner TO CURRENT_USER WITH INHERIT TRUE, SET TRUE'));
 }
 
-async function missingRoles(client: pg.Client): Promise<string[]> {
+async function missingRoles(client: AdminClient): Promise<string[]> {
   const found = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles WHERE rolname = ANY($1)', [
     ROLES,
   ]);
@@ -35,7 +34,7 @@ async function missingRoles(client: pg.Client): Promise<string[]> {
   return ROLES.filter((role) => !names.has(role));
 }
 
-async function lackingRights(client: pg.Client): Promise<string[]> {
+async function lackingRights(client: AdminClient): Promise<string[]> {
   const { rows } = await client.query<{ role: boolean; database: boolean; schema: boolean; owner: boolean }>(`
     SELECT r.rolsuper OR r.rolcreaterole AS role,
            has_database_privilege(current_database(), 'CREATE') AS database,
@@ -59,13 +58,13 @@ async function lackingRights(client: pg.Client): Promise<string[]> {
 }
 
 /** Gives the serving roles the password of their url. Leaves a role alone that can log in with it already. */
-export async function ensureLogins(client: pg.Client, urls: DatabaseUrls): Promise<void> {
+export async function ensureLogins(client: AdminClient, urls: DatabaseUrls): Promise<void> {
   await ensureLogin(client, 'nightshift_api', urls.api);
   await ensureLogin(client, 'nightshift_engine', urls.engine);
   await ensureLogin(client, 'nightshift_tools', urls.tools);
 }
 
-async function ensureLogin(client: pg.Client, role: ServingRole, url: string): Promise<void> {
+async function ensureLogin(client: AdminClient, role: ServingRole, url: string): Promise<void> {
   if (await canLogIn(url)) return;
   const verifier = scramVerifier(decodeURIComponent(new URL(url).password));
   try {
@@ -77,16 +76,7 @@ async function ensureLogin(client: pg.Client, role: ServingRole, url: string): P
 
 /** Whether the login of a url is accepted now. */
 export async function canLogIn(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  return withAdminClient({ url }, () => Promise.resolve(true)).catch(() => false);
 }
 
 /** What Postgres stores for a password (RFC 7677, SCRAM-SHA-256). Made here, so that no server log ever holds the password. */

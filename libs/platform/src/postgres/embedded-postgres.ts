@@ -2,8 +2,7 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rm, stat, s
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import pg from 'pg';
-
+import { withAdminClient } from './admin-client.js';
 import { DataDirLock } from './data-dir-lock.js';
 import { embeddedPassword } from './data-secret.js';
 import { withDatabase } from './database-urls.js';
@@ -144,16 +143,12 @@ async function startCluster(cluster: PostgresCluster, password: string): Promise
 }
 
 async function ensureDatabase(url: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  try {
-    await admin.connect();
+  await withAdminClient({ url }, async (admin) => {
     const found = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
     if (found.rowCount === 0) await admin.query(`CREATE DATABASE ${DATABASE}`);
-  } catch (cause) {
+  }).catch((cause: unknown) => {
     throw embeddedUnavailable('its password file and its data do not fit together', cause);
-  } finally {
-    await admin.end();
-  }
+  });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import pg from 'pg';
-
+import { type AdminClient, withAdminClient } from './admin-client.js';
 import { isCatalogRace, retryCatalogRace } from './catalog-race.js';
 import { ensureLogins, ensureRoles } from './database-roles.js';
 import type { DatabaseUrls } from './database-urls.js';
@@ -29,15 +28,7 @@ const TABLE_LOCK_WAIT_MS = 10_000;
  */
 export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = await readMigrationFiles(options.directory ?? ownMigrationsDirectory());
-  const client = new pg.Client({
-    connectionString: urls.owner,
-    application_name: 'nightshift:migrator',
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-  });
-  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
-  await client.connect();
-  try {
+  return withAdminClient({ url: urls.owner, applicationName: 'nightshift:migrator' }, async (client) => {
     await supportedVersion(client);
     await lock(client);
     // A migration that waits for a lock makes everybody else queue behind it: better to fail and be started again.
@@ -46,13 +37,11 @@ export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}):
     const applied = await applyFiles(client, files);
     await ensureQueueSchema(client);
     await ensureLogins(client, urls);
-    return { applied };
-  } finally {
-    await client.end(); // frees the advisory lock
-  }
+    return { applied }; // the end of the connection releases the advisory lock
+  });
 }
 
-async function applyFiles(client: pg.Client, files: readonly MigrationFile[]): Promise<string[]> {
+async function applyFiles(client: AdminClient, files: readonly MigrationFile[]): Promise<string[]> {
   await client.query(`CREATE TABLE IF NOT EXISTS _migration (
     name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp())`);
   const known = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM _migration');
@@ -67,7 +56,7 @@ async function applyFiles(client: pg.Client, files: readonly MigrationFile[]): P
 }
 
 /** Polls: a process that waited within a statement would keep a snapshot, for which `CREATE INDEX CONCURRENTLY` waits in turn. */
-async function lock(client: pg.Client): Promise<void> {
+async function lock(client: AdminClient): Promise<void> {
   const endsAt = performance.now() + LOCK_WAIT_MS;
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK]);
@@ -77,7 +66,7 @@ async function lock(client: pg.Client): Promise<void> {
   }
 }
 
-async function applyFile(client: pg.Client, file: MigrationFile): Promise<void> {
+async function applyFile(client: AdminClient, file: MigrationFile): Promise<void> {
   try {
     await (file.isTransaction ? applyInTransaction(client, file) : applyStatements(client, file));
   } catch (error) {
@@ -85,7 +74,7 @@ async function applyFile(client: pg.Client, file: MigrationFile): Promise<void> 
   }
 }
 
-async function applyInTransaction(client: pg.Client, file: MigrationFile): Promise<void> {
+async function applyInTransaction(client: AdminClient, file: MigrationFile): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query(file.sql);
@@ -98,13 +87,13 @@ async function applyInTransaction(client: pg.Client, file: MigrationFile): Promi
 }
 
 /** `CREATE INDEX CONCURRENTLY` waits for transactions that are open, while nothing waits for it. */
-async function applyStatements(client: pg.Client, file: MigrationFile): Promise<void> {
+async function applyStatements(client: AdminClient, file: MigrationFile): Promise<void> {
   await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
   for (const statement of statementsOf(file)) await client.query(statement);
   await client.query(`SET lock_timeout = ${TABLE_LOCK_WAIT_MS}`);
   await record(client, file);
 }
 
-async function record(client: pg.Client, { name, checksum }: MigrationFile): Promise<void> {
+async function record(client: AdminClient, { name, checksum }: MigrationFile): Promise<void> {
   await client.query('INSERT INTO _migration (name, checksum) VALUES ($1, $2)', [name, checksum]);
 }

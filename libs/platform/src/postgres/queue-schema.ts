@@ -1,6 +1,6 @@
-import type pg from 'pg';
 import { PgBoss, type QueueResult } from 'pg-boss';
 
+import type { AdminClient } from './admin-client.js';
 import { QUEUE_SCHEMA, queues, type QueueSettings, TOOL_QUEUES } from './queue-list.js';
 
 /**
@@ -8,7 +8,7 @@ import { QUEUE_SCHEMA, queues, type QueueSettings, TOOL_QUEUES } from './queue-l
  * others, and grants what pg-boss needs in each role: the API sends, tool processes fetch and complete requests and send what concerns
  * their calls, the engine does everything else.
  */
-export function ensureQueueSchema(client: pg.Client): Promise<void> {
+export function ensureQueueSchema(client: AdminClient): Promise<void> {
   return withBoss(client, async (boss) => {
     for (const [queue, settings] of Object.entries<QueueSettings>(queues)) await ensureQueue(boss, queue, settings);
     await grant(client, await boss.getQueues());
@@ -16,11 +16,11 @@ export function ensureQueueSchema(client: pg.Client): Promise<void> {
 }
 
 /** Deletes every message of a queue, as the migrating login. */
-export function deleteMessages(client: pg.Client, queue: string): Promise<void> {
+export function deleteMessages(client: AdminClient, queue: string): Promise<void> {
   return withBoss(client, (boss) => boss.deleteAllJobs(queue));
 }
 
-async function withBoss(client: pg.Client, use: (boss: PgBoss) => Promise<void>): Promise<void> {
+async function withBoss(client: AdminClient, use: (boss: PgBoss) => Promise<void>): Promise<void> {
   const boss = new PgBoss({
     db: { executeSql: (text, values) => execute(client, text, values) },
     schema: QUEUE_SCHEMA,
@@ -60,10 +60,10 @@ function changeable(settings: QueueSettings): QueueSettings {
 }
 
 /** A script of several statements returns a list of results; pg-boss needs none of them. */
-async function execute(client: pg.Client, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
+async function execute(client: AdminClient, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
   const result: unknown = values.length > 0 ? await client.query(text, values) : await client.query(text);
   if (Array.isArray(result)) return { rows: [] };
-  return result as pg.QueryResult<object>; // a single statement's result, by pg's own typing of query()
+  return result as { rows: unknown[] }; // a single statement's result, by pg's own typing of query()
 }
 
 /** Columns that pg-boss writes when it sends a message. */
@@ -81,7 +81,7 @@ const settledColumns =
 const catalog = ['version', 'queue'];
 
 /** Tool processes get the grants that this build needs; grants of an older build are removed. */
-async function grant(client: pg.Client, found: readonly QueueResult[]): Promise<void> {
+async function grant(client: AdminClient, found: readonly QueueResult[]): Promise<void> {
   const tableOf = (name: string) => `${QUEUE_SCHEMA}.${found.find((queue) => queue.name === name)?.table ?? ''}`;
   const messages = new Set(found.map(({ name }) => tableOf(name)));
   const settings = catalog.map((name) => `${QUEUE_SCHEMA}.${name}`).join(', ');
@@ -106,7 +106,7 @@ async function grant(client: pg.Client, found: readonly QueueResult[]): Promise<
 }
 
 /** Once: enabling row-level security and making a policy lock the table, and this runs at the start of every process. */
-async function ensurePolicies(client: pg.Client, table: string, policies: readonly string[]): Promise<void> {
+async function ensurePolicies(client: AdminClient, table: string, policies: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ missing: boolean }>(
     `SELECT to_regclass('tool_process.own_call') IS NOT NULL AND NOT relrowsecurity AS missing FROM pg_class WHERE oid = $1::regclass`,
     [table],

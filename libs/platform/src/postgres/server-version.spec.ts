@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type pg from 'pg';
 
+import type { AdminClient } from './admin-client.js';
 import { supportedVersion } from './server-version.js';
 
 /** As far as it is asked. */
 const server = (number: number, text: string) =>
-  ({ query: () => Promise.resolve({ rows: [{ number, text }] }) }) as unknown as pg.Client;
+  ({ query: () => Promise.resolve({ rows: [{ number, text }] }) }) as unknown as AdminClient;
 
 describe('supportedVersion', () => {
   it('reads the version of a server', async () => {

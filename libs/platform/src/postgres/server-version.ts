@@ -1,5 +1,4 @@
-import type pg from 'pg';
-
+import type { AdminClient } from './admin-client.js';
 import { postgresTooOld } from './postgres.errors.js';
 
 /** The oldest Postgres whose role memberships say whether they inherit, which the migrations set. */
@@ -12,13 +11,13 @@ export interface ServerVersion {
 }
 
 /** Throws `postgres_too_old` for a server that the migrations do not run on. */
-export async function supportedVersion(client: pg.Client): Promise<ServerVersion> {
+export async function supportedVersion(client: AdminClient): Promise<ServerVersion> {
   const version = await serverVersion(client);
   if (version.major < OLDEST_MAJOR) throw postgresTooOld(version.text, OLDEST_MAJOR);
   return version;
 }
 
-async function serverVersion(client: pg.Client): Promise<ServerVersion> {
+async function serverVersion(client: AdminClient): Promise<ServerVersion> {
   const { rows } = await client.query<{ number: number; text: string }>(
     `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text`,
   );

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { withAdminClient } from './admin-client.js';
 
 /** Why a tool process cannot use a database, in a sentence that names the next step. */
 export interface ToolDatabaseProblem {
@@ -11,24 +11,17 @@ const WRONG_LOGIN: readonly unknown[] = ['28P01', '28000'];
 
 /** Looks for what the migrations of this build prepare for tool processes. Null: it is there, and the login is accepted. */
 export async function toolDatabaseProblem(databaseUrl: string): Promise<ToolDatabaseProblem | null> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'nightshift:tools',
-    connectionTimeoutMillis: 10_000,
-  });
-  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
   try {
-    await client.connect();
-    const { rows } = await client.query<{ there: boolean }>(
-      "SELECT to_regclass('tool_process.claimed_call') IS NOT NULL AS there",
-    );
-    return rows[0]?.there === true ? null : { text: NOT_MIGRATED };
+    return await withAdminClient({ url: databaseUrl, applicationName: 'nightshift:tools' }, async (client) => {
+      const { rows } = await client.query<{ there: boolean }>(
+        "SELECT to_regclass('tool_process.claimed_call') IS NOT NULL AS there",
+      );
+      return rows[0]?.there === true ? null : { text: NOT_MIGRATED };
+    });
   } catch (cause) {
     const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (WRONG_LOGIN.includes(code)) return { text: LOGIN_REFUSED, cause };
     return { text: `${cause instanceof Error ? cause.message : String(cause)}.`, cause };
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }
 

@@ -1,5 +1,4 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import type pg from 'pg';
 
 import { asAvailabilityError } from '../postgres/availability.js';
 import { CallNotClaimed } from '../postgres/postgres.errors.js';
@@ -131,7 +130,7 @@ function assertClaimed(before: readonly Claim[], after: readonly Claim[]): void 
   if (!before.some(({ id }) => ids.has(id))) throw new CallNotClaimed();
 }
 
-function clientOver(pool: pg.Pool): PrismaClient {
+function clientOver(pool: Postgres['api']): PrismaClient {
   return new PrismaClient({
     adapter: new PrismaPg(pool, { statementNameGenerator: statementNames() }),
     transactionOptions: { maxWait: 5_000, timeout: 30_000 },

@@ -1,7 +1,6 @@
 import { access, chmod, open, rename, rm, stat } from 'node:fs/promises';
 
-import pg from 'pg';
-
+import { type AdminClient, withAdminClient } from '../admin-client.js';
 import { supportedVersion } from '../server-version.js';
 import { backupExists, rowsHidden } from './backup.errors.js';
 import { findPgTools } from './pg-tools.js';
@@ -53,10 +52,7 @@ export async function dumpDatabase({ databaseUrl, file, path }: DumpInit): Promi
 }
 
 async function inspect(databaseUrl: string) {
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
-  await client.connect();
-  try {
+  return withAdminClient({ url: databaseUrl }, async (client) => {
     const server = await supportedVersion(client);
     const { rows } = await client.query<{ bypasses: boolean }>(
       'SELECT rolsuper OR rolbypassrls AS bypasses FROM pg_roles WHERE rolname = current_user',
@@ -64,13 +60,11 @@ async function inspect(databaseUrl: string) {
     const bypassesRls = rows[0]?.bypasses === true;
     if (!bypassesRls) await assertReadsEveryRow(client);
     return { server, bypassesRls };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** A dump without some rows would look complete, so each protected table needs a policy that shows this login every row. */
-async function assertReadsEveryRow(client: pg.Client): Promise<void> {
+async function assertReadsEveryRow(client: AdminClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
      WHERE c.relnamespace = 'public'::regnamespace AND c.relrowsecurity AND NOT EXISTS (

@@ -1,5 +1,4 @@
-import pg from 'pg';
-
+import { type AdminClient, withAdminClient } from '../admin-client.js';
 import { ensureRoles } from '../database-roles.js';
 import type { DatabaseUrls } from '../database-urls.js';
 import { ownMigrationsDirectory, readMigrationFiles } from '../migration-files.js';
@@ -39,7 +38,7 @@ export interface RestoreInit {
  */
 export async function restoreDatabase(init: RestoreInit): Promise<{ readonly server: string }> {
   const { urls, file, path } = init;
-  return withClient(urls.owner, async (client) => {
+  return withAdminClient({ url: urls.owner, applicationName: 'nightshift:restore' }, async (client) => {
     const server = await supportedVersion(client);
     const tools = await findPgTools(server, path);
     const archive = await readArchive(tools, file);
@@ -65,24 +64,8 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
   });
 }
 
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'nightshift:restore',
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-  });
-  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** A process that serves would write to what is replaced. */
-async function assertUnused(client: pg.Client): Promise<void> {
+async function assertUnused(client: AdminClient): Promise<void> {
   const { rows } = await client.query<{ sessions: number }>(`
     SELECT count(*)::int AS sessions FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -91,7 +74,7 @@ async function assertUnused(client: pg.Client): Promise<void> {
   if (sessions > 0) throw databaseInUse(sessions);
 }
 
-async function makeRoom(client: pg.Client, replace: boolean): Promise<void> {
+async function makeRoom(client: AdminClient, replace: boolean): Promise<void> {
   const { rows } = await client.query<{ taken: boolean }>(
     `SELECT to_regclass('public._migration') IS NOT NULL OR to_regnamespace('${QUEUE_SCHEMA}') IS NOT NULL AS taken`,
   );
@@ -109,7 +92,7 @@ async function makeRoom(client: pg.Client, replace: boolean): Promise<void> {
 }
 
 /** The login that had migrated owns a few objects. Where it is unknown, a role of its name without a login owns them. */
-async function ensureOwners(client: pg.Client, { owners }: Archive): Promise<void> {
+async function ensureOwners(client: AdminClient, { owners }: Archive): Promise<void> {
   for (const role of owners) {
     const { rows } = await client.query<{ there: boolean; usable: boolean | null }>(
       `SELECT count(*) = 1 AS there, bool_or(pg_has_role(current_user, oid, 'USAGE') AND pg_has_role(current_user, oid, 'SET')) AS usable
@@ -124,7 +107,7 @@ async function ensureOwners(client: pg.Client, { owners }: Archive): Promise<voi
   }
 }
 
-async function assertKnownMigrations(client: pg.Client, file: string): Promise<void> {
+async function assertKnownMigrations(client: AdminClient, file: string): Promise<void> {
   const known = new Set((await readMigrationFiles(ownMigrationsDirectory())).map(({ name }) => name));
   const { rows } = await client.query<{ name: string }>('SELECT name FROM _migration ORDER BY name');
   const unknown = rows.find(({ name }) => !known.has(name));

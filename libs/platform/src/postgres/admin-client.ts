@@ -1,0 +1,27 @@
+import pg from 'pg';
+
+/** One connection outside of the pools, for work on the database itself: versions, roles, migrations, backups. */
+export type AdminClient = pg.Client;
+
+interface AdminLogin {
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string;
+}
+
+/** Runs `work` with a connection of its own and closes it. Rejects when the server cannot be reached within 10 s or refuses the login. */
+export async function withAdminClient<T>(login: AdminLogin, work: (client: AdminClient) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: login.url,
+    ...(login.applicationName === undefined ? {} : { application_name: login.applicationName }),
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
