@@ -36,6 +36,7 @@ let queue: TestToolQueue;
 let mine: Postgres;
 let theirs: Postgres;
 let prisma: PrismaService;
+let theirPrisma: PrismaService;
 const opened = new Map<Postgres, Queues>();
 const config = Config.from({ ROLE: 'tools', WORKER_QUEUES: 'tool-execution' });
 const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
@@ -48,11 +49,12 @@ beforeAll(async () => {
   mine = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
   prisma = new PrismaService(mine);
   theirs = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
+  theirPrisma = new PrismaService(theirs);
 });
 
 afterAll(async () => {
   for (const queues of opened.values()) await queues.stop();
-  await prisma.close();
+  await Promise.all([prisma.close(), theirPrisma.close()]);
   await Promise.all([mine.close(), theirs.close(), owner.close()]);
   await queue.close();
   await database.close();
@@ -65,7 +67,8 @@ const queuesOf = (postgres: Postgres): Queues => {
   opened.set(postgres, queues);
   return queues;
 };
-const claimsOf = (postgres: Postgres) => new ExecClaimsRepository(postgres, config, queuesOf(postgres));
+const claimsOf = (postgres: Postgres) =>
+  new ExecClaimsRepository(postgres, postgres === mine ? prisma : theirPrisma, config, queuesOf(postgres));
 const claim = async (postgres: Postgres, sent: SentCall) => {
   const [call] = await claimsOf(postgres).claim([{ ...sent, ttlMs: 60_000 }], 'ignored');
   return call;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres } from '#platform';
+import { Config, PrismaService } from '#platform';
 
 import { jobFormat, type JobRef } from '../job.js';
 import { ceilingsOf, nextClauses } from './room-statement.js';
@@ -37,17 +37,17 @@ SELECT n.workspace_id AS "workspaceId", n.id AS "jobId", n.kind
 @Injectable()
 export class FreedCapacityRepository {
   constructor(
-    private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly config: Config,
   ) {}
 
   /** For each job, whether others are queued behind it. Reads the current state: call it after the commit that ended the job. */
   async findSuccessors(jobs: readonly InactiveJob[]): Promise<Successors[]> {
-    const { rows } = await this.postgres.engine.query<Successors & { readonly i: string }>({
-      name: 'successors',
-      text: successorsSql,
-      values: [jobs.map(({ workspaceId }) => workspaceId), jobs.map(({ threadId }) => threadId)],
-    });
+    const workspaceIds = jobs.map(({ workspaceId }) => workspaceId);
+    const threadIds = jobs.map(({ threadId }) => threadId);
+    const rows = await this.prisma.asEngine((client) =>
+      client.$queryRawUnsafe<(Successors & { readonly i: bigint })[]>(successorsSql, workspaceIds, threadIds),
+    );
     const byIndex = new Map(rows.map(({ i, ...successors }) => [Number(i), successors]));
     return jobs.map((_, i) => byIndex.get(i + 1) ?? { inThread: false, inWorkspace: false });
   }
@@ -55,11 +55,7 @@ export class FreedCapacityRepository {
   /** The queued jobs of these workspaces that fit under the caps, fair between users. */
   async findNext(workspaceIds: readonly string[]): Promise<(JobRef & { readonly kind: string })[]> {
     const { workspace, user } = ceilingsOf(this.config);
-    const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({
-      name: 'next-jobs',
-      text: nextSql,
-      values: [workspaceIds, jobFormat, 0, workspace, user],
-    });
-    return rows;
+    const values = [workspaceIds, jobFormat, 0, workspace, user];
+    return this.prisma.asEngine((client) => client.$queryRawUnsafe(nextSql, ...values));
   }
 }

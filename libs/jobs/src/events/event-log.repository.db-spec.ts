@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { Config, type Postgres } from '#platform';
+import { Config, type Postgres, PrismaService } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
@@ -56,7 +56,7 @@ describe('the event log', () => {
       partial: false,
     });
   };
-  /** The repository with `wrap` around each statement it sends. */
+  /** The repository with `wrap` around each statement that it sends by the driver. */
   const wrapped = (wrap: (send: () => Promise<unknown>) => Promise<unknown>): EventLogRepository => {
     const pool = jobs.platform.postgres.engine;
     const send = pool.query.bind(pool);
@@ -66,6 +66,7 @@ describe('the event log', () => {
     // The repository uses nothing of Postgres but engine.query.
     return new EventLogRepository(
       { engine } as unknown as Postgres,
+      jobs.app.get(PrismaService),
       jobs.app.get(Config),
       jobs.app.get(JobQueue),
       new EventActions(),
@@ -123,6 +124,7 @@ describe('the event log', () => {
       const postgres = { engine: client } as unknown as Postgres; // as above
       const repository = new EventLogRepository(
         postgres,
+        jobs.app.get(PrismaService),
         jobs.app.get(Config),
         jobs.app.get(JobQueue),
         new EventActions(),
@@ -220,7 +222,7 @@ describe('the event log', () => {
     const late = wrapped(async (send) => {
       statements.push(send);
       if (statements.length === 1) throw gone();
-      if (statements.length === 3) await statements[0]?.();
+      if (statements.length === 2) await statements[0]?.();
       return send();
     });
     const [answer] = await late.commit([writeOf(job, 1)]);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
-import { type AddressedMessage, Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
+import { type AddressedMessage, Config, isPassing, Postgres, PrismaService, type SqlStatement, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
@@ -36,6 +36,7 @@ export class EventLogRepository {
 
   constructor(
     private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly config: Config,
     private readonly queue: JobQueue,
     private readonly actions: EventActions,
@@ -115,13 +116,12 @@ export class EventLogRepository {
   }
 
   private async findWrite(write: JobWrite): Promise<Written | undefined> {
-    const { rows } = await this.postgres.engine.query<{ lastSeq: number }>(
-      `SELECT last_seq AS "lastSeq" FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND lease_writes = $4`,
-      [write.workspaceId, write.jobId, write.epoch, write.number],
+    const { workspaceId, jobId: id, epoch: leaseEpoch, number: leaseWrites } = write;
+    const row = await this.prisma.asEngine(({ job }) =>
+      job.findFirst({ where: { workspaceId, id, leaseEpoch, leaseWrites }, select: { lastSeq: true } }),
     );
     // Other writers (a cancel) may have appended since, so the numbers cannot be counted back from the end.
-    const row = rows[0];
-    return row === undefined ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
+    return row === null ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
   }
 }
 

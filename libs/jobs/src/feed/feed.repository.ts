@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres, systemClock, WorkspaceBatches } from '#platform';
+import { Postgres, Prisma, PrismaService, systemClock, WorkspaceBatches } from '#platform';
 
 import { isDelta, type JobEvent } from '../events/job-event.js';
 import { eventsOf, type StoredLogRow } from '../events/packed-events.js';
@@ -53,7 +53,10 @@ const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extrac
 export class FeedRepository {
   private readonly batches: WorkspaceBatches<Cursor, readonly JobEvent[]>;
 
-  constructor(private readonly postgres: Postgres) {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
+  ) {
     this.batches = new WorkspaceBatches((workspaceId, cursors) => this.readAll(workspaceId, cursors), systemClock, {
       tickMs: 0,
       maxBatch: maxTogether,
@@ -70,15 +73,16 @@ export class FeedRepository {
 
   /** The last number of the log, whether the job has ended, and how many events and bytes are kept after the cursor. Null: no such job. */
   async measureAfter(workspaceId: string, { jobId, after }: Cursor): Promise<Distance | null> {
-    const rows = await this.postgres.readInWorkspace<Distance>(workspaceId, {
-      name: 'feed-measure',
-      text: `SELECT j.last_seq AS "lastSeq", j.status IN ('completed', 'failed', 'cancelled') AS ended,
-                    coalesce(sum(least(e.events, e.seq - $3)), 0)::int AS kept, coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
-               FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.seq > $3
-              WHERE j.workspace_id = $1 AND j.id = $2 GROUP BY 1, 2`,
-      values: [workspaceId, jobId, after],
-    });
-    return rows[0] ?? null;
+    const [distance] = await this.prisma.queryInWorkspace<Distance>(
+      { workspaceId },
+      Prisma.sql`
+        SELECT j.last_seq AS "lastSeq", j.status IN ('completed', 'failed', 'cancelled') AS ended,
+               coalesce(sum(least(e.events, e.seq - ${after}::int)), 0)::int AS kept,
+               coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
+          FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.seq > ${after}::int
+         WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid GROUP BY 1, 2`,
+    );
+    return distance ?? null;
   }
 
   private async readAll(workspaceId: string, cursors: readonly Cursor[]): Promise<(readonly JobEvent[])[]> {

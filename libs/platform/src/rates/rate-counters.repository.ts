@@ -3,6 +3,7 @@ import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-lim
 
 import { LOGGER, type Logger } from '../logger.js';
 import { Postgres } from '../postgres/postgres.js';
+import { PrismaService } from '../prisma/prisma.service.js';
 import type { RateCounter } from './rate-counter.js';
 
 const clearEveryMs = 300_000;
@@ -14,6 +15,7 @@ export class RateCountersRepository {
 
   constructor(
     private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -44,7 +46,10 @@ export class RateCountersRepository {
     const now = Date.now();
     if (now - this.clearedAt < clearEveryMs) return;
     this.clearedAt = now;
-    this.postgres.api.query('DELETE FROM rate_limit WHERE expire < $1', [now]).catch((error: unknown) => {
+    const deleted = this.prisma.outsideWorkspaces((client) =>
+      client.rateLimit.deleteMany({ where: { expire: { lt: now } } }),
+    );
+    deleted.catch((error: unknown) => {
       this.logger.warn({ err: error }, 'ended windows of rate limits could not be removed');
     });
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres, Queues, TOOL_QUEUES } from '#platform';
+import { Config, Postgres, PrismaService, Queues, TOOL_QUEUES } from '#platform';
 
 import type { ToolEffect } from '../tool.js';
 import { callsAgainSql, selectRequestsSql } from './request-message.repository.js';
@@ -96,6 +96,7 @@ type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 export class ExecClaimsRepository {
   constructor(
     private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly config: Config,
     private readonly queues: Queues,
   ) {}
@@ -110,12 +111,8 @@ export class ExecClaimsRepository {
   }
 
   private async take(calls: readonly WantedCall[], owner: string, jobs: 'SKIP LOCKED' | ''): Promise<ClaimedCall[]> {
-    const { rows } = await this.postgres.engine.query<ClaimedCall>({
-      name: jobs === '' ? 'claim-call' : 'claim-calls',
-      text: claimSql(jobs),
-      values: [JSON.stringify(calls), owner, this.config.values.LEASE_MS],
-    });
-    return rows;
+    const values = [JSON.stringify(calls), owner, this.config.values.LEASE_MS];
+    return this.prisma.asEngine((client) => client.$queryRawUnsafe(claimSql(jobs), ...values));
   }
 
   /** Extends the claims that still hold and gives their ids; a call that is missing was settled, cancelled or taken over. */
@@ -136,7 +133,7 @@ export class ExecClaimsRepository {
     const values = [JSON.stringify([claim]), restartWait, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
     await this.queues.start();
     const text = releaseSql(this.queues.insertionOf(TOOL_QUEUES.requests, releasedSql));
-    const { rows } = await this.postgres.engine.query<{ calls: number }>(text, values);
+    const rows = await this.prisma.asEngine((client) => client.$queryRawUnsafe<{ calls: number }[]>(text, ...values));
     return (rows[0]?.calls ?? 0) > 0;
   }
 }

@@ -90,14 +90,13 @@ export class QueueStateRepository {
 
   /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */
   async giveBack({ client, workspaceId }: LockedJob, id: string): Promise<void> {
-    await client.$executeRawUnsafe(
-      `UPDATE tool_call SET status = 'pending', executor = 'worker', exec_epoch = exec_epoch + 1, exec_owner = NULL,
-              exec_until = NULL, exec_attempts = 0, queued_at = NULL, started_at = NULL, started_epoch = NULL,
-              executed_arguments = NULL
-        WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND executor = 'queue'`,
-      workspaceId,
-      id,
-    );
+    await client.toolCall.updateMany({
+      where: { workspaceId, id, status: 'running', executor: 'queue' },
+      data: {
+        ...{ status: 'pending', executor: 'worker', execEpoch: { increment: 1 }, execOwner: null, execUntil: null },
+        ...{ execAttempts: 0, queuedAt: null, startedAt: null, startedEpoch: null, executedArguments: null },
+      },
+    });
   }
 
   /** Withdraws the right to submit a result, and notifies the tool processes to stop the call. */
@@ -121,11 +120,7 @@ export class QueueStateRepository {
 
   /** The process that claimed the call certainly had no effect. */
   async neverStarted({ client, workspaceId }: LockedJob, id: string): Promise<void> {
-    await client.$executeRawUnsafe(
-      `UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`,
-      workspaceId,
-      id,
-    );
+    await client.toolCall.updateMany({ where: { workspaceId, id }, data: { startedAt: null } });
   }
 
   /** Progress was shown up to `seq`. */
@@ -141,13 +136,14 @@ export class QueueStateRepository {
 
   /** Whether anybody was ever asked about the call, or decided on it. */
   async wasAsked({ client, workspaceId }: LockedJob, id: string): Promise<boolean> {
-    const rows = await client.$queryRawUnsafe<object[]>(
-      `SELECT 1 FROM interrupt WHERE workspace_id = $1 AND tool_call_id = $2
-          AND (status = 'open' OR outcome->>'outcome' = 'report') LIMIT 1`,
-      workspaceId,
-      id,
-    );
-    return rows.length > 0;
+    const asked = await client.interrupt.findFirst({
+      where: {
+        ...{ workspaceId, toolCallId: id },
+        OR: [{ status: 'open' }, { outcome: { path: ['outcome'], equals: 'report' } }],
+      },
+      select: { id: true },
+    });
+    return asked !== null;
   }
 
   /** Who sent a call again, in the append-only audit. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { createLogger, newId, Postgres, RateCountersRepository, SharedRate, systemClock } from '#platform';
+import { createLogger, newId, Postgres, PrismaService, RateCountersRepository, SharedRate, systemClock } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
 import { StartLimiter } from './start-limiter.js';
@@ -22,11 +22,12 @@ describe('rate limit counters', () => {
     await database.close();
   });
 
+  const countersOf = (postgres: Postgres) =>
+    new RateCountersRepository(postgres, new PrismaService(postgres), logger);
   /** The same limit in two processes. */
   const open = (name: string, limit: number) =>
     [database.postgres, other].map(
-      (postgres) =>
-        new SharedRate(new RateCountersRepository(postgres, logger).counter(name, limit), rateOf(limit), systemClock),
+      (postgres) => new SharedRate(countersOf(postgres).counter(name, limit), rateOf(limit), systemClock),
     );
   const allowed = async (takes: readonly Promise<unknown>[]) =>
     (await Promise.allSettled(takes)).filter(({ status }) => status === 'fulfilled').length;
@@ -52,7 +53,7 @@ describe('rate limit counters', () => {
   it('apply per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
-    const rate = new SharedRate(new RateCountersRepository(gone, logger).counter('away', 4), rateOf(4), systemClock);
+    const rate = new SharedRate(countersOf(gone).counter('away', 4), rateOf(4), systemClock);
     expect(await allowed(Array.from({ length: 20 }, () => rate.take('u')))).toBe(4);
   });
 });
