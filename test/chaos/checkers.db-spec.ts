@@ -4,7 +4,7 @@ import pg from 'pg';
 import { EventFeed } from '#jobs';
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
-import { roundRow } from '../../libs/jobs/src/rounds/round-part.repository.js';
+import { roundRow } from '../../libs/jobs/src/rounds/round.part.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 import type { Seen } from './check.js';

@@ -5,17 +5,21 @@ import { expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Repositories that take the driver's pools, or whose text runs in the statement of another one. The client of a `LockedJob` is Prisma's. */
-function driverRepositories(): string[] {
+/** Files of libs and apps with this ending, and their text. */
+function sourcesOf(ending: string): (readonly [file: string, source: string])[] {
   return ['libs', 'apps']
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
     )
-    .filter((file) => file.endsWith('.repository.ts') && !file.includes('node_modules'))
-    .filter((file) => {
-      const source = readFileSync(join(root, file), 'utf8');
-      return /\bpostgres: Postgres\b/.test(source) || !/prisma|\bLockedJob\b/i.test(source);
-    });
+    .filter((file) => file.endsWith(ending) && !file.includes('node_modules'))
+    .map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
+}
+
+/** Repositories that take the driver's pools, or whose text runs in the statement of another one. The client of a `LockedJob` is Prisma's. */
+function driverRepositories(): string[] {
+  return sourcesOf('.repository.ts').flatMap(([file, source]) =>
+    /\bpostgres: Postgres\b/.test(source) || !/prisma|\bLockedJob\b/i.test(source) ? [file] : [],
+  );
 }
 
 it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Prisma', () => {
@@ -26,4 +30,12 @@ it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Pr
   const isOf = (file: string, path: string) => file === path || file.endsWith(`/${path}`);
   expect(files.filter((file) => !listed.some((path) => isOf(file, path)))).toEqual([]);
   expect(listed.filter((path) => files.filter((file) => isOf(file, path)).length !== 1)).toEqual([]);
+});
+
+it('parts of statements reach no database by themselves', () => {
+  const parts = sourcesOf('.part.ts');
+  expect(parts.length).toBeGreaterThan(0);
+  expect(parts.flatMap(([file, source]) => (/\b(Postgres|PrismaService|Prisma)\b/.test(source) ? [file] : []))).toEqual(
+    [],
+  );
 });

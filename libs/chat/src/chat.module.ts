@@ -42,7 +42,7 @@ import { MessagesRepository } from './threads/messages.repository.js';
 import { RoundsRepository } from './threads/rounds.repository.js';
 import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
-import { chatTurns } from './threads/turn-message-part.repository.js';
+import { chatTurns } from './threads/turn-message.part.js';
 
 const answers = [
   AnswersRepository,

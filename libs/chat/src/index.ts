@@ -75,4 +75,4 @@ export { contentOf, type RoundRecord, RoundsRepository } from './threads/rounds.
 export type { Message, Thread } from './threads/thread.js';
 export { type ThreadFilter, ThreadsRepository } from './threads/threads.repository.js';
 export { ThreadsService } from './threads/threads.service.js';
-export { turnRows } from './threads/turn-message-part.repository.js';
+export { turnRows } from './threads/turn-message.part.js';

@@ -113,7 +113,7 @@ export {
   SnapshotRepository,
   type SnapshotRound,
 } from './snapshot/snapshot.repository.js';
-export { type NewRound, roundRow } from './rounds/round-part.repository.js';
+export { type NewRound, roundRow } from './rounds/round.part.js';
 export { subJobLimits } from './start/admit.js';
 export { type StartFilter, StartFilters } from './start/start-filters.js';
 export { JobStarter } from './start/job-starter.js';

@@ -4,7 +4,7 @@ import { idempotencyKeyMismatch, type LockedJob } from '#jobs';
 import type { ChatMessage } from '#models';
 import { newId, Prisma } from '#platform';
 
-import { toContent } from '../threads/turn-message-part.repository.js';
+import { toContent } from '../threads/turn-message.part.js';
 import type { Answer, NewAnswer } from './answer.js';
 import { answerInsertion } from './answer-part.repository.js';
 

@@ -7,7 +7,7 @@ import { canonicalJson } from '#tools';
 
 import { takeInlineFiles } from '../attachments/file-parts.js';
 import { userMessagesSinceAnswer } from '../chat-input.js';
-import { toContent } from '../threads/turn-message-part.repository.js';
+import { toContent } from '../threads/turn-message.part.js';
 import { AnswersRepository } from './answers.repository.js';
 
 /**

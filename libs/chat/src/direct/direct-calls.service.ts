@@ -12,7 +12,7 @@ import { toChosen } from '../agents/agent-choice.js';
 import { alreadyExecuted, toolsSwitchedOff, unknownTool } from '../chat.errors.js';
 import { chatFormat, type ChatInput } from '../chat-input.js';
 import type { DirectCall } from '../direct-call.js';
-import { executedCallRow, isExecutedBefore } from './executed-call-part.repository.js';
+import { executedCallRow, isExecutedBefore } from './executed-call.part.js';
 import { type PendingCall, PendingCallsRepository } from './pending-calls.repository.js';
 
 /** A tool call without a model. */

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue } from '../queue/job-queue.js';
-import { roundRow } from '../rounds/round-part.repository.js';
+import { roundRow } from '../rounds/round.part.js';
 import { type ClaimedJob } from '../run/lease.repository.js';
 import { type CommitPart, partRow } from './commit-part.js';
 import { noCounts } from './commit-statement.js';

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { EventFeed, type FeedItem } from '../feed/event-feed.js';
-import { roundRow } from '../rounds/round-part.repository.js';
+import { roundRow } from '../rounds/round.part.js';
 import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { Retention } from './retention.js';
 

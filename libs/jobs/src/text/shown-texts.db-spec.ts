@@ -5,7 +5,7 @@ import { systemClock } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { EventLog } from '../events/event-log.js';
-import { roundRow } from '../rounds/round-part.repository.js';
+import { roundRow } from '../rounds/round.part.js';
 import { JobRun } from '../run/job-run.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { SnapshotRepository } from '../snapshot/snapshot.repository.js';

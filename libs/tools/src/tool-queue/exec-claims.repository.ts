@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config, Postgres, PrismaService, Queues, TOOL_QUEUES } from '#platform';
 
 import type { ToolEffect } from '../tool.js';
-import { callsAgainSql, selectRequestsSql } from './request-message.repository.js';
+import { callsAgainSql, selectRequestsSql } from './request-message.part.js';
 
 /** A call that this process holds the right to run, until the claim runs out. */
 export interface ClaimedCall {

@@ -4,7 +4,7 @@ import type { LockedJob } from '#jobs';
 import { Config, newId, Queues, TOOL_QUEUES } from '#platform';
 
 import type { CancelRequest } from './queue-message.js';
-import { callsAgainSql, requestId, selectRequestsSql } from './request-message.repository.js';
+import { callsAgainSql, requestId, selectRequestsSql } from './request-message.part.js';
 
 /** How a call of the isolated queue stands, by the database's clock, under the lock of its job. */
 export interface QueueState {

@@ -2,7 +2,7 @@ import type { NewJobEvent } from '#jobs';
 import { projectResult } from '#tools';
 
 import { isPassingCode, type NodeRunRow } from '../engine/node-run.js';
-import type { NodeRunFacts } from './node-run-part.repository.js';
+import type { NodeRunFacts } from './node-run.part.js';
 
 /** Ids of node runs as clients see them. */
 export function nodeRunId(jobId: string, { ordinal }: Pick<NodeRunRow, 'ordinal'>): string {

@@ -8,7 +8,7 @@ import { LIMITS } from '../definition/limits.js';
 import type { HookedEnd, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { LocatedNode } from './locate-node.js';
 import type { Report } from './node-report.js';
-import { nodeRunRow } from './node-run-part.repository.js';
+import { nodeRunRow } from './node-run.part.js';
 import type { Hooked } from './run-facts.js';
 import type { RunScope } from './run-scope.js';
 

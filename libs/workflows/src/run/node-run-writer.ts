@@ -5,7 +5,7 @@ import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { RunCommand } from '../engine/run-command.js';
 import { nodeFinished, nodeStarted } from './node-events.js';
-import { nodeRunRow } from './node-run-part.repository.js';
+import { nodeRunRow } from './node-run.part.js';
 import type { RunScope } from './run-scope.js';
 
 /** Writes node runs in their current state, and publishes events when one begins and ends. */

@@ -4,8 +4,8 @@ import { ShownTextsRepository } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
+import type { NodeRunFacts } from './node-run.part.js';
 import { usualColumns } from './node-run-columns.js';
-import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { PublishedNodeEvent, ShownContent } from './run-facts.js';
 
 /** A question that a node asked, as its request stands. */

@@ -11,7 +11,7 @@ import { refusal, toNodeError } from '../nodes/to-node-error.js';
 import type { PluginNode } from '../plugin-nodes/plugin-nodes.js';
 import { nodeRunId } from './node-events.js';
 import type { NodeQuestions } from './node-questions.js';
-import { nodeRunRow } from './node-run-part.repository.js';
+import { nodeRunRow } from './node-run.part.js';
 import { missingPlugin, unknownNodeOutcome } from './plugin-requests.js';
 import type { RunScope } from './run-scope.js';
 

@@ -2,7 +2,7 @@ import type { NewJobEvent } from '#jobs';
 
 import type { UsedByModel } from '../definitions/run-spending.js';
 import { isFinished, type NodeExtra, type NodeRunRow } from '../engine/node-run.js';
-import type { NodeRunFacts } from './node-run-part.repository.js';
+import type { NodeRunFacts } from './node-run.part.js';
 import type { RunTally } from './node-view.js';
 
 interface Facts {

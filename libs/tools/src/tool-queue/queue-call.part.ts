@@ -3,7 +3,7 @@ import { TOOL_QUEUES } from '#platform';
 
 import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.repository.js';
-import { selectRequestsSql } from './request-message.repository.js';
+import { selectRequestsSql } from './request-message.part.js';
 
 interface JobRef {
   readonly workspaceId: string;
