@@ -64,7 +64,7 @@ const longestName = 63;
 export function statementName(what: string, parts: readonly CommitPart<readonly unknown[]>[]): string {
   const name = [what, ...parts.map((part) => part.name)].join('+');
   if (name.length <= longestName) return name;
-  return `${what}#${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
+  return `${what}#${createHash('sha256').update(name).digest('hex').slice(0, 24)}`;
 }
 
 /** The statement that sends the messages that `select` makes. */
