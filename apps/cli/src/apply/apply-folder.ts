@@ -7,9 +7,8 @@ import type { Screen, Style } from '../terminal/screen.js';
 import { toCliError } from '../to-cli-error.js';
 import { compare } from './compare.js';
 import type { Comparison } from './comparison.js';
-import { type Action, type Difference, difference, type FieldChange } from './difference.js';
 import { readFolder } from './read-folder.js';
-import type { Resource, ResourceKind } from './resource.js';
+import { isObject, type JsonObject, type Resource, type ResourceKind } from './resource.js';
 import { ServerState } from './server-state.js';
 
 const signs: Readonly<Record<Action, readonly [sign: string, style: Style]>> = {
@@ -154,4 +153,36 @@ function sayCounts({ create, change, unchanged }: Readonly<Record<Action, number
 function sayStopped(done: readonly string[], total: number): string {
   const applied = done.length === 0 ? 'Nothing was applied' : `Applied before: ${done.join(', ')}`;
   return `${applied} (${done.length} of ${total}). Correct the file and run apply again: it continues from there.`;
+}
+
+/** A field that differs. `undefined` is an absent one. */
+export interface FieldChange {
+  /** `limits.maxRounds`, `headers.0.value`. */
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+export type Action = 'create' | 'change' | 'unchanged';
+
+export interface Difference {
+  readonly action: Action;
+  readonly fields: readonly FieldChange[];
+}
+
+/** What has to change so that `current` becomes `desired`. Null: there is nothing yet. The order of members has no meaning. */
+export function difference(current: JsonObject | null, desired: JsonObject): Difference {
+  if (current === null) return { action: 'create', fields: [] };
+  const fields = [...changedFields(current, desired, [])];
+  return { action: fields.length === 0 ? 'unchanged' : 'change', fields };
+}
+
+function* changedFields(before: unknown, after: unknown, path: readonly string[]): Generator<FieldChange> {
+  if (isObject(before) && isObject(after)) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)]))
+      yield* changedFields(before[name], after[name], [...path, name]);
+  } else if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    for (const [index, item] of after.entries())
+      yield* changedFields(before[index] as unknown, item, [...path, String(index)]);
+  } else if (before !== after) yield { path: path.join('.'), before, after };
 }

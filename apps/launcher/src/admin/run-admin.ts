@@ -1,23 +1,60 @@
 import { z } from 'zod';
 
-import { KEY_SCOPES, openAuth, OperatorDirectory, type OperatorService, ROLES, TOKEN_CLAIMS } from '#auth';
+import {
+  type FeatureFlag,
+  KEY_SCOPES,
+  openAuth,
+  OperatorDirectory,
+  OperatorFlags,
+  type OperatorService,
+  ROLES,
+  ROLLOUT_UNITS,
+  TOKEN_CLAIMS,
+} from '#auth';
+import { toolSecrets } from '#integrations';
+import { jobKeys, providerKeys } from '#models';
 import {
   AppError,
+  canLogIn,
   Config,
   ConfigError,
   createLogger,
+  databaseUrls,
+  EmbeddedPostgres,
+  migrate,
   openPlatform,
   Redactor,
+  type Resealed,
+  rootBox,
+  rotateDataDirSecret,
   Secret,
   toolBox,
   toolsKeyOf,
 } from '#platform';
+import { channelSecrets, endpointSecrets } from '#triggers';
 
 import { fetchKeys } from '../fetch-keys.js';
-import { changeFlags, flagRequests } from './change-flags.js';
+import { installationRunning, newSecretNeeded } from './admin.errors.js';
 import { InstallationRepository } from './installation.repository.js';
-import { openAdmin } from './open-admin.js';
-import { rotateSecret, sealedColumns } from './rotate-secret.js';
+import { heldSecrets, openAdmin } from './open-admin.js';
+
+const ids = z.array(z.string());
+const changes = z.strictObject({
+  name: z.string(),
+  description: z.string().optional(),
+  defaultOn: z.boolean().optional(),
+  rolloutPercent: z.number().optional(),
+  rolloutBy: z.enum(ROLLOUT_UNITS).optional(),
+  ...{ allow: ids, deny: ids, unlist: ids },
+});
+
+/** What `nightshift admin flags` asks for. */
+const flagRequests = [
+  z.strictObject({ command: z.literal('flags list') }),
+  z.strictObject({ command: z.literal('flags set'), changes }),
+  z.strictObject({ command: z.literal('flags remove'), name: z.string() }),
+  z.strictObject({ command: z.literal('flags history'), name: z.string() }),
+] as const;
 
 const role = z.enum(ROLES);
 const workspace = z.string();
@@ -211,4 +248,71 @@ export async function toolsAccess(config: Config, cleanUp: AsyncDisposableStack)
   const url = new URL(urls.tools);
   url.password = '';
   return { NIGHTSHIFT_TOOLS_KEY: toolsKeyOf(secret), DATABASE_URL: url.toString() };
+}
+
+/** Serves one command. Throws the errors of `OperatorFlags`. */
+async function changeFlags(request: FlagRequest, ownerUrl: string): Promise<unknown> {
+  const flags = OperatorFlags.connect(ownerUrl);
+  try {
+    return await performOnFlags(request, flags);
+  } finally {
+    await flags.close();
+  }
+}
+
+async function performOnFlags(request: FlagRequest, flags: OperatorFlags): Promise<unknown> {
+  switch (request.command) {
+    case 'flags list':
+      return (await flags.list()).map(shown);
+    case 'flags set':
+      return shown(await flags.set(request.changes));
+    case 'flags remove':
+      return flags.remove(request.name);
+    case 'flags history': {
+      const entries = await flags.history(request.name);
+      return entries.map(({ at, ...change }) => ({ ...change, at: new Date(at).toISOString() }));
+    }
+  }
+}
+
+function shown({ defaultOn, ...flag }: FeatureFlag): object {
+  return { ...flag, default: defaultOn ? 'on' : 'off' };
+}
+
+/** Every column of sealed values there is. */
+export const sealedColumns = {
+  root: [providerKeys, jobKeys, ...endpointSecrets, ...channelSecrets],
+  tools: [toolSecrets],
+} as const;
+
+/**
+ * Replaces the installation's secret: of a data directory by a new one, else by the NIGHTSHIFT_SECRET that the operator has set beside
+ * the previous ones. Gives the serving roles new passwords and seals all stored secrets again. May be repeated after a failure.
+ * Throws `new_secret_needed`, `installation_running`, `already_running`.
+ */
+export async function rotateSecret(config: Config, cleanUp: AsyncDisposableStack): Promise<Resealed[]> {
+  const { isStored, dataDir, ...before } = await heldSecrets(config);
+  if (!isStored && before.previousSecrets.length === 0) throw newSecretNeeded();
+  const ownerUrl = config.values.DATABASE_URL ?? (await ownEmbedded(dataDir, cleanUp));
+  const installation = await InstallationRepository.connect(ownerUrl);
+  cleanUp.defer(() => installation.close());
+  // Processes with the new secret may run already; those with another one would lose their database under the feet.
+  const mayRun = !isStored && (await canLogIn(databaseUrls(ownerUrl, before.secret).api));
+  const connections = await installation.servingConnections();
+  if (!mayRun && connections > 0) throw installationRunning(connections);
+  if (isStored) await rotateDataDirSecret(dataDir);
+  const { secret, previousSecrets: previous } = isStored ? await heldSecrets(config) : before;
+  await migrate(databaseUrls(ownerUrl, secret));
+  const held = { kind: 'root', secret, previous } as const;
+  const [root, tools] = [rootBox(held), toolBox(held)];
+  return installation.reseal([
+    ...sealedColumns.root.map((column) => [column, root] as const),
+    ...sealedColumns.tools.map((column) => [column, tools] as const),
+  ]);
+}
+
+async function ownEmbedded(dataDir: string, cleanUp: AsyncDisposableStack): Promise<string> {
+  const embedded = await EmbeddedPostgres.start({ dataDir });
+  cleanUp.defer(() => embedded.stop());
+  return embedded.url;
 }

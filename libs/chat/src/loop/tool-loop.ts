@@ -4,8 +4,7 @@ import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
 import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
-import { RoundAnswer } from './round-answer.js';
-import { nextRequest, type RoundRequest } from './round-request.js';
+import { nextRequest, RoundAnswer, type RoundRequest } from './round.js';
 import { answered, firstOf, roundLimit } from './stop-conditions.js';
 
 type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;

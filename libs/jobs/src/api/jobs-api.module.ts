@@ -1,8 +1,9 @@
-import { Module } from '@nestjs/common';
+import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 
 import { ViewersModule } from '#auth/api';
 
 import { JobsModule } from '../jobs.module.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { AdmissionController } from './admission.controller.js';
 import { JobAbort } from './job-abort.js';
 import { JobAccess } from './job-access.js';
@@ -10,12 +11,21 @@ import { JobAdmissions } from './job-admissions.js';
 import { JobFieldsResolver } from './job-fields.resolver.js';
 import { JobLoaders } from './job-loaders.js';
 import { JobMutationsResolver } from './job-mutations.resolver.js';
-import { JobQueueLifecycle } from './job-queue.lifecycle.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { SubJobsResolver } from './sub-jobs.resolver.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 import { WorkspaceActivityResolver } from './workspace-activity.resolver.js';
+
+/** Starts the job queues before the first job can be accepted. */
+@Injectable()
+export class JobQueueLifecycle implements OnModuleInit {
+  constructor(private readonly queue: JobQueue) {}
+
+  onModuleInit(): Promise<void> {
+    return this.queue.start();
+  }
+}
 
 /** Jobs: queries, cancels, admissions and live activity. Expects `AuthModule` to be global. */
 @Module({

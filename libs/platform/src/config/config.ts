@@ -1,11 +1,15 @@
 import { z } from 'zod';
 
-import { accessSettings, connectionSettings } from './access-settings.js';
-import { fileSettings } from './file-settings.js';
-import { limitSettings } from './limit-settings.js';
+import {
+  accessSettings,
+  connectionSettings,
+  fileSettings,
+  limitSettings,
+  modelRequestSettings,
+  notificationSettings,
+  triggerSettings,
+} from './feature-settings.js';
 import { modelPrices } from './model-prices.js';
-import { modelRequestSettings } from './model-request-settings.js';
-import { notificationSettings } from './notification-settings.js';
 import {
   choice,
   flag,
@@ -19,7 +23,6 @@ import {
   textOr,
   whole,
 } from './setting-kinds.js';
-import { triggerSettings } from './trigger-settings.js';
 
 const roles = ['api', 'worker', 'tools', 'all'] as const;
 const workerQueues = ['jobs', 'tool-execution'] as const;

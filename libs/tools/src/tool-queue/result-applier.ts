@@ -5,12 +5,14 @@ import { toStorableText } from '#platform';
 
 import type { LockedCall } from '../awaiting-calls.repository.js';
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
+import { toKeptResult } from '../outputs/to-kept-result.js';
+import type { Settlement } from '../tool-call.js';
+import { executionError } from '../validate-arguments.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { type CallFate, type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { QueuedCallsRepository } from './queued-calls.repository.js';
-import { toSettlement } from './to-settlement.js';
 
 /** A message and for how long it has been known, ms. */
 export interface Arrived<Message> {
@@ -126,4 +128,36 @@ function toShown(chunk: ToolProgressMessage['chunk']) {
     ...(total === undefined ? {} : { total }),
     ...(message === undefined ? {} : { message: toStorableText(message.slice(0, longestShown)) }),
   };
+}
+
+/** What a response makes of its call; null: it was stopped, and its effect decides. Pure. */
+export function toSettlement(
+  { name, callId }: { readonly name: string; readonly callId: string },
+  { status, result, error, started }: ToolResponse,
+): (Settlement & CallFate) | null {
+  const failure = error ?? { phase: 'execution' as const, message: executionError(name, 'it failed without a reason') };
+  switch (status) {
+    case 'success': {
+      if (result?.success !== true)
+        return { status: 'error', failure: resultFailure(name, result?.content) ?? failure, started };
+      const { durable, whole, bytes } = toKeptResult(result.content, callId);
+      const kept = whole === null ? {} : { whole, resultBytes: result.bytes ?? bytes };
+      return { status: 'completed', result: durable, started, ...kept };
+    }
+    case 'error':
+      // Rights were lost while the call waited: what the model reads does not tell.
+      if (failure.phase === 'approval') return { status: 'denied', failure, started, approval: 'withdrawn' };
+      return { status: 'error', failure, started };
+    case 'timed_out':
+      return { status: 'timed_out', failure, started };
+    case 'cancelled':
+      return null;
+  }
+}
+
+const longestReason = 1_000;
+
+function resultFailure(name: string, content: string | undefined) {
+  if (content === undefined || content.trim() === '') return null;
+  return { phase: 'execution' as const, message: executionError(name, content.slice(0, longestReason)) };
 }

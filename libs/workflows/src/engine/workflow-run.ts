@@ -1,3 +1,5 @@
+import type { ChatMessage } from '#models';
+
 import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
 import { reachableFrom } from '../definition/loop-bodies.js';
 import { Engine, type Halt } from './engine.js';
@@ -7,10 +9,9 @@ import type { ScopeView } from './node-executor.js';
 import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
 import { refusal } from './outcome.js';
 import { Rows } from './rows.js';
-import type { RunCommand, RunResult } from './run-command.js';
+import type { RunCommand, RunError, RunResult } from './run-command.js';
 import type { RunEvent } from './run-event.js';
 import type { ResumeFrom, RunPlan } from './run-plan.js';
-import { haltedResult, resultOf } from './run-result.js';
 import { Scope, type ScopeEnd, type ScopeTerms, type TakenOver } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
 import { SubflowRun } from './subflow-run.js';
@@ -281,4 +282,55 @@ function toTakenOver(graph: WorkflowGraph, text: string, resumeFrom: ResumeFrom)
 
 function isOnTop(graph: WorkflowGraph, nodeId: string): boolean {
   return graph.nodes.has(nodeId) && !graph.owners.has(nodeId);
+}
+
+/** How a run ended whose top scope did. */
+export function resultOf(top: Scope, end: ScopeEnd): RunResult {
+  if (end.type === 'failed') return unfinished(top, 'failed', toRunError(end));
+  const { finalOutput } = top;
+  return {
+    ...summary(top),
+    status: 'completed',
+    success: true,
+    output: finalOutput,
+    finalOutput,
+    sessionMessages: closed(top.memory.session, finalOutput),
+    error: null,
+  };
+}
+
+/** The result of a run that was halted. */
+export function haltedResult(top: Scope, { status, code, message }: Halt): RunResult {
+  return unfinished(top, status, { message, code, nodeId: null, nodeLabel: null, nodeType: null });
+}
+
+function unfinished(top: Scope, status: 'failed' | 'cancelled', error: RunError): RunResult {
+  const sessionMessages = [...top.memory.session];
+  return { ...summary(top), status, success: false, output: '', finalOutput: '', sessionMessages, error };
+}
+
+function summary(top: Scope): Pick<RunResult, 'nodeOutputs' | 'executionOrder' | 'finalNodeId' | 'lastActiveNodeId'> {
+  const executionOrder = [...top.outputs.keys()];
+  const last = executionOrder.at(-1) ?? null;
+  return { nodeOutputs: Object.fromEntries(top.outputs), executionOrder, finalNodeId: last, lastActiveNodeId: last };
+}
+
+function toRunError({ failure, run }: Extract<ScopeEnd, { type: 'failed' }>): RunError {
+  const { message, code, statusCode, retry } = failure.error;
+  return {
+    message,
+    code,
+    nodeId: run?.node.id ?? null,
+    nodeLabel: run?.node.label ?? null,
+    nodeType: run?.node.type ?? null,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(retry === undefined ? {} : { retry }),
+  };
+}
+
+/** The conversation ends with what came out of it. */
+function closed(session: readonly ChatMessage[], text: string): readonly ChatMessage[] {
+  const last = session.at(-1);
+  if (text === '' || (last?.role === 'assistant' && last.content === text)) return [...session];
+  return [...session, { role: 'assistant', content: text }];
 }

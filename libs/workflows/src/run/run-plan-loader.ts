@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type AgentPreset, AgentsService } from '#chat';
 import type { JobRun } from '#jobs';
+import { AppError } from '#platform';
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { withAgents } from '../definition/with-agents.js';
@@ -9,7 +10,6 @@ import { toNodeAgent } from '../definitions/to-node-agent.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { WorkflowInput } from '../definitions/workflow-input.js';
 import type { RunPlan } from '../engine/run-plan.js';
-import { definitionGone } from './run.errors.js';
 
 /** Makes the plan of a workflow job: its definition and those of its subflows, as they were pinned when it was accepted. */
 @Injectable()
@@ -59,3 +59,7 @@ function graphOf(version: VersionInUse | undefined): WorkflowGraph {
   if (version === undefined) throw definitionGone();
   return version.graph;
 }
+
+/** A job whose definition cannot be read any more. */
+export const definitionGone = () =>
+  new AppError({ code: 'workflow_gone', message: 'The definition of this workflow cannot be read any more' });

@@ -1,9 +1,12 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { ChatMessage } from '#models';
 
 import type { ScopeView } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { RunScope } from './run-scope.js';
-import { RunningNode } from './running-node.js';
+import { compactSession, RunningNode } from './running-node.js';
 
 it('tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {
   let working = 0;
@@ -44,4 +47,53 @@ it('tracks the request of an HTTP node as work of its run, from the commit befor
     ['request', 1],
   ]);
   expect(working).toBe(0);
+});
+
+const system: ChatMessage = { role: 'system', content: 'You answer.' };
+const message = (i: number, length: number): ChatMessage => ({
+  role: i % 2 === 0 ? 'user' : 'assistant',
+  content: `${i} `.padEnd(length, 'x'),
+});
+const session = (count: number, length: number) => Array.from({ length: count }, (_, i) => message(i, length));
+
+describe('compactSession', () => {
+  it('leaves alone what a model can read', () => {
+    const messages = [system, ...session(20, 4_000)];
+    expect(compactSession(messages, 128_000)).toEqual({ messages, leftOut: 0 });
+  });
+
+  it('leaves out the oldest, as many as it takes, and no prompt', () => {
+    const all = session(20, 4_000);
+    // 10,000 tokens of 20,000 are free to be read: ten messages of 1,000, less the prompt.
+    const { messages, leftOut } = compactSession([system, ...all], 20_000);
+    expect(messages).toEqual([system, ...all.slice(11)]);
+    expect(leftOut).toBe(11);
+  });
+
+  it('keeps the five newest, however long they are', () => {
+    const all = session(8, 400_000);
+    expect(compactSession([system, ...all], 20_000).messages).toEqual([system, ...all.slice(3)]);
+  });
+
+  it('lets the smallest model read 1,000 tokens', () => {
+    const all = session(9, 400);
+    expect(compactSession(all, 1).messages).toEqual(all);
+  });
+
+  it('counts an image as much as a long text', () => {
+    const image: ChatMessage = { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] };
+    expect(compactSession([image, ...session(9, 400)], 1).leftOut).toBe(1);
+  });
+
+  it('keeps the order, and drops nothing that is newer than what it keeps', () => {
+    const sizes = fc.array(fc.nat({ max: 50_000 }), { maxLength: 40 });
+    fc.assert(
+      fc.property(sizes, fc.nat({ max: 60_000 }), (lengths, contextTokens) => {
+        const all = lengths.map((length, i) => message(i, length));
+        const { messages, leftOut } = compactSession(all, contextTokens);
+        expect(messages).toEqual(all.slice(leftOut));
+        expect(leftOut).toBeLessThanOrEqual(Math.max(0, all.length - 5));
+      }),
+    );
+  });
 });

@@ -5,7 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+import { type Clock, Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
@@ -13,7 +13,6 @@ import { clientAddressKeys } from '../../refusals/client-address.js';
 import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget, onePong, ReadPacing } from './client-limits.js';
-import { PendingSockets } from './pending-sockets.js';
 import { ResultSlots } from './result-slots.js';
 import { SocketOutlet } from './socket-outlet.js';
 import { SocketProtocol } from './socket-protocol.js';
@@ -240,4 +239,64 @@ export class GraphqlSocketGateway {
 function refuse(socket: Duplex, status: string, headers = ''): void {
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\n${headers}Connection: close\r\n\r\n`);
+}
+
+/** Bytes that a connection may send before its `connection_init` is accepted: a long token fits several times. */
+const maxBytes = 32 * 1024;
+/** As long as a client may take for `connection_init`: a client that disconnects at once takes no less of the limit. */
+const endedMs = 3_000;
+
+/**
+ * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. Honest
+ * clients send `connection_init` at once, so the oldest connections are those that never will.
+ */
+export class PendingSockets {
+  private readonly pending = new Map<WebSocket, () => void>();
+  private ended = 0;
+
+  constructor(
+    private readonly most: number,
+    private readonly clock: Clock,
+  ) {}
+
+  get size(): number {
+    return this.pending.size;
+  }
+
+  /** Whether fewer than `most` connections are without an accepted `connection_init`, or ended so in the last seconds. */
+  get hasRoom(): boolean {
+    return this.pending.size + this.ended < this.most;
+  }
+
+  /** `stream` is what `socket` reads from. */
+  add(socket: WebSocket, stream: Duplex): void {
+    let bytes = 0;
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) socket.terminate();
+    };
+    stream.on('data', count);
+    this.pending.set(socket, () => stream.off('data', count));
+    socket.once('close', () => {
+      if (this.pending.has(socket)) this.countEnd();
+      this.remove(socket);
+    });
+    const [oldest] = this.pending.keys();
+    if (this.pending.size > this.most && oldest !== undefined) {
+      this.remove(oldest);
+      // After a close frame, the peer would decide when the connection ends.
+      oldest.terminate();
+    }
+  }
+
+  /** The connection's `connection_init` is accepted, or the connection has ended. */
+  remove(socket: WebSocket): void {
+    this.pending.get(socket)?.();
+    this.pending.delete(socket);
+  }
+
+  private countEnd(): void {
+    this.ended += 1;
+    this.clock.after(endedMs, () => (this.ended -= 1));
+  }
 }

@@ -11,7 +11,6 @@ import {
 import { isOpen, runArguments, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { ViewedItem } from '../../streams/viewed-item.js';
-import { answerError } from './answer-error.js';
 import { AnswerOutput } from './answer-output.js';
 import {
   type AnswerFinish,
@@ -23,10 +22,9 @@ import {
   rest,
   sum,
 } from './answer-part.js';
-import { AnswerRequests } from './answer-requests.js';
+import { answerError, AnswerRequests } from './answer-requests.js';
 import type { CallSecrets, SeenCall } from './call-text.js';
-import { StreamedCalls } from './streamed-calls.js';
-import { StreamedText } from './streamed-text.js';
+import { StreamedCalls, StreamedText } from './streamed-calls.js';
 
 /** Which part of a job a response covers, and how it is formatted. */
 export interface AnswerTerms {

@@ -1,5 +1,6 @@
-import { type InterruptBelow, type JobEvent, type JobSnapshot, requestKinds } from '#jobs';
+import { humanWait, type InterruptBelow, type JobEvent, type JobSnapshot, type JobStatus, requestKinds } from '#jobs';
 
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { ClientToolCall } from './answer-part.js';
 
 const clientKind = 'client_tool';
@@ -56,4 +57,32 @@ function toRequest({ kind, callId: id, request }: Asked): OpenRequest {
     return { kind, call: null };
   const { tool: name, arguments: args }: Readonly<Record<string, unknown>> = { ...request };
   return { kind, call: typeof name === 'string' && typeof args === 'string' ? { id, name, arguments: args } : null };
+}
+
+/** How a job ended, and what its response has already sent. */
+interface AnswerEnding {
+  readonly status: JobStatus;
+  /** As the job gives it. */
+  readonly reason: string | null;
+  readonly isStrict: boolean;
+  /** The response has no text, although nothing stopped the model. */
+  readonly isEmpty: boolean;
+}
+
+/** What is wrong with an answer whose job has ended; null: nothing. Pure. */
+export function answerError({ status, reason, isStrict, isEmpty }: AnswerEnding): OpenAiError | null {
+  if (status === 'failed')
+    return new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
+  if (status === 'cancelled')
+    return isStrict && reason === humanWait
+      ? humanNotWaitedFor()
+      : new OpenAiError({ status: 500, message: 'The job was cancelled', code: 'job_cancelled' });
+  return isEmpty
+    ? new OpenAiError({ status: 500, message: 'Agent returned empty response', code: 'job_failed' })
+    : null;
+}
+
+function humanNotWaitedFor(): OpenAiError {
+  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+  return new OpenAiError({ status: 400, message });
 }

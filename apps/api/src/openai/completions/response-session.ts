@@ -1,10 +1,24 @@
+import type { Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
 import type { Answer } from '#chat';
 import type { FeedItem, JobEvent } from '#jobs';
 import { systemClock, type Timer } from '#platform';
 
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerHead } from '../answer/chunk-writer.js';
-import type { AnswerListener } from './answer-listener.js';
+
+/** Who gets an answer, and how. */
+export interface AnswerListener {
+  readonly principal: MemberPrincipal;
+  readonly response: Response;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Cancel the job when the client goes away. */
+  readonly cancels: boolean;
+  /** Aborts when this process can no longer send; the job keeps running. */
+  readonly signal: AbortSignal;
+}
 
 /** One response that is being sent to one client: how long it is sent, and why it stops. */
 export class ResponseSession {

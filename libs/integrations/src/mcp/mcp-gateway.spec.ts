@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { toToolResult } from './to-tool-result.js';
+import { toToolResult } from './mcp-gateway.js';
 
 const text = { type: 'text', text: 'sunny' } as const;
 const image = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(1_000).toString('base64') } as const;

@@ -6,7 +6,7 @@ import type { WebSocket } from 'ws';
 
 import { ManualClock } from '#platform';
 
-import { PendingSockets } from './pending-sockets.js';
+import { PendingSockets } from './graphql-socket.gateway.js';
 
 const socketOf = () => Object.assign(new EventEmitter(), { terminate: () => undefined }) as unknown as WebSocket;
 

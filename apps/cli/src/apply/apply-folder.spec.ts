@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { difference } from './difference.js';
+import { difference } from './apply-folder.js';
 
 describe('difference', () => {
   it('creates what the server does not have', () => {

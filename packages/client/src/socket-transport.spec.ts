@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { Inbox } from './inbox.js';
+import { Inbox } from './socket-transport.js';
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { DeliveredNotifications } from './delivered-notifications.js';
+import { DeliveredNotifications } from './notifications.js';
 
 describe('DeliveredNotifications', () => {
   it('delivers a notification again only after it was read', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { inOrder } from './in-order.js';
+import { inOrder } from './read-folder.js';
 import type { Resource, ResourceKind } from './resource.js';
 
 const resource = (kind: ResourceKind, key: string, value: object = {}): Resource => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { ToolSlots } from './tool-slots.js';
+import { ToolSlots } from './tool-worker.js';
 
 const limits = { total: 5, perTool: 3, perWorkspace: 2 };
 

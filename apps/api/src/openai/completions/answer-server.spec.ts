@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#platform';
 
 import { OpenAiError } from '../../errors/openai-error.js';
-import { StreamedSink } from './streamed-sink.js';
+import { StreamedSink } from './answer-server.js';
 
 const usage = { promptTokens: 1, completionTokens: 1, estimated: false };
 const failed = new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });

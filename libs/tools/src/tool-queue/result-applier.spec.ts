@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { type ToolResponse } from './queue-message.js';
-import { toSettlement } from './to-settlement.js';
+import { toSettlement } from './result-applier.js';
 
 const call = { name: 'dig', callId: 'call_1' };
 const failure = { phase: 'execution', message: 'no luck' } as const;
