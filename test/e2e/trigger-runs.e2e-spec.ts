@@ -12,6 +12,7 @@ import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { ask } from '../harness/graphql.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
 
 const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
 const RUNS = `query($id: ID!, $status: TriggerRunStatus) { trigger(id: $id) { runs(status: $status) { id status jobId tryAt } } }`;
@@ -27,19 +28,23 @@ interface Run {
 }
 
 let database: TestDatabase;
+let model: ScriptedModel;
 let api: TestApi;
 let people: Record<Role, TestMember>;
 let admin: GraphqlMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  api = await startTestApi(database, { env: { TRIGGERS_ALLOW_UNSIGNED: 'true' } });
+  model = await ScriptedModel.start();
+  model.answer(() => ({ body: [], end: 'hang' })); // jobs do not end
+  api = await startTestApi(database, { env: { TRIGGERS_ALLOW_UNSIGNED: 'true', MODEL_BASE_URL: model.url } });
 });
 beforeEach(async () => {
   people = await api.people.workspaceOf(`runs-${newId()}`);
   admin = graphqlMember(api, people.admin.key);
 });
 afterAll(async () => {
+  await model.close();
   await api.close();
   await database.close();
 });
@@ -105,6 +110,69 @@ describe('cancelTriggerRun', () => {
       cancelTriggerRun: { userErrors: [{ code: 'not_found' }] },
     });
     expect(await runsOf(id, 'DUE')).toHaveLength(1);
+  });
+});
+
+const run = async (sql: string, values: readonly unknown[] = []) =>
+  database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, async (client) => {
+    const { rows } = await client.query<{ id: string; key: string; prompt: string }>(sql, [...values]);
+    return rows;
+  });
+const waiting = (count: number) =>
+  eventually(`${count} runs wait for a job to end`, async () => {
+    const rows = await run("SELECT id, key FROM trigger_run WHERE status = 'due' AND phase = 'ready' ORDER BY id");
+    return rows.length === count ? rows : undefined;
+  });
+const prompts = async () =>
+  (await run("SELECT input->'messages'->0->>'content' AS prompt FROM job ORDER BY created_at, id")).map(
+    ({ prompt }) => prompt,
+  );
+const start = (runId: string | undefined) =>
+  api.api.app.get(TriggerStarts).start({ workspaceId: people.admin.principal.workspaceId, runId: runId ?? '' });
+
+describe('the concurrency of a trigger', () => {
+  it('lets one job of parallel requests start, and the oldest run when that job has ended', async () => {
+    const definition = { triggerId: 'one', source: 'webhook', concurrency: 1, start: { prompt: 'deliveryId' } };
+    const id = await save(definition);
+    await Promise.all(Array.from({ length: 12 }, (_, index) => send(id, `d-${index}`)));
+    const [second, ...later] = await waiting(11);
+    expect(await jobCount()).toBe(1);
+    expect(await runsOf(id, 'STARTED')).toHaveLength(1);
+    await run("UPDATE job SET status = 'cancelled', finished_at = now(), lease_owner = NULL, lease_until = NULL");
+    await start(later.at(-1)?.id);
+    expect((await prompts())[1]).toBe(second?.key.slice('id:'.length));
+    expect(await jobCount()).toBe(2);
+  });
+
+  it('counts a run whose job is being started, and starts it again when its process has died', async () => {
+    const id = await save({ triggerId: 'one', source: 'webhook', concurrency: 1, start: { delay: '1h' } });
+    await send(id, 'd-1');
+    await send(id, 'd-2');
+    const [first, second] = await run("UPDATE trigger_run SET try_at = now(), phase = 'ready' RETURNING id");
+    await run("UPDATE trigger_run SET phase = 'starting' WHERE id = $1", [first?.id]);
+    await start(second?.id);
+    await start(first?.id);
+    expect(await jobCount()).toBe(0);
+    await run("UPDATE trigger_run SET try_at = now() - interval '1 min' WHERE id = $1", [first?.id]);
+    await start(first?.id);
+    expect(await runsOf(id, 'STARTED')).toMatchObject([{ id: first?.id }]);
+  });
+});
+
+describe('start.thread', () => {
+  it('keeps the order of arrival of the runs of one thread, also after an error', async () => {
+    const map = { prompt: 'deliveryId', thread: "deliveryId.startsWith('a') ? 'a' : 'b'", delay: '1h' };
+    const id = await hook(map);
+    for (const name of ['a-1', 'a-2', 'b-1', 'a-3']) await send(id, name);
+    const runs = await run("UPDATE trigger_run SET try_at = now(), phase = 'ready' RETURNING id, key");
+    const idOf = (name: string) => runs.find(({ key }) => key === `id:${name}`)?.id;
+    const retry = `UPDATE trigger_run SET error = '{"code":"thread_busy","message":"full"}', try_at = now() + interval '30 s' WHERE id = $1`;
+    await run(retry, [idOf('a-1')]);
+    await start(idOf('a-3'));
+    expect(await prompts()).toEqual(['b-1']);
+    await run('UPDATE trigger_run SET try_at = now() WHERE id = $1', [idOf('a-1')]);
+    await start(idOf('a-3'));
+    expect(await prompts()).toEqual(['b-1', 'a-1', 'a-2', 'a-3']);
   });
 });
 

@@ -317,13 +317,14 @@ describe('requests to a trigger', () => {
         return rows[0]?.id;
       }),
     );
-    // As the crash leaves it: the job exists, the run is due.
+    // As the crash leaves it: the job exists, the run is due and reserved.
     const event = JSON.stringify({ type: 'webhook', timestamp: 1, path: '', before: null, document: payload });
     const { workspaceId } = people.admin.principal;
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query("UPDATE trigger_run SET status = 'due', job_id = NULL, try_at = clock_timestamp(), event = $1", [
-        event,
-      ]),
+      client.query(
+        "UPDATE trigger_run SET status = 'due', job_id = NULL, try_at = clock_timestamp() - interval '1 min', event = $1",
+        [event],
+      ),
     );
     const starts = api.api.app.get(TriggerStarts);
     await Promise.all([1, 2, 3].map(() => starts.start({ workspaceId, runId })));

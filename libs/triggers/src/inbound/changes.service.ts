@@ -18,6 +18,7 @@ import {
 
 import { Deliveries } from '../outbound/deliveries.service.js';
 import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
+import { threadOf } from './map-input.js';
 import { type DocumentChange, TriggerIndex } from './trigger-index.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { depthAfter } from './trigger-starts.service.js';
@@ -149,7 +150,8 @@ export class Changes {
     if (start !== null) {
       const event = toDocumentChange(change);
       const key = `change:${change.id}`;
-      await this.runs.insert(tx, { workspaceId, triggerId, key, event, delayMs: start.delay, depth });
+      const run = { workspaceId, triggerId, key, event, thread: threadOf(start, event), delayMs: start.delay, depth };
+      await this.runs.insert(tx, run);
       return;
     }
     const id = idFrom(triggerId, change.id);

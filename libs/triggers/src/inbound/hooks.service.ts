@@ -6,6 +6,7 @@ import { WorkspaceSecrets } from '#integrations';
 import { type Clock, Config, isId, PrismaService, type PrismaTransaction, systemClock, toStorable } from '#platform';
 
 import { signatureStyleOf, type SignedRequest } from '../signature.js';
+import { threadOf } from './map-input.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { isJsonObject } from './trigger-definition.js';
 import { evaluateConditions } from './trigger-index.js';
@@ -70,7 +71,8 @@ export class Hooks {
       await this.triggers.add(tx, workspaceId, [{ id: triggerId, fired: 1 - failed, failed, lastError: problem }]);
     }
     if (!fires) return 'ignored';
-    await this.runs.insert(tx, { workspaceId, triggerId, key, event, delayMs: start.delay });
+    const thread = threadOf(start, event);
+    await this.runs.insert(tx, { workspaceId, triggerId, key, event, thread, delayMs: start.delay });
     return 'ok';
   }
 

@@ -10,6 +10,7 @@ import {
 import type { TriggerStart } from './trigger-definition.js';
 
 const longestPrompt = 200_000;
+const longestThread = 256;
 const mostAttachments = 20;
 const longestType = 128;
 
@@ -29,6 +30,13 @@ interface Unmapped {
   readonly problem: string;
 }
 
+/** The name of the thread of a job, before its input is made. Null: a new thread, or the name has no value. */
+export function threadOf(start: TriggerStart, event: TriggerEvent): string | null {
+  if (start.thread === null) return null;
+  const thread = textOf('thread', start.thread, valuesOf(event));
+  return thread.ok ? thread.text.slice(0, longestThread) : null;
+}
+
 /** Evaluates the input mapping of a trigger. Without an expression, the prompt is the document as JSON. Pure. */
 export function mapInput(start: TriggerStart, event: TriggerEvent): MappedInput {
   const values = valuesOf(event);
@@ -36,8 +44,8 @@ export function mapInput(start: TriggerStart, event: TriggerEvent): MappedInput 
   if (!prompt.ok) return prompt;
   const thread = start.thread === null ? ({ ok: true, text: null } as const) : textOf('thread', start.thread, values);
   if (!thread.ok) return thread;
-  if (thread.text !== null && (thread.text === '' || thread.text.length > 256))
-    return { ok: false, problem: 'start.thread must give 1 to 256 characters' };
+  if (thread.text !== null && (thread.text === '' || thread.text.length > longestThread))
+    return { ok: false, problem: `start.thread must give 1 to ${longestThread} characters` };
   const files = start.attachments == null ? noFiles : filesOf(start.attachments, values);
   if (!files.ok) return files;
   return { ok: true, prompt: prompt.text, thread: thread.text, attachments: files.attachments };

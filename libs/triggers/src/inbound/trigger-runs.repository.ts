@@ -47,13 +47,30 @@ export interface DueRun {
   readonly enabled: boolean;
   readonly savedBy: string;
   readonly ageMs: number;
-  /** Jobs of this trigger that have not ended. */
-  readonly running: number;
+  /** The name of its thread; null: its order does not matter. */
+  readonly thread: string | null;
+}
+
+interface CandidateRun extends DueRun {
+  readonly phase: 'waiting' | 'ready' | 'starting';
+  /** Since it was to be tried, or was reserved. */
+  readonly lateMs: number;
+}
+
+/** A run that no other process starts. */
+export interface ReservedRun extends RunRef {
+  readonly run: DueRun;
 }
 
 /** Keys are recognized for so long. */
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
+/** A message may arrive this much before the time of its run. */
+const earlyMs = 1_000;
+/** The process that reserved a run for longer than this is taken to have died. */
+const startMs = 30_000;
+/** A run over the concurrency of its trigger is retried after a quarter of the time that it has waited, within these bounds. */
+const slotMs = { least: 2_000, most: 60_000 };
 
 /** Jobs that triggers start: a row for each, written with the message that starts it. */
 @Injectable()
@@ -72,15 +89,17 @@ export class TriggerRunsRepository implements Forgetter {
       readonly key: string;
       readonly event: TriggerEvent;
       readonly delayMs: number;
+      /** Null: its order does not matter. */
+      readonly thread: string | null;
       /** How many jobs of triggers precede this run in its chain. Default 0. */
       readonly depth?: number;
     },
   ): Promise<boolean> {
-    const { workspaceId, triggerId, key, event, delayMs, depth = 0 } = run;
+    const { workspaceId, triggerId, key, event, delayMs, thread, depth = 0 } = run;
     const id = newId();
     const rows = await tx.$queryRaw<{ at: number }[]>`
-      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, depth, event, try_at)
-      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${depth}::int, ${JSON.stringify(event)}::jsonb,
+      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, depth, event, thread, try_at)
+      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${depth}::int, ${JSON.stringify(event)}::jsonb, ${thread},
               clock_timestamp() + ${delayMs}::float8 * interval '1 ms')
       ON CONFLICT (workspace_id, trigger_id, key) DO NOTHING
       RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
@@ -111,21 +130,75 @@ export class TriggerRunsRepository implements Forgetter {
     return row?.count ?? 0;
   }
 
-  /** Null: it is not due any more. */
-  async read({ workspaceId, runId }: RunRef): Promise<DueRun | null> {
-    const [row] = await this.prisma.queryInWorkspace<DueRun>(
-      { workspaceId },
-      Prisma.sql`SELECT r.trigger_id AS "triggerId", r.key, r.depth, r.event, t.definition, t.enabled, t.saved_by AS "savedBy",
+  /**
+   * Reserves the next run of a trigger; the concurrency of the trigger counts reserved runs. `triggerId`: absent for the trigger of a run that is
+   * due. Null: no run can start now; the run of the reference gets a new message if it is due.
+   */
+  reserve(ref: RunRef, triggerId?: string): Promise<ReservedRun | null> {
+    const { workspaceId, runId } = ref;
+    return this.prisma.withWorkspace(ref, async (tx) => {
+      const id = triggerId ?? (await this.dueRun(tx, ref))?.triggerId;
+      if (id === undefined) return null;
+      // One process at a time counts, so that two of them do not start the last free job both.
+      await tx.$queryRaw`
+        SELECT 1 FROM trigger_definition WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
+      const own = await this.dueRun(tx, ref);
+      const isLost = own?.phase === 'starting' && own.lateMs > startMs;
+      const next = isLost ? runId : await this.nextOf(tx, workspaceId, id);
+      const run = next === null ? null : next === runId ? own : await this.dueRun(tx, { workspaceId, runId: next });
+      const isFull = run !== null && !isLost && (await this.busy(tx, workspaceId, id)) >= run.definition.concurrency;
+      if (next === null || run === null || isFull) {
+        if (own !== null) await this.remind(tx, ref, own);
+        return null;
+      }
+      await tx.$executeRaw`
+        UPDATE trigger_run SET phase = 'starting', try_at = clock_timestamp()
+         WHERE workspace_id = ${workspaceId}::uuid AND id = ${next}::uuid`;
+      return { workspaceId, runId: next, run };
+    });
+  }
+
+  /** Its message was handled and it did not start: another one follows, also if the process that starts it dies. */
+  private async remind(tx: PrismaTransaction, ref: RunRef, { phase, lateMs, ageMs }: CandidateRun): Promise<void> {
+    if (phase === 'starting') await this.announce(tx, ref, Date.now() + startMs);
+    else if (lateMs > -earlyMs) await this.deferIn(tx, ref, { error: null, delayMs: waitForSlotMs(ageMs) });
+  }
+
+  private async dueRun(tx: PrismaTransaction, { workspaceId, runId }: RunRef): Promise<CandidateRun | null> {
+    const [row] = await tx.$queryRaw<CandidateRun[]>`
+      SELECT r.trigger_id AS "triggerId", r.key, r.depth, r.event, r.thread, r.phase, t.definition, t.enabled, t.saved_by AS "savedBy",
           (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs",
-          (SELECT count(*)::int FROM trigger_run s JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
-            WHERE s.workspace_id = r.workspace_id AND s.trigger_id = r.trigger_id AND s.status = 'started'
-              AND j.status IN ('queued', 'running', 'waiting')) AS running
+          (extract(epoch FROM clock_timestamp() - r.try_at) * 1000)::float8 AS "lateMs"
         FROM trigger_run r JOIN trigger_definition t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
        WHERE r.workspace_id = ${workspaceId}::uuid AND r.id = ${runId}::uuid AND r.status = 'due'
-         AND r.try_at <= clock_timestamp() + interval '1 s'
-         FOR NO KEY UPDATE OF r`, // waits for a cancellation in progress, and sees it
-    );
+         AND (r.phase <> 'waiting' OR r.try_at <= clock_timestamp() + ${earlyMs}::float8 * interval '1 ms')`;
     return row ?? null;
+  }
+
+  /** Jobs of the trigger that have not ended, and those that are being started. */
+  private async busy(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<number> {
+    const [row] = await tx.$queryRaw<{ count: number }[]>`
+      SELECT (SELECT count(*) FROM job WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
+                 AND idempotency_key LIKE ${`trigger:${triggerId}:%`})::int
+           + (SELECT count(*) FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND trigger_id = ${triggerId}::uuid
+                 AND status = 'due' AND phase = 'starting')::int AS count`;
+    return row?.count ?? 0;
+  }
+
+  /** The oldest whose time has come and whose thread has no older one. */
+  private async nextOf(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<string | null> {
+    const [row] = await tx.$queryRaw<{ id: string }[]>`
+      SELECT r.id FROM trigger_run r
+       WHERE r.workspace_id = ${workspaceId}::uuid AND r.trigger_id = ${triggerId}::uuid AND r.status = 'due' AND r.phase <> 'starting'
+         AND (r.try_at <= clock_timestamp() + ${earlyMs}::float8 * interval '1 ms' OR (r.phase = 'ready' AND r.error IS NULL))
+         AND (r.thread IS NULL OR NOT EXISTS (
+           SELECT 1 FROM trigger_run e
+            WHERE e.workspace_id = r.workspace_id AND e.trigger_id = r.trigger_id AND e.status = 'due' AND e.id < r.id
+              AND e.thread = r.thread
+              AND (e.phase <> 'waiting' OR e.try_at <= clock_timestamp() + ${earlyMs}::float8 * interval '1 ms')))
+       ORDER BY r.id LIMIT 1
+         FOR NO KEY UPDATE OF r`; // waits for a cancellation in progress, and sees it
+    return row?.id ?? null;
   }
 
   /** Ends a run that waits for its time. Null: its job is being started, or the run has ended. */
@@ -161,18 +234,22 @@ export class TriggerRunsRepository implements Forgetter {
   }
 
   /** It is tried again later. */
-  async putOff(
-    ref: RunRef,
+  async putOff(ref: RunRef, later: { readonly error: TriggerRun['error']; readonly delayMs: number }): Promise<void> {
+    await this.prisma.withWorkspace(ref, (tx) => this.deferIn(tx, ref, later));
+  }
+
+  private async deferIn(
+    tx: PrismaTransaction,
+    { workspaceId, runId }: RunRef,
     { error, delayMs }: { readonly error: TriggerRun['error']; readonly delayMs: number },
   ): Promise<void> {
     const json = error === null ? null : JSON.stringify(error);
-    await this.prisma.withWorkspace(ref, async (tx) => {
-      const [row] = await tx.$queryRaw<{ at: number }[]>`
-        UPDATE trigger_run SET error = ${json}::jsonb, try_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms'
-         WHERE workspace_id = ${ref.workspaceId}::uuid AND id = ${ref.runId}::uuid AND status = 'due'
-        RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
-      if (row !== undefined) await this.announce(tx, ref, row.at);
-    });
+    const [row] = await tx.$queryRaw<{ at: number }[]>`
+      UPDATE trigger_run SET phase = 'ready', error = ${json}::jsonb,
+             try_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms'
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${runId}::uuid AND status = 'due'
+      RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
+    if (row !== undefined) await this.announce(tx, { workspaceId, runId }, row.at);
   }
 
   /** Newest first; with `status`, only those. */
@@ -212,6 +289,10 @@ export class TriggerRunsRepository implements Forgetter {
   private async announce(tx: PrismaTransaction, data: RunRef, startAfter: number): Promise<void> {
     await this.queues.send(tx, 'trigger.start', [{ data, startAfter }]);
   }
+}
+
+function waitForSlotMs(ageMs: number): number {
+  return Math.min(Math.max(ageMs / 4, slotMs.least), slotMs.most);
 }
 
 function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: TriggerRunRow): TriggerRun {

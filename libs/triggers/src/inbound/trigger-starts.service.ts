@@ -11,14 +11,14 @@ import { StartWorkflowService, toFileAttachment } from '#workflows';
 
 import { mapInput, type MappedInput } from './map-input.js';
 import type { TriggerStart } from './trigger-definition.js';
-import { type DueRun, type RunRef, TriggerRunsRepository } from './trigger-runs.repository.js';
+import { type DueRun, type ReservedRun, type RunRef, TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggersRepository } from './triggers.repository.js';
 
 /** What is full or unavailable now is tried again, for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
 const tryAgainMs = 30_000;
-/** A run over the concurrency of its trigger is retried after a quarter of the time that it has waited, within these bounds. */
-const fullMs = { least: 2_000, most: 60_000 };
+/** Runs of a trigger that one message starts, so that another process gets its turn. */
+const startedInTurn = 20;
 const giveUpMs = 3_600_000;
 
 /**
@@ -38,16 +38,20 @@ export class TriggerStarts {
     private readonly background: BackgroundJobs,
   ) {}
 
-  /** Does nothing for a run that is not due any more. */
+  /** Starts the run and those of its trigger that are next. Does nothing for a run that is not due any more. */
   async start(ref: RunRef): Promise<void> {
-    const run = await this.runs.read(ref);
-    if (run === null) return;
-    if (run.running >= run.definition.concurrency) {
-      const delayMs = Math.min(Math.max(run.ageMs / 4, fullMs.least), fullMs.most);
-      await this.runs.putOff(ref, { error: null, delayMs });
-      return;
+    let triggerId: string | undefined;
+    for (let started = 0; started < startedInTurn; started++) {
+      const reserved = await this.runs.reserve(ref, triggerId);
+      if (reserved === null) return;
+      await this.startReserved(reserved);
+      ({ triggerId } = reserved.run);
     }
+  }
+
+  private async startReserved({ run, ...ref }: ReservedRun): Promise<void> {
     try {
+      crashpoint('trigger-reserved');
       const { jobId } = await this.startJob(ref, run);
       crashpoint('trigger-started');
       await this.runs.settle(ref, { jobId });
