@@ -70,6 +70,16 @@ describe('isSignedBy', () => {
     expect(isSignedBy([standardSecret], signed(style), { now: now + 11_000, toleranceSeconds: 10 })).toBe(false);
   });
 
+  it.each(['standard', 'syntrix'] as const)('refuses a digest with further characters in style %s', (style) => {
+    const name = style === 'standard' ? 'webhook-signature' : 'x-syntrix-signature';
+    for (const more of ['z', 'zz', ' ', '=', '-']) {
+      const request = signed(style);
+      const headers = { ...request.headers, [name]: `${request.headers[name] ?? ''}${more}` };
+      const isTrimmed = more.trim() === '';
+      expect([more, isSignedBy([standardSecret], { ...request, headers }, { now })]).toEqual([more, isTrimmed]);
+    }
+  });
+
   it('refuses the id of another delivery', () => {
     const request = signed('standard');
     const headers = { ...request.headers, 'webhook-id': 'msg_other' };

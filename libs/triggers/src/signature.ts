@@ -109,7 +109,7 @@ function readStandard(headers: SignedRequest['headers']): Signatures | null {
   const timestamp = readSeconds(time);
   const given = list.split(' ').filter((signature) => signature.startsWith('v1,'));
   if (timestamp === null || given.length > mostSignatures) return null;
-  const signatures = given.map((signature) => Buffer.from(signature.slice(3), 'base64'));
+  const signatures = decoded(given, /^v1,([A-Za-z0-9+/]{43}=)$/, 'base64');
   return { id, timestamp, signatures, digest: standardDigest };
 }
 
@@ -121,8 +121,16 @@ function readSyntrix(headers: SignedRequest['headers']): Signatures | null {
   const given = fields.filter((field) => field.startsWith('v1='));
   const timestamp = readSeconds(times[0]?.slice(2) ?? '');
   if (timestamp === null || times.length !== 1 || given.length > mostSignatures) return null;
-  const signatures = given.map((field) => Buffer.from(field.slice(3), 'hex'));
+  const signatures = decoded(given, /^v1=([0-9a-f]{64})$/i, 'hex');
   return { id: '', timestamp, signatures, digest: syntrixDigest };
+}
+
+/** Decoding ignores characters that do not belong to a digest, so texts of another form are left out before. */
+function decoded(given: readonly string[], form: RegExp, encoding: 'base64' | 'hex'): readonly Buffer[] {
+  return given.flatMap((text) => {
+    const digest = form.exec(text)?.[1];
+    return digest === undefined ? [] : [Buffer.from(digest, encoding)];
+  });
 }
 
 function readSeconds(text: string): number | null {

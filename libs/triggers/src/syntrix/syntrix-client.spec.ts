@@ -68,6 +68,60 @@ describe('SyntrixClient', () => {
     expect(server.requests.filter((request) => !routes.test(request))).toEqual([]);
   });
 
+  it.each(styles)('replaces and deletes documents, and those of another state stay (%s)', async (_, target, routes) => {
+    const client = clientOf(target);
+    const path = `${chatPath}/messages/m1`;
+    server.store.put(path, { id: 'm1', role: 'user', content: 'Hi' });
+    await client.write([{ type: 'replace', path, data: { content: 'Hello' } }]);
+    expect(await client.get(path)).toEqual({ id: 'm1', content: 'Hello' });
+    await client.write([{ type: 'replace', path, data: { content: 'Late' }, ifMatch: { content: 'Hi' } }]);
+    await client.write([{ type: 'delete', path, ifMatch: { content: 'Hi' } }]);
+    expect(await client.get(path)).toEqual({ id: 'm1', content: 'Hello' });
+    await client.write([1, 2].map(() => ({ type: 'delete', path })));
+    expect(await client.get(path)).toBeNull();
+    expect(server.requests.filter((request) => !routes.test(request))).toEqual([]);
+  });
+
+  it.each(styles)('takes 404 as absent for reads only (%s)', async (_, target) => {
+    server.intercept = () => ({ status: 404 });
+    const client = clientOf(target);
+    expect(await client.get('a/b')).toBeNull();
+    await client.write([{ type: 'delete', path: 'a/b' }]);
+    const refused = { code: 'syntrix_refused', message: expect.stringContaining('HTTP 404') };
+    await expect(client.query({ collection: 'a' })).rejects.toMatchObject(refused);
+    await expect(client.postMessage(chatPath, { id: 'm' })).rejects.toMatchObject(refused);
+    await expect(client.write([{ type: 'update', path: 'a/b', data: {} }])).rejects.toMatchObject(refused);
+    await expect(client.write([{ type: 'replace', path: 'a/b', data: {} }])).rejects.toMatchObject(refused);
+  });
+
+  it('ends with an error when a query repeats a cursor', async () => {
+    let pages = 0;
+    server.intercept = () => ({ status: 200, body: { documents: [], nextCursor: ['a', 'b'][pages++ % 2] } });
+    await expect(clientOf().fetchHistory(chatPath)).rejects.toMatchObject({ code: 'syntrix_refused' });
+    expect(pages).toBeLessThan(8);
+  });
+
+  it('waits as long as Retry-After asks, in seconds or until a date, and at most 30 s', async () => {
+    const values = ['7', new Date(systemClock.now() + 12_000).toUTCString(), '3600'];
+    for (const value of values) {
+      waits.length = 0;
+      server.requests.length = 0;
+      server.intercept = () =>
+        server.requests.length < 2 ? { status: 429, headers: { 'retry-after': value } } : { status: 404 };
+      expect(await clientOf().get('a/b')).toBeNull();
+      const longest = Math.max(...waits.filter((ms) => ms !== 10_000));
+      expect(longest).toBeGreaterThan(5_000);
+      expect(longest).toBeLessThanOrEqual(30_000);
+    }
+  });
+
+  it('takes 412 of a conditional write as done', async () => {
+    server.intercept = () => ({ status: 412 });
+    const client = clientOf({ apiStyle: 'databases', token: preIssued });
+    await client.updateToolCall(`${chatPath}/toolcall/x`, { status: 'success', result: '1' });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('reads all pages and keeps the newest 1,000 documents', async () => {
     for (let i = 1; i <= 1_050; i++) server.store.put(`${chatPath}/messages/m${i}`, { id: `m${i}`, createdAt: i });
     const { messages } = await clientOf().fetchHistory(chatPath);

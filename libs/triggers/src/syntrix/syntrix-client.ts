@@ -24,15 +24,13 @@ export interface SyntrixFilter {
   readonly value: unknown;
 }
 
+/** `ifMatch`: the document is left as it is unless these fields have these values. */
+type Conditional = { readonly ifMatch?: Readonly<Record<string, unknown>> };
+
 export type SyntrixWrite =
   | { readonly type: 'create'; readonly path: string; readonly data: object }
-  /** `ifMatch`: the document is left as it is unless these fields have these values. */
-  | {
-      readonly type: 'update';
-      readonly path: string;
-      readonly data: object;
-      readonly ifMatch?: Readonly<Record<string, unknown>>;
-    };
+  | ({ readonly type: 'update' | 'replace'; readonly path: string; readonly data: object } & Conditional)
+  | ({ readonly type: 'delete'; readonly path: string } & Conditional);
 
 /** The documents of a chat, both lists by `createdAt`. */
 export interface ChatDocuments {
@@ -71,7 +69,7 @@ const limits = { maxBytes: 16_777_216, firstByteMs: 10_000, idleMs: 10_000, tota
 
 /**
  * Reads and writes documents of a Syntrix database. A call takes at most 10 s; network errors, 408, 429 and 5xx are tried 3 times. Creating a
- * document that exists counts as done, so writes with fixed ids can be repeated. Throws `syntrix_unavailable` (retryable), `syntrix_refused`,
+ * document that exists and deleting one that does not count as done, so writes with fixed ids can be repeated. Throws `syntrix_unavailable` (retryable), `syntrix_refused`,
  * and `OutboundError` for addresses that are not allowed.
  */
 export class SyntrixClient {
@@ -107,10 +105,10 @@ export class SyntrixClient {
   /** Null: the document does not exist. */
   async get(path: string): Promise<SyntrixDocument | null> {
     if (this.usesTriggerRoutes) {
-      const answer = await this.call('POST', `${this.triggerBase}/get`, { body: { paths: [path] } });
+      const answer = await this.call('POST', `${this.triggerBase}/get`, { body: { paths: [path] }, asDone: missing });
       return documentsIn(answer).find(({ id }) => id === idOf(path)) ?? null;
     }
-    const document = await this.call('GET', this.documentUrl(path));
+    const document = await this.call('GET', this.documentUrl(path), { asDone: missing });
     return isDocument(document) ? document : isRecord(document) ? { ...document, id: idOf(path) } : null;
   }
 
@@ -131,6 +129,7 @@ export class SyntrixClient {
 
   private async all(collection: string): Promise<readonly SyntrixDocument[]> {
     let newest: readonly SyntrixDocument[] = [];
+    const cursors = new Set<string>();
     let startAfter: string | undefined;
     do {
       const page = await this.query({
@@ -140,27 +139,30 @@ export class SyntrixClient {
         ...(startAfter === undefined ? {} : { startAfter }),
       });
       newest = [...newest, ...page.documents].slice(-maxDocuments);
-      startAfter = page.nextCursor === startAfter ? undefined : page.nextCursor; // a server that repeats its cursor has no more
+      startAfter = page.nextCursor;
+      if (startAfter !== undefined && cursors.has(startAfter)) throw refused('a query repeats its cursor');
+      if (startAfter !== undefined) cursors.add(startAfter);
     } while (startAfter !== undefined);
     return newest;
   }
 
   private async writeOne(operation: SyntrixWrite): Promise<void> {
-    const { type, path, data } = operation;
+    const { type, path } = operation;
+    const ifMatch = operation.type === 'create' ? undefined : operation.ifMatch;
+    const data = operation.type === 'delete' ? {} : { data: operation.data };
+    const asDone = type === 'delete' ? deleted : settled;
     if (this.usesTriggerRoutes) {
-      const ifMatch = operation.type === 'update' ? toFilters(operation.ifMatch) : {};
-      const body = { writes: [{ type, path, data, ...ifMatch }] };
-      await this.call('POST', `${this.triggerBase}/write`, { body, asDone: settled });
+      const body = { writes: [{ type, path, ...data, ...toFilters(ifMatch) }] };
+      await this.call('POST', `${this.triggerBase}/write`, { body, asDone });
       return;
     }
+    // These routes have no condition, so the document is read first.
+    if (ifMatch !== undefined && !(await this.matches(path, ifMatch))) return;
     if (operation.type === 'create') {
       const collection = path.slice(0, path.lastIndexOf('/'));
-      await this.call('POST', this.documentUrl(collection), { body: { ...data, id: idOf(path) }, asDone: settled });
-      return;
-    }
-    // This route has no condition, so the document is read first.
-    if (operation.ifMatch !== undefined && !(await this.matches(path, operation.ifMatch))) return;
-    await this.call('PATCH', this.documentUrl(path), { body: data });
+      await this.call('POST', this.documentUrl(collection), { body: { ...operation.data, id: idOf(path) }, asDone });
+    } else if (operation.type === 'delete') await this.call('DELETE', this.documentUrl(path), { asDone });
+    else await this.call(type === 'update' ? 'PATCH' : 'PUT', this.documentUrl(path), { body: operation.data });
   }
 
   private async matches(path: string, wanted: Readonly<Record<string, unknown>>): Promise<boolean> {
@@ -190,7 +192,7 @@ export class SyntrixClient {
       : `api/v1/databases/${encodeURIComponent(database)}/documents/${encoded}`;
   }
 
-  /** The parsed answer; null for a 404 and for an answer without body. `asDone`: statuses that mean that nothing is left to do. */
+  /** The parsed answer; null for an answer without body. `asDone`: statuses that also give null. */
   private async call(method: string, path: string, { body, asDone = none }: Call = {}): Promise<unknown> {
     const { clock, signal } = this.options;
     for (let attempt = 1; ; attempt++) {
@@ -199,7 +201,7 @@ export class SyntrixClient {
         if (!(error instanceof OutboundError) || !error.retryable) throw error;
         return error;
       });
-      if (!(answer instanceof OutboundError) && !mayPass(answer.status)) return read(answer, asDone, method);
+      if (!(answer instanceof OutboundError) && !mayPass(answer.status)) return read(answer, asDone);
       if (attempt === maxTries) throw unavailable(answer instanceof OutboundError ? answer : `HTTP ${answer.status}`);
       const backoffMs = firstBackoffMs * 2 ** (attempt - 1);
       const waitMs =
@@ -233,14 +235,15 @@ interface Call {
 const none: ReadonlySet<number> = new Set();
 /** Of a write: the document exists, or does not match the condition. */
 const settled: ReadonlySet<number> = new Set([409, 412]);
+const missing: ReadonlySet<number> = new Set([404]);
+const deleted: ReadonlySet<number> = new Set([...settled, ...missing]);
 
 function mayPass(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-function read({ status, body, isCut }: OutboundAnswer, asDone: ReadonlySet<number>, method: string): unknown {
+function read({ status, body, isCut }: OutboundAnswer, asDone: ReadonlySet<number>): unknown {
   if (asDone.has(status)) return null;
-  if (status === 404 && method !== 'PATCH') return null;
   if (status < 200 || status > 299 || isCut) throw refused(isCut ? 'a response over 16 MiB' : `HTTP ${status}`);
   if (body.length === 0) return null;
   try {

@@ -15,16 +15,14 @@ export class SyntrixClients {
     private readonly secrets: WorkspaceSecrets,
   ) {}
 
-  /** `preIssued`: the token of the delivery. Throws `secret_missing`. */
+  /** `preIssued`: the token of the delivery, for a connection without its own. Throws `secret_missing`. */
   async open(
     { workspaceId, settings }: SyntrixConnection,
     { preIssued, signal }: { readonly preIssued: Secret | null; readonly signal: AbortSignal },
   ): Promise<SyntrixClient> {
-    const { auth, token: name } = settings;
-    const own = auth === 'token' && name !== null ? await this.secretOf(workspaceId, name) : null;
-    const usesPreIssued = own === null && auth === 'preissued' && preIssued !== null;
-    const token =
-      own !== null ? { value: own, preIssued: false } : usesPreIssued ? { value: preIssued, preIssued: true } : null;
+    const own = settings.token === null ? null : await this.secretOf(workspaceId, settings.token);
+    const value = own ?? preIssued;
+    const token = value === null ? null : { value, preIssued: own === null };
     const hosts = await this.hosts.of(workspaceId);
     return new SyntrixClient({ ...settings, token }, { fetch: this.fetch, clock: systemClock, signal, hosts });
   }

@@ -68,8 +68,8 @@ export function parseConnection({ name, settings: given }: SavedSyntrixConnectio
     throw invalid(field, issue?.message ?? 'is invalid');
   }
   const { auth, token, systemPrompt } = parsed.data.settings;
-  if ((auth === 'token') !== (token !== null))
-    throw invalid('token', 'is required with auth TOKEN, and must be absent otherwise');
+  if (auth === 'token' && token === null) throw invalid('token', 'is required with auth TOKEN');
+  if (auth === 'none' && token !== null) throw invalid('token', 'must be absent with auth NONE');
   if (systemPrompt !== null && toStorableText(systemPrompt) !== systemPrompt)
     throw invalid('systemPrompt', 'contains characters that cannot be stored');
   return parsed.data;

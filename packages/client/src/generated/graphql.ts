@@ -729,9 +729,9 @@ export type SyntrixApiStyle =
 
 /** Which token requests to a Syntrix database have. */
 export type SyntrixAuth =
-  /** No token. */
+  /** `preIssuedToken` of the delivery, if it has one. */
   | 'NONE'
-  /** `preIssuedToken` of the delivery. A delivery without one is refused. */
+  /** `token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused. */
   | 'PREISSUED'
   /** The workspace secret that `token` of the connection names. */
   | 'TOKEN';

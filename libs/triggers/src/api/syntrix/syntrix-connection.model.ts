@@ -26,8 +26,11 @@ registerEnumType(SyntrixAuth, {
   name: 'SyntrixAuth',
   description: 'Which token requests to a Syntrix database have.',
   valuesMap: {
-    NONE: { description: 'No token.' },
-    PREISSUED: { description: '`preIssuedToken` of the delivery. A delivery without one is refused.' },
+    NONE: { description: '`preIssuedToken` of the delivery, if it has one.' },
+    PREISSUED: {
+      description:
+        '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused.',
+    },
     TOKEN: { description: 'The workspace secret that `token` of the connection names.' },
   },
 });

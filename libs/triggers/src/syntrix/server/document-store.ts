@@ -30,6 +30,10 @@ export class DocumentStore {
     this.documents.set(path, document);
   }
 
+  delete(path: string): void {
+    this.documents.delete(path);
+  }
+
   /** The documents of a collection, in the order of their creation. */
   list(collection: string): readonly StoredDocument[] {
     const isIn = (path: string) => path.slice(0, path.lastIndexOf('/')) === collection;

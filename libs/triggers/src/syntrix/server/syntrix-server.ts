@@ -44,7 +44,15 @@ export interface SyntrixServerOptions {
 
 interface Reply {
   readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+}
+
+interface Write {
+  readonly type: string;
+  readonly path: string;
+  readonly data?: object | undefined;
+  readonly ifMatch?: readonly Match[] | undefined;
 }
 
 const notFound: Reply = { status: 404, body: { error: 'not found' } };
@@ -106,8 +114,9 @@ export class SyntrixServer {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, body } = await this.reply(request).catch(() => ({ status: 400, body: { error: 'bad request' } }));
-    response.writeHead(status, { server: 'nightshift-syntrix-demo', 'content-type': 'application/json' });
+    const refused: Reply = { status: 400, body: { error: 'bad request' } };
+    const { status, headers, body } = await this.reply(request).catch(() => refused);
+    response.writeHead(status, { server: 'nightshift-syntrix-demo', 'content-type': 'application/json', ...headers });
     response.end(body === undefined ? undefined : JSON.stringify(body));
   }
 
@@ -153,7 +162,11 @@ export class SyntrixServer {
           : { status: 409, body: { error: 'exists' } };
       }
       case 'PATCH':
-        return this.update(path, body);
+        return this.update(path, { data: body });
+      case 'PUT':
+        return this.update(path, { data: body, isWhole: true });
+      case 'DELETE':
+        return this.remove(path);
       default:
         return { status: 405 };
     }
@@ -166,24 +179,37 @@ export class SyntrixServer {
       return { status: 200, body: { documents: paths.flatMap((path) => this.store.get(path) ?? []) } };
     }
     if (operation !== 'write') return notFound;
-    for (const write of body['writes'] as { type: string; path: string; data: object; ifMatch?: Match[] }[]) {
+    for (const write of body['writes'] as Write[]) {
       const id = write.path.slice(write.path.lastIndexOf('/') + 1);
       const collection = write.path.slice(0, write.path.lastIndexOf('/'));
       if (write.type === 'create') {
         if (!this.create(collection, { ...write.data, id })) return { status: 409, body: { error: 'exists' } };
         continue;
       }
-      const reply = this.update(write.path, write.data as Record<string, unknown>, write.ifMatch);
+      const { path, ifMatch } = write;
+      const change = { data: write.data, ifMatch, isWhole: write.type === 'replace' };
+      const reply = write.type === 'delete' ? this.remove(path, ifMatch) : this.update(path, change);
       if (reply.status !== 200) return reply;
     }
     return { status: 200 };
   }
 
-  private update(path: string, data: Record<string, unknown>, ifMatch: readonly Match[] = []): Reply {
+  private remove(path: string, ifMatch: readonly Match[] = []): Reply {
     const before = this.store.get(path);
     if (before === undefined) return notFound;
     if (!this.store.matches(before, ifMatch)) return { status: 409, body: { error: 'condition' } };
-    const document = { ...before, ...data, id: before.id };
+    this.store.delete(path);
+    return { status: 200 };
+  }
+
+  private update(
+    path: string,
+    { data, ifMatch = [], isWhole = false }: Pick<Write, 'data' | 'ifMatch'> & { readonly isWhole?: boolean },
+  ): Reply {
+    const before = this.store.get(path);
+    if (before === undefined) return notFound;
+    if (!this.store.matches(before, ifMatch)) return { status: 409, body: { error: 'condition' } };
+    const document = { ...(isWhole ? {} : before), ...data, id: before.id };
     this.store.put(path, document);
     this.changed('update', path, { document, before });
     return { status: 200, body: document };
