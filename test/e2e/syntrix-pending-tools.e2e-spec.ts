@@ -123,6 +123,31 @@ describe('a pending tool document', () => {
     expect(await answered(chat)).toMatchObject({ content: 'Done.' });
   });
 
+  it('becomes failed when its job is cancelled while it waits for an approval, and the chat goes on', async () => {
+    const chat = newChat();
+    await request(chat, 'book');
+    const { jobId } = await openRequest();
+    expect(await test.call('POST', `/api/jobs/${jobId}/abort`, { key: admin.key })).toMatchObject({ status: 200 });
+    expect(await settled(chat)).toMatchObject({ status: 'failed', error: 'The tool call was cancelled' });
+    expect(called).toEqual([]);
+    expect(await answered(chat)).toMatchObject({ content: 'Done.' });
+  });
+
+  it('becomes failed when its job runs out of attempts', async () => {
+    const chat = newChat();
+    await request(chat, 'book');
+    const { jobId } = await openRequest();
+    const { workspaceId } = admin.principal;
+    await database.postgres.engine.query(
+      `UPDATE job SET status = 'queued', attempts = 1000 WHERE id = $1 AND status = 'waiting'`,
+      [jobId],
+    );
+    test.api.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId, kind: 'chat' });
+    expect(await settled(chat)).toMatchObject({ status: 'failed', error: expect.any(String) });
+    expect(called).toEqual([]);
+    expect(await answered(chat)).toMatchObject({ content: 'Done.' });
+  });
+
   it('stays pending while the outcome of its call is unknown, and gets the decision as its result', async () => {
     const chat = newChat();
     await request(chat, 'pay');

@@ -14,7 +14,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind, JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
-import { JobQueue, subJobsDue } from '../queue/job-queue.js';
+import { externalEnd, JobQueue, subJobsDue } from '../queue/job-queue.js';
 import { type ShownTexts, shownTexts } from '../text/shown-texts.js';
 import { showsOf } from '../text/shown-texts.repository.js';
 import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
@@ -109,6 +109,8 @@ interface LockedJob extends JobRef {
   readonly durationMs: number;
   readonly cancelRequested: boolean;
   readonly reason: string | null;
+  /** Its conversation is in another system. */
+  readonly isExternal: boolean;
 }
 
 interface ClosedJob {
@@ -238,6 +240,7 @@ export class CancelRepository {
              parent_job_id AS "parentJobId", last_seq AS "lastSeq", content_length AS "contentLength",
              prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens", tool_calls AS "toolCalls", rounds,
              cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
+             input->'external' IS NOT NULL AS "isExternal",
              (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
         FROM job WHERE ${ofJob(ref)} FOR NO KEY UPDATE`;
     return job ?? null;
@@ -248,7 +251,9 @@ export class CancelRepository {
     const [closed] = await tx.$queryRaw<ClosedJob[]>(closing(job));
     if (closed === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
     const messages = webhookMessages(job.workspaceId, closed.webhooks);
-    await this.queue.sendAll(tx, closed.hasSubJobs ? [subJobsDue(job), ...messages] : messages);
+    if (closed.hasSubJobs) messages.push(subJobsDue(job));
+    if (job.isExternal) messages.push(externalEnd(job));
+    await this.queue.sendAll(tx, messages);
     return closed.lastSeq;
   }
 

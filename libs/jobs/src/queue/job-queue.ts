@@ -105,6 +105,11 @@ export function subJobsDue({ workspaceId, jobId }: JobRef, startAfter?: number):
   return { queue: 'sub-job.due', data: { workspaceId, jobId }, ...(startAfter === undefined ? {} : { startAfter }) };
 }
 
+/** The message about a job whose conversation is in another system and whose handler does not run at its end. */
+export function externalEnd({ workspaceId, jobId }: JobRef): AddressedMessage {
+  return { queue: 'job.external-end', data: { workspaceId, jobId } };
+}
+
 function queueOf(kind: string): `job.${JobKind}` {
   if (!isJobKind(kind)) throw new Error(`no queue for jobs of kind ${kind}`);
   return `job.${kind}`;

@@ -63,6 +63,18 @@ const hookAction: QueueSettings = {
   deadLetter: DEAD_ACTIONS,
 };
 
+/** The end of a job is to be written to another system, which may be unavailable for an hour. */
+const externalEnd: QueueSettings = {
+  notify: false,
+  retryLimit: 20,
+  retryDelay: 5,
+  retryBackoff: true,
+  retryDelayMax: 300,
+  heartbeatSeconds: 10,
+  expireInSeconds: 120,
+  deleteAfterSeconds: 300,
+};
+
 /** The queues of isolated tools: requests, progress and responses, and messages that could not be processed. */
 export const TOOL_QUEUES = {
   requests: 'tool-execution',
@@ -105,6 +117,8 @@ export const queues = {
   'job.workflow': jobQueue,
   /** The instant of a job that was accepted for later has come. */
   'job.due': timer,
+  /** A job whose conversation is in another system has ended, or is about to, and its handler has not written so. */
+  'job.external-end': externalEnd,
   /** An instant of an open interrupt: its expiry, a reminder, or the end of a client's claim. */
   'interrupt.due': timer,
   /** The next slot of a workflow schedule has come. */
@@ -164,6 +178,7 @@ export interface QueueData {
   readonly 'job.chat': JobMessage;
   readonly 'job.workflow': JobMessage;
   readonly 'job.due': JobMessage;
+  readonly 'job.external-end': JobMessage;
   readonly 'interrupt.due': { readonly workspaceId: string; readonly jobId: string; readonly interruptId: string };
   readonly 'schedule.due': { readonly workspaceId: string; readonly scheduleId: string };
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };

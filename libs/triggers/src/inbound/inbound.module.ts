@@ -7,6 +7,7 @@ import { JobsModule, Retention } from '#jobs';
 import { WorkflowsModule } from '#workflows';
 
 import { OutboundModule } from '../outbound/outbound.module.js';
+import { SyntrixModule } from '../syntrix/syntrix.module.js';
 import { ChangesRepository } from './changes.repository.js';
 import { Changes } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
@@ -20,7 +21,15 @@ import { TriggersService } from './triggers.service.js';
 
 /** Triggers: conditions over changes, and the jobs that they start. Expects the platform and the auth. */
 @Module({
-  imports: [ChatModule, IntegrationsModule, JobsModule, OutboundModule, PrincipalsModule, WorkflowsModule],
+  imports: [
+    ChatModule,
+    IntegrationsModule,
+    JobsModule,
+    OutboundModule,
+    PrincipalsModule,
+    SyntrixModule,
+    WorkflowsModule,
+  ],
   providers: [
     ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks],
     ...[TriggerFileLoader, TriggerRunsRepository, TriggerStarts, TriggerWorker, TriggersRepository, TriggersService],

@@ -4,6 +4,7 @@ import { isJobStatus, isTerminal } from '#jobs';
 import { BUS, type Bus, type QueueHandler, Queues } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
+import { SyntrixChat } from '../syntrix/syntrix-chat.js';
 import { Changes } from './changes.service.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
@@ -12,7 +13,7 @@ const sweptAtOnce = 1_000;
 /** Runs that this process starts at once. */
 const startedAtOnce = 10;
 
-/** Handles the messages of triggers: evaluates changes, starts jobs, and sends what is to be delivered. */
+/** Handles the messages of triggers: evaluates changes, starts jobs, sends what is to be delivered, and writes the ends of Syntrix jobs. */
 @Injectable()
 export class TriggerWorker {
   private handlers: QueueHandler[] = [];
@@ -24,6 +25,7 @@ export class TriggerWorker {
     private readonly starts: TriggerStarts,
     private readonly runs: TriggerRunsRepository,
     private readonly deliveries: DeliveryWorker,
+    private readonly syntrix: SyntrixChat,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
@@ -49,7 +51,15 @@ export class TriggerWorker {
         () => undefined, // the sweep finds the change
       );
     });
-    this.handlers = [starts, changes, await this.queues.handleEachMinute('maintenance.triggers', () => this.sweep())];
+    const ends = await this.queues.handle('job.external-end', {}, async (jobs) => {
+      for (const job of jobs) await this.syntrix.writeEnd(job);
+    });
+    this.handlers = [
+      starts,
+      changes,
+      ends,
+      await this.queues.handleEachMinute('maintenance.triggers', () => this.sweep()),
+    ];
   }
 
   /** Resolves when no handler is running. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
 import type { ExternalAnswer, ExternalCallEnd, ExternalChat, ExternalQuestion, ExternalReference } from '#chat';
-import type { JobRun } from '#jobs';
+import { isTerminal, type JobRef, type JobRun } from '#jobs';
 import { waitUnlessAborted } from '#models';
-import { AppError, crashpoint, systemClock } from '#platform';
+import { AppError, crashpoint, Queues, systemClock } from '#platform';
 import { modelTextOf, notRegistered } from '#tools';
 
 import { replyDocuments } from './chat-reply.js';
@@ -13,10 +13,13 @@ import { SyntrixClients } from './syntrix-clients.service.js';
 import { connectionNotFound, type SyntrixConnection } from './syntrix-connection.js';
 import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
 import { SyntrixDeliveriesRepository } from './syntrix-deliveries.repository.js';
-import { SYNTRIX, type SyntrixReference, SyntrixStarts } from './syntrix-starts.service.js';
+import { SYNTRIX, type SyntrixReference } from './syntrix-reference.js';
+import { SyntrixStarts } from './syntrix-starts.service.js';
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
+/** For what is written after the end of a job; its queue message is tried again. */
+const lastWriteMs = 60_000;
 
 /** Chats whose messages and tool calls are documents of a Syntrix database. */
 @Injectable()
@@ -28,10 +31,11 @@ export class SyntrixChat implements ExternalChat {
     private readonly clients: SyntrixClients,
     private readonly deliveries: SyntrixDeliveriesRepository,
     private readonly starts: SyntrixStarts,
+    private readonly queues: Queues,
   ) {}
 
   async question(run: JobRun, reference: ExternalReference): Promise<ExternalQuestion> {
-    const { chatPath, messageId, connection, client } = await this.open(run, reference, run.signal);
+    const { chatPath, messageId, connection, client } = await this.open(run.job, reference, run.signal);
     const timeline = timelineOf(await client.fetchHistory(chatPath));
     const turn = turnOf(timeline, { chatPath, messageId });
     if (turn.type === 'skip') return turn;
@@ -49,17 +53,51 @@ export class SyntrixChat implements ExternalChat {
     if (turn === null) throw new Error('the job has no turn');
     const documents = replyDocuments(answer, { ...turn, jobId, now: systemClock.now() });
     if (documents === null) return false;
-    const opened = await this.open(run, reference, run.signal);
+    const opened = await this.open(run.job, reference, run.signal);
     const { client, chatPath } = opened;
     for (const document of documents.messages)
       await untilDone(run.signal, () => client.postMessage(chatPath, document));
-    for (const document of documents.toolCalls) {
-      await untilDone(run.signal, () => client.postToolCall(chatPath, document));
+    if (documents.toolCalls.length > 1) await this.deliveries.planDocuments(workspaceId, jobId, documents.toolCalls);
+    await this.orLater(run.job, () => this.writeCalls(opened, documents.toolCalls, run.signal));
+    return true;
+  }
+
+  /** Writes what the handler of a job could not write before the job ended. Throws if the job has not ended yet. */
+  async writeEnd(ref: JobRef): Promise<void> {
+    const job = await this.deliveries.jobOf(ref);
+    if (job === null) return;
+    if (!isTerminal(job.status)) throw new Error('the job has not ended yet');
+    const signal = AbortSignal.timeout(lastWriteMs);
+    const opened = await this.open(ref, { ...job.reference, source: SYNTRIX }, signal);
+    if (job.isCall) {
+      const error = job.error ?? 'The tool call was cancelled';
+      await this.writeResult(opened, { status: 'failed', error }, signal);
+      return;
+    }
+    const planned = await this.deliveries.plannedDocuments(ref);
+    const { toolCalls } = planned.length === 0 ? { toolCalls: [] } : await opened.client.fetchHistory(opened.chatPath);
+    const written = new Set(toolCalls.map(({ id }) => id));
+    // A job that failed before its first document has written nothing, and writes nothing.
+    if (planned.some(({ id }) => written.has(id))) await this.writeCalls(opened, planned, signal);
+  }
+
+  private async writeCalls(opened: Opened, calls: readonly SyntrixDocument[], signal: AbortSignal): Promise<void> {
+    for (const document of calls) {
+      await untilDone(signal, () => opened.client.postToolCall(opened.chatPath, document));
       crashpoint('after-tool-document');
     }
-    const failed = documents.toolCalls.find(({ status }) => status === 'failed');
-    if (failed !== undefined) await this.startNext(opened, failed, run.signal);
-    return true;
+    const failed = calls.find(({ status }) => status === 'failed');
+    if (failed !== undefined) await this.startNext(opened, failed, signal);
+  }
+
+  /** What a job cannot write before it ends is written after it. */
+  private async orLater({ workspaceId, jobId }: JobRef, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      await this.queues.send(null, 'job.external-end', [{ data: { workspaceId, jobId } }]);
+      throw error;
+    }
   }
 
   async writeCallEnd(
@@ -67,10 +105,14 @@ export class SyntrixChat implements ExternalChat {
     reference: ExternalReference,
     end: ExternalCallEnd & { readonly signal: AbortSignal },
   ): Promise<void> {
-    const { signal } = end;
-    const opened = await this.open(run, reference, signal);
+    await this.orLater(run.job, async () => {
+      const opened = await this.open(run.job, reference, end.signal);
+      await this.writeResult(opened, resultOf(end), end.signal);
+    });
+  }
+
+  private async writeResult(opened: Opened, result: ToolCallResult, signal: AbortSignal): Promise<void> {
     const { documentPath } = opened;
-    const result = resultOf(end);
     await untilDone(signal, () => opened.client.updateToolCall(documentPath, result));
     crashpoint('after-tool-update');
     if (result.status === 'success') return; // the update comes back as a delivery
@@ -92,10 +134,14 @@ export class SyntrixChat implements ExternalChat {
     });
   }
 
-  private async open({ job }: JobRun, stored: ExternalReference, signal: AbortSignal): Promise<Opened> {
+  private async open(
+    { workspaceId }: Pick<JobRef, 'workspaceId'>,
+    stored: ExternalReference,
+    signal: AbortSignal,
+  ): Promise<Opened> {
     const reference = stored as unknown as SyntrixReference; // `SyntrixStarts` wrote it
     const { connectionId, chatPath, messageId, documentPath, token } = reference;
-    const connection = await this.connections.load(job.workspaceId, connectionId);
+    const connection = await this.connections.load(workspaceId, connectionId);
     if (connection === null) throw connectionNotFound();
     const preIssued = token === null ? null : this.starts.open(connection, token);
     const client = await this.clients.open(connection, { preIssued, signal });

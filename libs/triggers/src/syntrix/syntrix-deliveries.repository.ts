@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import { type CommitPart, type Forgetter, type PartRow, partRow } from '#jobs';
-import { type Prisma, PrismaService, violatedConstraint } from '#platform';
+import { type CommitPart, type Forgetter, type JobRef, type JobStatus, type PartRow, partRow } from '#jobs';
+import { type Prisma, PrismaService, type PrismaTransaction, violatedConstraint } from '#platform';
 
+import type { SyntrixDocument } from './syntrix-client.js';
 import { sha256 } from './syntrix-delivery.js';
+import type { SyntrixReference } from './syntrix-reference.js';
 
 type Row = readonly [workspaceId: string, jobId: string, connectionId: string, key: string];
 
@@ -40,6 +42,17 @@ interface ConnectionRef {
 const retentionMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
 
+/** A job of a connection that has ended. */
+export interface EndedJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly status: JobStatus;
+  readonly reference: SyntrixReference;
+  /** Whether it made the call of a tool document. */
+  readonly isCall: boolean;
+  readonly error: string | null;
+}
+
 /** Accepted deliveries, and which job answers which turn of a chat. Both are kept for 7 days. */
 @Injectable()
 export class SyntrixDeliveriesRepository implements Forgetter {
@@ -59,8 +72,8 @@ export class SyntrixDeliveriesRepository implements Forgetter {
   }
 
   /**
-   * Takes the turn for the job: `newest` is stored, unless this job stored it before. False: another job has the turn. `retryOf`: the job that
-   * this one retries, whose turn it may take.
+   * Takes the turn for the job: `newest` is stored, unless this job stored it before. False: another job has the turn, and has not failed.
+   * `retryOf`: the job that this one retries, whose turn it may take.
    */
   takeTurn(
     { workspaceId, connectionId }: ConnectionRef,
@@ -73,10 +86,41 @@ export class SyntrixDeliveriesRepository implements Forgetter {
       await tx.syntrixTurn.deleteMany({ where: { workspaceId, jobId, key: { not: key } } });
       const where = { workspaceId, connectionId, key };
       await tx.syntrixTurn.createMany({ data: [{ ...where, jobId, newest: value }], skipDuplicates: true });
-      if (retryOf !== null)
-        await tx.syntrixTurn.updateMany({ where: { ...where, jobId: retryOf }, data: { jobId, newest: value } });
+      const taken = await tx.syntrixTurn.findUnique({ where: { workspaceId_connectionId_key: where } });
+      if (taken !== null && (taken.jobId === retryOf || (await hasFailed(tx, workspaceId, taken.jobId))))
+        await tx.syntrixTurn.updateMany({ where: { ...where, jobId: taken.jobId }, data: { jobId, newest: value } });
       return (await tx.syntrixTurn.count({ where: { ...where, jobId } })) > 0;
     });
+  }
+
+  /** Before several documents are written for the turn of the job: a job that ends between two of them leaves the rest to be written. */
+  async planDocuments(workspaceId: string, jobId: string, documents: readonly SyntrixDocument[]): Promise<void> {
+    await this.prisma.withWorkspace(
+      { workspaceId },
+      (tx) =>
+        tx.$executeRaw`UPDATE syntrix_turn SET newest = newest || ${JSON.stringify({ documents })}::jsonb
+          WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid`,
+    );
+  }
+
+  /** Those of `planDocuments`. */
+  async plannedDocuments({ workspaceId, jobId }: JobRef): Promise<readonly SyntrixDocument[]> {
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.syntrixTurn.findUnique({ where: { workspaceId_jobId: { workspaceId, jobId } } }),
+    );
+    return (row?.newest as { documents?: readonly SyntrixDocument[] } | undefined)?.documents ?? []; // as stored above
+  }
+
+  /** Null: it was deleted. */
+  async jobOf({ workspaceId, jobId }: JobRef): Promise<EndedJob | null> {
+    const where = { workspaceId_id: { workspaceId, id: jobId } };
+    const select = { status: true, input: true, error: true } as const;
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.job.findUnique({ where, select }));
+    if (row === null) return null;
+    const { external, call } = row.input as unknown as { external: SyntrixReference; call?: object }; // a chat input
+    const error = (row.error as { message: string } | null)?.message ?? null;
+    const status = row.status as JobStatus; // the table has a check constraint
+    return { workspaceId, jobId, status, reference: external, isCall: call !== undefined, error };
   }
 
   /** The turn that the job has taken; null: none. */
@@ -103,4 +147,9 @@ export class SyntrixDeliveriesRepository implements Forgetter {
       return deliveriesOf.count + turns.count;
     });
   }
+}
+
+/** A job that ended without a response leaves its turn to another one. */
+async function hasFailed(tx: PrismaTransaction, workspaceId: string, id: string): Promise<boolean> {
+  return (await tx.job.count({ where: { workspaceId, id, status: { in: ['failed', 'cancelled'] } } })) > 0;
 }

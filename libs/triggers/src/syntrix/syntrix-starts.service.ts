@@ -11,21 +11,7 @@ import type { SyntrixDocument } from './syntrix-client.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
 import { deliveryRow } from './syntrix-deliveries.repository.js';
 import { sha256, type SyntrixDelivery } from './syntrix-delivery.js';
-
-export const SYNTRIX = 'syntrix';
-
-/** The document that a job is about, as its input stores it. */
-export interface SyntrixReference {
-  readonly connectionId: string;
-  readonly chatPath: string;
-  /** The user of the chat, as the database knows them. */
-  readonly userId: string;
-  readonly documentPath: string;
-  /** The message to answer; null: the document is a tool call. */
-  readonly messageId: string | null;
-  /** The pre-issued token, sealed; null: none. */
-  readonly token: string | null;
-}
+import { SYNTRIX, type SyntrixReference } from './syntrix-reference.js';
 
 /** A job to start for a document. */
 export interface SyntrixStart {

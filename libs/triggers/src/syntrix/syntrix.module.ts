@@ -28,7 +28,7 @@ import { SyntrixStarts } from './syntrix-starts.service.js';
     SyntrixReceiver,
     SyntrixStarts,
   ],
-  exports: [SyntrixConnectionsService, SyntrixReceiver],
+  exports: [SyntrixChat, SyntrixConnectionsService, SyntrixReceiver],
 })
 export class SyntrixModule implements OnModuleInit {
   constructor(
