@@ -70,8 +70,8 @@ describe('NightshiftClient notifications', () => {
     expect(await notifications.markAllRead()).toBe(1);
     expect(await notifications.markAllRead()).toBe(0);
     expect(await notifications.unreadCount()).toBe(0);
-    await expect(notifications.markRead(a.jobId)).rejects.toMatchObject({ code: 'not_found' });
-    await expect(notifications.markAllRead({ upTo: a.jobId })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(notifications.markRead(a.jobId ?? '')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(notifications.markAllRead({ upTo: a.jobId ?? '' })).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('delivers notifications live and exactly once across lost connections', async () => {

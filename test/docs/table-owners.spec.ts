@@ -76,7 +76,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     owner: 'libs/auth',
     others: {
       'libs/approvals': 'ends a grant with the membership of its members, and replays calls by role',
-      'libs/triggers': 'finds the owner for whom the triggers of files act',
+      'libs/triggers': 'finds the owner for whom the triggers of files act, and whom to notify of a disabled endpoint',
     },
   },
   message: {

@@ -90,9 +90,9 @@ export {
 } from './notifications/notification.js';
 export { notificationNotFound } from './notifications/notifications.errors.js';
 export {
+  type JobNotification,
   NotificationsRepository,
   type UnreadNotification,
-  type UserNotification,
 } from './notifications/notifications.repository.js';
 export { Draining, endsJob, endsWith, JobCancelled } from './run/end-reason.js';
 export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';

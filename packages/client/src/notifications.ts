@@ -14,7 +14,7 @@ import { resubscribe } from './resubscribe.js';
 import { assertTaken } from './to-failure.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** A notification about a job of the user, sent while no client watched it: docs/notifications.md. */
+/** A notification about a job of the user, sent while no client watched it, or about a webhook endpoint: docs/notifications.md. */
 export type Notification = NotificationFieldsFragment;
 
 /** The notifications of the user in this workspace. Users see only their own. */

@@ -88,7 +88,7 @@ export interface HookedEnd {
   readonly finishedAt: number;
 }
 
-/** A notification for the person who started a job. Instants in ms since the epoch. */
+/** A notification for the person who started a job, about that job. Instants in ms since the epoch. */
 export interface HookedNotification {
   readonly id: string;
   /** `job_completed`, `job_failed` or `input_needed`; the list grows. */

@@ -20,6 +20,7 @@ export const notificationTypes = [
   'JOB_COMPLETED',
   'JOB_FAILED',
   'INPUT_NEEDED',
+  'ENDPOINT_DISABLED',
 ] as const satisfies readonly NotificationType[];
 const LARGEST_PAGE = 100;
 
@@ -29,7 +30,7 @@ export function addNotifications(program: Command, perform: Perform): void {
     .command('notifications')
     .summary('what happened to your jobs while no client followed them')
     .description(
-      'Lists notifications about your jobs, newest first: ends and requests that no client was following. With --follow, prints the unread ones, then each new one.',
+      'Lists your notifications, newest first: ends and requests of your jobs that no client was following, and disabled webhook endpoints. With --follow, prints the unread ones, then each new one.',
     )
     .option('-u, --unread', 'only unread ones')
     .option('-t, --type <words>', `only these: ${notificationTypes.map((type) => type.toLowerCase()).join(', ')}`)

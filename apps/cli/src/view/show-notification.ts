@@ -9,6 +9,7 @@ const words: Readonly<Record<string, readonly [string, Style]>> = {
   JOB_COMPLETED: ['completed', 'green'],
   JOB_FAILED: ['failed', 'red'],
   INPUT_NEEDED: ['needs you', 'yellow'],
+  ENDPOINT_DISABLED: ['disabled', 'red'],
 };
 const WORD_WIDTH = 9;
 
@@ -24,7 +25,8 @@ export function showNotification(notification: Notification, { screen, command, 
   const [word, style] = words[type] ?? [type.toLowerCase().replaceAll('_', ' '), 'bold'];
   const about = oneLine(title);
   const when = screen.ink('dim', `${formatAge(new Date(at), now)} · ${id}`);
-  const next = interruptId === null ? `attach ${jobId}` : `approve ${interruptId}`;
+  const next =
+    interruptId !== null ? `approve ${interruptId}` : jobId !== null ? `attach ${jobId}` : 'webhooks log --status dead';
   return [
     `${read ? ' ' : '●'} ${screen.ink(style, word.padEnd(WORD_WIDTH))} ${about === '' ? '' : `${about} · `}${when}`,
     `    ${screen.ink('dim', '$')} ${command(next)}`,

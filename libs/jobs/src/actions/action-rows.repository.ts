@@ -6,7 +6,7 @@ import type { Interrupt } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 import type { Job, JobRef } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
-import { NotificationsRepository, type UserNotification } from '../notifications/notifications.repository.js';
+import { type JobNotification, NotificationsRepository } from '../notifications/notifications.repository.js';
 
 /** The row of a job as actions need it. Instants in ms since the epoch. */
 export interface ActionJob {
@@ -60,7 +60,7 @@ export class ActionRowsRepository {
   }
 
   /** About a request of the job, or with `interruptId` null about its end. Null: there is none, for example because the job had a viewer. */
-  notification(job: JobRef, interruptId: string | null): Promise<UserNotification | null> {
+  notification(job: JobRef, interruptId: string | null): Promise<JobNotification | null> {
     return this.notifications.findAbout(job, interruptId);
   }
 }

@@ -1,21 +1,26 @@
 /** The events that users are notified of. A cancel is not one of them. */
-export const notificationTypes = ['job_completed', 'job_failed', 'input_needed'] as const;
+export const notificationTypes = ['job_completed', 'job_failed', 'input_needed', 'endpoint_disabled'] as const;
 export type NotificationType = (typeof notificationTypes)[number];
 
-/** One message for the starter of a job, stored because the job had no viewer. Instants in ms since the epoch. */
+/**
+ * One message for a user: for the starter of a job that had no viewer, or for an owner or admin about a webhook endpoint. Instants in ms
+ * since the epoch.
+ */
 export interface Notification {
   readonly id: string;
   readonly type: NotificationType;
-  /** The job that ended or opened the request; in the second case it may be a sub-job. */
-  readonly jobId: string;
+  /** The job that ended or opened the request; in the second case it may be a sub-job. Null: it is about no job. */
+  readonly jobId: string | null;
   /** The job that the user started: `jobId` itself unless that is a sub-job. */
-  readonly rootJobId: string;
+  readonly rootJobId: string | null;
   /** The thread of the root job: our id, and the client's name for it. */
   readonly threadId: string | null;
   readonly threadName: string | null;
   /** The request of an `input_needed`, else null. */
   readonly interruptId: string | null;
-  /** The title of the request, else the current name of the thread or of the workflow; may be empty. */
+  /** The webhook endpoint of an `endpoint_disabled`, else null. */
+  readonly endpointId: string | null;
+  /** The title of the request, else the current name of the thread or of the workflow; of an endpoint its description or host. May be empty. */
   readonly title: string;
   readonly createdAt: number;
   /** Null: not read. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
+import { newId, Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
 
 import type { KeysetPage } from '../jobs.repository.js';
 import type { Notification, NotificationFilter } from './notification.js';
@@ -10,11 +10,11 @@ export const keptPerUser = 1_000;
 const forgottenAtOnce = 1_000;
 
 const shown = Prisma.sql`n.id, n.type, n.job_id AS "jobId", coalesce(j.root_job_id, n.job_id) AS "rootJobId", t.id AS "threadId",
-       coalesce(t.client_id, t.id::text) AS "threadName", n.interrupt_id AS "interruptId",
-       coalesce(nullif(i.title, ''), nullif(t.title, ''), w.name, '') AS title,
+       coalesce(t.client_id, t.id::text) AS "threadName", n.interrupt_id AS "interruptId", n.endpoint_id AS "endpointId",
+       coalesce(n.title, nullif(i.title, ''), nullif(t.title, ''), w.name, '') AS title,
        (extract(epoch FROM n.created_at) * 1000)::float8 AS "createdAt", (extract(epoch FROM n.read_at) * 1000)::float8 AS "readAt"`;
 
-const about = Prisma.sql`JOIN job j ON j.workspace_id = n.workspace_id AND j.id = n.job_id
+const about = Prisma.sql`LEFT JOIN job j ON j.workspace_id = n.workspace_id AND j.id = n.job_id
   LEFT JOIN interrupt i ON i.workspace_id = n.workspace_id AND i.id = n.interrupt_id
   LEFT JOIN thread t ON t.workspace_id = n.workspace_id AND t.id = coalesce(i.thread_id, j.thread_id)
   LEFT JOIN workflow w ON w.workspace_id = n.workspace_id AND w.id = j.workflow_id`;
@@ -48,6 +48,12 @@ export interface UserNotification extends Notification {
   readonly userId: string;
 }
 
+/** A notification about a job. */
+export interface JobNotification extends UserNotification {
+  readonly jobId: string;
+  readonly rootJobId: string;
+}
+
 /** A notification with its place in the order of `unreadFrom`. */
 export interface UnreadNotification extends UserNotification {
   /** The transaction that wrote it. */
@@ -58,6 +64,15 @@ export interface UnreadNotification extends UserNotification {
 export interface UnreadPage {
   readonly oldestRunning: string;
   readonly notifications: readonly UnreadNotification[];
+}
+
+/** A notification that is about a webhook endpoint. */
+export interface EndpointNotice {
+  readonly workspaceId: string;
+  readonly endpointId: string;
+  readonly title: string;
+  /** Ms since the epoch. */
+  readonly now: number;
 }
 
 /** Notifications of users. Every statement for a caller filters by the user of its scope. */
@@ -140,8 +155,8 @@ export class NotificationsRepository {
   async findAbout(
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
     interruptId: string | null,
-  ): Promise<UserNotification | null> {
-    const [found = null] = await this.prisma.queryInWorkspace<UserNotification>(
+  ): Promise<JobNotification | null> {
+    const [found = null] = await this.prisma.queryInWorkspace<JobNotification>(
       { workspaceId },
       Prisma.sql`SELECT ${shown}, n.user_id AS "userId" FROM notification n ${about}
         WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid
@@ -157,6 +172,16 @@ export class NotificationsRepository {
       Prisma.sql`SELECT id FROM notification WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND read_at IS NULL`,
     );
     return rows.length === 0;
+  }
+
+  /** Notifies users that an endpoint was disabled, in the transaction that disables it. */
+  async notifyOfEndpoint(
+    tx: PrismaTransaction,
+    { workspaceId, endpointId, title, now }: EndpointNotice,
+    userIds: readonly string[],
+  ): Promise<void> {
+    const notice = { workspaceId, endpointId, title, type: 'endpoint_disabled', createdAt: new Date(now) };
+    await tx.notification.createMany({ data: userIds.map((userId) => ({ ...notice, id: newId(), userId })) });
   }
 
   async countMine(scope: Scope, filter: NotificationFilter): Promise<number> {

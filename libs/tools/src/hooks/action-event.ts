@@ -1,6 +1,6 @@
 import type { HookedEnd, HookedInterrupt, HookedNotification } from '@nightshift/plugin';
 
-import { type ActionJob, type Interrupt, isTerminal, type UserNotification } from '#jobs';
+import { type ActionJob, type Interrupt, isTerminal, type JobNotification } from '#jobs';
 
 /** The row of a job that has ended, as hooks see it; null: it has not ended. */
 export function toHookedEnd(job: ActionJob): HookedEnd | null {
@@ -20,7 +20,7 @@ export function toHookedInterrupt(interrupt: Interrupt): HookedInterrupt {
 }
 
 /** The row of a notification, as hooks see it. */
-export function toHookedNotification(notification: UserNotification): HookedNotification {
+export function toHookedNotification(notification: JobNotification): HookedNotification {
   const { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt } = notification;
   return { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt };
 }

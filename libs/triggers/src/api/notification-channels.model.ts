@@ -117,7 +117,7 @@ export class SaveNotificationChannelInput {
   address!: string;
 
   @Field(() => [NotificationTypeEnum], {
-    defaultValue: ['job_completed', 'job_failed', 'input_needed'],
+    defaultValue: ['job_completed', 'job_failed', 'input_needed', 'endpoint_disabled'],
     description: 'The types of notifications that the channel receives.',
   })
   events!: string[];

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { NotificationsRepository } from '#jobs';
 import { type Clock, type PrismaTransaction, Queues, systemClock } from '#platform';
 
 import { DeliveriesRepository, type DeliveryRef, type DueDelivery, type Settlement } from './deliveries.repository.js';
@@ -29,6 +30,7 @@ export class Deliveries {
     private readonly repository: DeliveriesRepository,
     private readonly health: EndpointHealthRepository,
     private readonly channels: NotificationChannelsRepository,
+    private readonly notifications: NotificationsRepository,
     private readonly queues: Queues,
   ) {}
 
@@ -90,8 +92,12 @@ export class Deliveries {
     if (health === null) return;
     const isFailing = health.deadSinceSuccess >= mostDead && now - health.failingSince >= longestFailureMs;
     if (!isGone && !isFailing) return;
-    const messages = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
-    await this.queues.send(tx, 'webhook.deliver', messages);
+    const disabled = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
+    if (disabled === null) return;
+    await this.queues.send(tx, 'webhook.deliver', disabled.messages);
+    const title = disabled.description === '' ? new URL(disabled.url).host : disabled.description;
+    const notice = { workspaceId, endpointId: id, title, now };
+    await this.notifications.notifyOfEndpoint(tx, notice, await this.health.managers(tx, workspaceId));
   }
 }
 

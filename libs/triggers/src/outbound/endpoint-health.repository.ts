@@ -14,6 +14,16 @@ export interface EndpointHealth {
   readonly deadSinceSuccess: number;
 }
 
+/** An endpoint that the server has disabled. */
+export interface DisabledEndpoint {
+  readonly url: string;
+  readonly description: string;
+  /** The queue messages of the webhooks about it. */
+  readonly messages: readonly QueueMessage<'webhook.deliver'>[];
+}
+
+const mostManagers = 1_000;
+
 /** Counts the failures of endpoints and disables them. */
 @Injectable()
 export class EndpointHealthRepository {
@@ -36,18 +46,25 @@ export class EndpointHealthRepository {
     return row ?? null;
   }
 
-  /** Disables an endpoint and writes `endpoint.disabled` to the others that want it. Returns their queue messages. */
+  /** Disables an endpoint and writes `endpoint.disabled` to the others that want it. Null: it is disabled already. */
   async disable(
     tx: PrismaTransaction,
     { workspaceId, id, reason, now }: EndpointRef & { readonly reason: 'gone' | 'failing'; readonly now: number },
-  ): Promise<QueueMessage<'webhook.deliver'>[]> {
-    const [disabled] = await tx.$queryRaw<{ url: string }[]>`
+  ): Promise<DisabledEndpoint | null> {
+    const [disabled] = await tx.$queryRaw<Omit<DisabledEndpoint, 'messages'>[]>`
       UPDATE webhook_endpoint SET enabled = false, disabled_because = ${reason}, updated_at = ${new Date(now)}
-       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND enabled RETURNING url`;
-    if (disabled === undefined) return [];
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND enabled RETURNING url, description`;
+    if (disabled === undefined) return null;
     const type = 'endpoint.disabled';
     const data = { workspaceId, endpointId: id, url: disabled.url, reason };
-    return this.insertFor(tx, { workspaceId, type, data, now });
+    return { ...disabled, messages: await this.insertFor(tx, { workspaceId, type, data, now }) };
+  }
+
+  /** The users who may manage endpoints, at most 1,000. */
+  async managers(tx: PrismaTransaction, workspaceId: string): Promise<string[]> {
+    const where = { workspaceId, role: { in: ['owner', 'admin'] } };
+    const found = await tx.membership.findMany({ where, select: { userId: true }, take: mostManagers });
+    return found.map(({ userId }) => userId);
   }
 
   /** Writes an event that is about no job, for one endpoint or for all enabled ones that want it. Returns their queue messages. */

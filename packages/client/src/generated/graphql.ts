@@ -424,6 +424,8 @@ export type NotificationFilterInput = {
 
 /** The type of a notification. The list may grow. */
 export type NotificationType =
+  /** The server disabled a webhook endpoint. For owners and admins. */
+  | 'ENDPOINT_DISABLED'
   /** A job, or a sub-job of it, waits for a person. */
   | 'INPUT_NEEDED'
   /** A job completed. */
@@ -1042,7 +1044,7 @@ export type NotificationsQueryVariables = Exact<{
 }>;
 
 
-export type NotificationsQuery = { readonly notifications: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type NotificationsQuery = { readonly notifications: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string | null, readonly rootJobId: string | null, readonly threadId: string | null, readonly interruptId: string | null, readonly endpointId: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type UnreadNotificationCountQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1054,14 +1056,14 @@ export type NotificationActivitySubscriptionVariables = Exact<{
 }>;
 
 
-export type NotificationActivitySubscription = { readonly notificationActivity: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } };
+export type NotificationActivitySubscription = { readonly notificationActivity: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string | null, readonly rootJobId: string | null, readonly threadId: string | null, readonly interruptId: string | null, readonly endpointId: string | null } };
 
 export type MarkNotificationReadMutationVariables = Exact<{
   id: string;
 }>;
 
 
-export type MarkNotificationReadMutation = { readonly markNotificationRead: { readonly notification: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type MarkNotificationReadMutation = { readonly markNotificationRead: { readonly notification: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string | null, readonly rootJobId: string | null, readonly threadId: string | null, readonly interruptId: string | null, readonly endpointId: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type MarkAllNotificationsReadMutationVariables = Exact<{
   upTo?: string | null | undefined;
@@ -1070,7 +1072,7 @@ export type MarkAllNotificationsReadMutationVariables = Exact<{
 
 export type MarkAllNotificationsReadMutation = { readonly markAllNotificationsRead: { readonly marked: number | null, readonly userErrors: ReadonlyArray<{ readonly retryable: boolean, readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
-export type NotificationFieldsFragment = { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null };
+export type NotificationFieldsFragment = { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string | null, readonly rootJobId: string | null, readonly threadId: string | null, readonly interruptId: string | null, readonly endpointId: string | null };
 
 export type WorkspaceQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1583,6 +1585,7 @@ export const NotificationFieldsFragmentDoc = new TypedDocumentString(`
   rootJobId
   threadId
   interruptId
+  endpointId
 }
     `, {"fragmentName":"NotificationFields"}) as unknown as TypedDocumentString<NotificationFieldsFragment, unknown>;
 export const MemberFieldsFragmentDoc = new TypedDocumentString(`
@@ -2413,6 +2416,7 @@ export const NotificationsDocument = new TypedDocumentString(`
   rootJobId
   threadId
   interruptId
+  endpointId
 }`) as unknown as TypedDocumentString<NotificationsQuery, NotificationsQueryVariables>;
 export const UnreadNotificationCountDocument = new TypedDocumentString(`
     query UnreadNotificationCount {
@@ -2438,6 +2442,7 @@ export const NotificationActivityDocument = new TypedDocumentString(`
   rootJobId
   threadId
   interruptId
+  endpointId
 }`) as unknown as TypedDocumentString<NotificationActivitySubscription, NotificationActivitySubscriptionVariables>;
 export const MarkNotificationReadDocument = new TypedDocumentString(`
     mutation MarkNotificationRead($id: ID!) {
@@ -2468,6 +2473,7 @@ fragment NotificationFields on Notification {
   rootJobId
   threadId
   interruptId
+  endpointId
 }`) as unknown as TypedDocumentString<MarkNotificationReadMutation, MarkNotificationReadMutationVariables>;
 export const MarkAllNotificationsReadDocument = new TypedDocumentString(`
     mutation MarkAllNotificationsRead($upTo: ID) {

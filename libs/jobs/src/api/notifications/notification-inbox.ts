@@ -12,11 +12,13 @@ import { OwnNotifications } from './own-notifications.js';
 export interface NotificationReply {
   readonly id: string;
   readonly type: Notification['type'];
-  readonly jobId: string;
-  readonly rootJobId: string;
+  /** Null: it is about no job. */
+  readonly jobId: string | null;
+  readonly rootJobId: string | null;
   /** As the starter of the job names it. */
   readonly threadId: string | null;
   readonly interruptId?: string;
+  readonly endpointId?: string;
   readonly title: string;
   /** Ms since the epoch. */
   readonly at: number;
@@ -53,10 +55,11 @@ export class NotificationInbox {
 }
 
 function toReply(notification: Notification): NotificationReply {
-  const { id, type, jobId, rootJobId, threadName, interruptId, title, createdAt, readAt } = notification;
+  const { id, type, jobId, rootJobId, threadName, interruptId, endpointId, title, createdAt, readAt } = notification;
   return {
     ...{ id, type, jobId, rootJobId, threadId: threadName },
     ...(interruptId === null ? {} : { interruptId }),
+    ...(endpointId === null ? {} : { endpointId }),
     ...{ title, at: Math.round(createdAt), read: readAt !== null },
   };
 }

@@ -27,10 +27,11 @@ const notification: z.ZodType<NotificationReply> = named(
   z.object({
     id: z.uuid(),
     type: z.enum(notificationTypes),
-    jobId: z.uuid(),
-    rootJobId: z.uuid(),
+    jobId: z.uuid().nullable().meta({ description: 'Null: it is about no job.' }),
+    rootJobId: z.uuid().nullable(),
     threadId: z.string().nullable(),
     interruptId: z.uuid().exactOptional(),
+    endpointId: z.uuid().exactOptional().meta({ description: 'The webhook endpoint that was disabled.' }),
     title: z.string(),
     at: z.number().meta({ description: 'Ms since the epoch.' }),
     read: z.boolean(),

@@ -23,7 +23,7 @@ export class NotificationsResolver {
   @RequireAbility('read', 'Notification')
   @Query(() => NotificationConnection, {
     name: 'notifications',
-    description: "Notifications about the caller's jobs, newest first. The newest 1,000 of each user are kept.",
+    description: 'Notifications of the caller, newest first. The newest 1,000 of each user are kept.',
     complexity: pageCost,
   })
   async list(
@@ -49,7 +49,7 @@ export class NotificationsResolver {
   }
 
   @ResolveField(() => JobModel, { nullable: true, description: 'The job that ended or waits.' })
-  job({ jobId }: Notification, _: unknown, context: GraphqlContext): Promise<Job | null> {
-    return this.jobs.of(context).jobs.load(jobId);
+  job({ jobId }: Notification, _: unknown, context: GraphqlContext): Promise<Job | null> | null {
+    return jobId === null ? null : this.jobs.of(context).jobs.load(jobId);
   }
 }

@@ -17,6 +17,8 @@ export interface NotificationBody {
     /** The client's name for the thread, if it has one. */
     readonly threadId?: string;
     readonly requestId?: string;
+    /** The webhook endpoint that was disabled. */
+    readonly endpointId?: string;
     /** Only if the channel includes titles. */
     readonly title?: string;
     /** The page of the application. */
@@ -38,12 +40,24 @@ export function notificationBody(
   },
 ): NotificationBody {
   const { channel, dropped, page } = options;
-  const { id: notificationId, userId, type, jobId, rootJobId, threadName, interruptId, title } = notification;
+  const {
+    id: notificationId,
+    userId,
+    type,
+    jobId,
+    rootJobId,
+    threadName,
+    interruptId,
+    endpointId,
+    title,
+  } = notification;
   const ids = {
     workspaceId,
-    ...{ jobId, rootJobId },
+    ...(jobId !== null && { jobId }),
+    ...(rootJobId !== null && { rootJobId }),
     ...(threadName !== null && { threadId: threadName }),
     ...(interruptId !== null && { requestId: interruptId }),
+    ...(endpointId !== null && { endpointId }),
   };
   return {
     type: `notification.${type}`,

@@ -12,6 +12,7 @@ const headlines: Readonly<Record<string, string>> = {
   'notification.job_completed': 'A job finished',
   'notification.job_failed': 'A job failed',
   'notification.input_needed': 'A job waits for you',
+  'notification.endpoint_disabled': 'A webhook endpoint was disabled',
   [testType]: 'Test of your notification channel',
 };
 
@@ -39,13 +40,15 @@ export function codeMail(code: string): MailText {
 
 type Paragraph = string | { readonly label: string; readonly url: string };
 
-function commandOf({ requestId, rootJobId }: NotificationBody['data']): string {
+function commandOf({ requestId, rootJobId, endpointId }: NotificationBody['data']): string {
   const command =
     requestId !== undefined
       ? `nightshift approve ${requestId}`
       : rootJobId !== undefined
         ? `nightshift attach ${rootJobId}`
-        : 'nightshift notifications';
+        : endpointId !== undefined
+          ? 'nightshift webhooks list'
+          : 'nightshift notifications';
   return `In a terminal: ${command}`;
 }
 

@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { NotificationsRepository } from '#jobs';
+import { newId } from '#platform';
+
+import { type MemberPrincipal, type Role, userPrincipal } from '../../libs/auth/src/principal.js';
+import { DeliverySender } from '../../libs/triggers/src/outbound/delivery-sender.js';
+import {
+  type GivenChannel,
+  NotificationChannels,
+} from '../../libs/triggers/src/outbound/notifications/notification-channels.service.js';
+import { NotificationDispatch } from '../../libs/triggers/src/outbound/notifications/notification-dispatch.service.js';
+import { type GivenEndpoint, WebhookEndpoints } from '../../libs/triggers/src/outbound/webhook-endpoints.service.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { openTestIdentities, type TestIdentities } from '../harness/identities.js';
+import { MailServer } from '../harness/mail-server.js';
+import { scopeOfUser } from '../harness/notifications.js';
+import { openTestWebhooks, type TestWebhooks } from '../harness/webhooks.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let mails: MailServer;
+let webhooks: TestWebhooks;
+let here: Record<Role, MemberPrincipal>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  mails = await MailServer.listen();
+  webhooks = await openTestWebhooks(database, mails.env);
+});
+beforeEach(async () => {
+  here = await identities.workspaceOf(newId());
+  webhooks.receiver.answer = (response) => response.writeHead(410).end();
+});
+afterEach(() => webhooks.reset());
+afterAll(async () => {
+  await webhooks.close();
+  await mails.close();
+  identities.auth.close();
+  await database.close();
+});
+
+const service = () => webhooks.app.get(WebhookEndpoints);
+const terms = (changes: Partial<GivenEndpoint> = {}): GivenEndpoint => ({
+  ...{ url: webhooks.receiver.url(), description: '', events: ['job.failed'], enabled: true },
+  ...{ signature: 'standard', onlyUnwatched: false, includeContent: false },
+  ...changes,
+});
+const save = async (changes: Partial<GivenEndpoint> = {}) =>
+  (await service().save(here.admin, null, terms(changes))).endpoint;
+const test = async (id: string) => (await service().test(here.admin, id)).id;
+const send = (deliveryId: string) =>
+  webhooks.app.get(DeliverySender).send({ workspaceId: here.owner.workspaceId, deliveryId }, 0);
+const inbox = (role: Role) => {
+  const { workspaceId, userId } = here[role];
+  return webhooks.app.get(NotificationsRepository).listMine(scopeOfUser(workspaceId, userId), {}, { limit: 9 });
+};
+
+describe('an endpoint that the server disables', () => {
+  it('causes one notification for each owner and admin', async () => {
+    const [plain, described] = [await save(), await save({ description: 'Billing' })];
+    for (const { id } of [plain, described]) {
+      const [first, second] = [await test(id), await test(id)];
+      await send(first);
+      await send(second);
+    }
+    const about = { type: 'endpoint_disabled', jobId: null, rootJobId: null, threadId: null, interruptId: null };
+    for (const role of ['owner', 'admin'] as const)
+      expect(await inbox(role)).toMatchObject([
+        { ...about, endpointId: described.id, title: 'Billing', readAt: null },
+        { ...about, endpointId: plain.id, title: new URL(plain.url).host, readAt: null },
+      ]);
+    expect([await inbox('member'), await inbox('viewer')]).toEqual([[], []]);
+  });
+
+  it('causes a message on the channels of owners and admins that subscribe to it', async () => {
+    const channel = (changes: Partial<GivenChannel>, who: MemberPrincipal) =>
+      webhooks.app.get(NotificationChannels).save(who, null, {
+        ...{ kind: 'email', address: 'ada@example.com', events: ['endpoint_disabled'], enabled: true },
+        ...{ includeTitle: true, isWorkspaceWide: false, ...changes },
+      });
+    const user = { ...here.admin, expiresAt: Number.MAX_SAFE_INTEGER, verifiedEmail: 'ada@example.com' };
+    await channel({}, userPrincipal(user));
+    await channel({ events: ['job_failed'], kind: 'webhook', address: webhooks.receiver.url('/other') }, here.owner);
+    await channel({ kind: 'webhook', address: webhooks.receiver.url('/member') }, here.member);
+    const { id } = await save({ description: 'Billing' });
+    await send(await test(id));
+    await webhooks.app.get(NotificationDispatch).dispatch(here.owner.workspaceId);
+    const sent = await webhooks.rows<{ id: string; body: string }>(
+      'SELECT id, body FROM webhook_delivery WHERE workspace_id = $1 AND channel_id IS NOT NULL',
+      [here.owner.workspaceId],
+    );
+    const bodies = sent.map(({ body }) => JSON.parse(body) as { data: object });
+    expect(bodies).toMatchObject([
+      { type: 'notification.endpoint_disabled', data: { endpointId: id, title: 'Billing' } },
+    ]);
+    expect(bodies[0]?.data).not.toHaveProperty('jobId');
+    await send(sent[0]?.id ?? '');
+    expect(mails.received[0]).toMatchObject({ headers: { subject: 'A webhook endpoint was disabled: Billing' } });
+    expect(mails.received[0]?.source).toContain('nightshift webhooks list');
+  });
+});
