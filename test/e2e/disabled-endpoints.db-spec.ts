@@ -57,6 +57,50 @@ const inbox = (role: Role) => {
   return webhooks.app.get(NotificationsRepository).listMine(scopeOfUser(workspaceId, userId), {}, { limit: 9 });
 };
 
+const statuses = async (id: string) =>
+  (await service().deliveries(here.admin, { endpointId: id }, { first: 10 })).items.map(
+    ({ status, reason }) => reason ?? status,
+  );
+
+describe('a disabled endpoint', () => {
+  it.each([
+    ['by the server', (id: string) => test(id).then(send)],
+    ['with setEnabled', (id: string) => service().setEnabled(here.admin, id, false)],
+    ['with save', (id: string) => service().save(here.admin, id, terms({ enabled: false }))],
+  ])('receives nothing of the past after it was disabled %s and is enabled again', async (_, disable) => {
+    const { id } = await save();
+    const pending = await test(id);
+    await disable(id);
+    expect((await statuses(id)).filter((status) => status === 'endpoint_disabled')).toHaveLength(1);
+    await service().setEnabled(here.admin, id, true);
+    webhooks.receiver.received.length = 0;
+    await send(pending);
+    expect(webhooks.receiver.received).toEqual([]);
+  });
+
+  it('receives nothing of the past when a delivery was still pending while it was disabled', async () => {
+    const { id } = await save();
+    await service().setEnabled(here.admin, id, false);
+    const pending = await test(id);
+    await service().save(here.admin, id, terms());
+    await send(pending);
+    expect([await statuses(id), webhooks.receiver.received]).toEqual([['endpoint_disabled'], []]);
+  });
+
+  it('refuses to send its deliveries again until it is enabled', async () => {
+    const { id } = await save();
+    const dead = await test(id);
+    await service().setEnabled(here.admin, id, false);
+    const refused = { code: 'conflict', retryable: false };
+    await expect(service().redeliver(here.admin, dead)).rejects.toMatchObject({ ...refused, field: 'id' });
+    const range = { endpointId: id };
+    await expect(service().redeliverDead(here.admin, range)).rejects.toMatchObject({ ...refused, field: 'endpointId' });
+    expect(await service().redeliverDead(here.admin, {})).toBe(0);
+    await service().setEnabled(here.admin, id, true);
+    expect(await service().redeliverDead(here.admin, range)).toBe(1);
+  });
+});
+
 describe('an endpoint that the server disables', () => {
   it('causes one notification for each owner and admin', async () => {
     const [plain, described] = [await save(), await save({ description: 'Billing' })];

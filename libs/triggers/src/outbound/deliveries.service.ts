@@ -94,6 +94,7 @@ export class Deliveries {
     if (!isGone && !isFailing) return;
     const disabled = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
     if (disabled === null) return;
+    await this.health.abandonPending(tx, { workspaceId, id, now });
     await this.queues.send(tx, 'webhook.deliver', disabled.messages);
     const title = disabled.description === '' ? new URL(disabled.url).host : disabled.description;
     const notice = { workspaceId, endpointId: id, title, now };

@@ -23,6 +23,7 @@ export interface DisabledEndpoint {
 }
 
 const mostManagers = 1_000;
+const abandonedAtOnce = 2_000;
 
 /** Counts the failures of endpoints and disables them. */
 @Injectable()
@@ -58,6 +59,22 @@ export class EndpointHealthRepository {
     const type = 'endpoint.disabled';
     const data = { workspaceId, endpointId: id, url: disabled.url, reason };
     return { ...disabled, messages: await this.insertFor(tx, { workspaceId, type, data, now }) };
+  }
+
+  /**
+   * Makes pending deliveries of an endpoint that is disabled dead letters, one batch per call, so that enabling it again sends nothing of the
+   * past. Returns whether some may be left. One that is being sent now is passed over: its own result counts.
+   */
+  async abandonPending(
+    tx: PrismaTransaction,
+    { workspaceId, id, now }: EndpointRef & { readonly now: number },
+  ): Promise<boolean> {
+    const count = await tx.$executeRaw`
+      UPDATE webhook_delivery SET status = 'dead', reason = 'endpoint_disabled', finished_at = ${new Date(now)}
+       WHERE workspace_id = ${workspaceId}::uuid AND status = 'pending' AND id IN (
+         SELECT id FROM webhook_delivery WHERE workspace_id = ${workspaceId}::uuid AND endpoint_id = ${id}::uuid AND status = 'pending'
+          LIMIT ${abandonedAtOnce} FOR UPDATE SKIP LOCKED)`;
+    return count === abandonedAtOnce;
   }
 
   /** The users who may manage endpoints, at most 1,000. */

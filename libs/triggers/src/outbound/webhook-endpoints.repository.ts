@@ -123,14 +123,21 @@ export class WebhookEndpointsRepository {
     return (await tx.webhookDelivery.findMany({ where, orderBy: { ordinal: 'desc' } })).map(toDelivery);
   }
 
-  /** Dead letters that match, oldest first. */
+  /** Whether the endpoint of a delivery is disabled; not for a delivery without endpoint, or one that does not exist. */
+  async isOfDisabled(tx: PrismaTransaction, { workspaceId }: Scope, deliveryId: string): Promise<boolean> {
+    const where = { workspaceId, id: deliveryId, endpoint: { enabled: false, deletedAt: null } };
+    return (await tx.webhookDelivery.count({ where })) > 0;
+  }
+
+  /** Dead letters that match, oldest first, without those of disabled endpoints. */
   async dead(
     tx: PrismaTransaction,
     { workspaceId }: Scope,
     { take, ...filter }: DeliveryFilter & { readonly take: number },
   ): Promise<string[]> {
     const rows = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM webhook_delivery d
-       WHERE ${matching(workspaceId, { ...filter, status: 'dead' })} ORDER BY d.ordinal LIMIT ${take}`;
+       WHERE ${matching(workspaceId, { ...filter, status: 'dead' })} AND (d.endpoint_id IS NULL OR d.endpoint_id IN (
+         SELECT e.id FROM webhook_endpoint e WHERE e.workspace_id = ${workspaceId}::uuid AND e.enabled)) ORDER BY d.ordinal LIMIT ${take}`;
     return rows.map(({ id }) => id);
   }
 

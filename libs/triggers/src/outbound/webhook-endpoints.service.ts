@@ -85,11 +85,12 @@ export class WebhookEndpoints implements Forgetter {
     assertMay(principal);
     const terms = toTerms(given);
     await this.client.check(terms.url);
+    if (id !== null && terms.enabled) await this.abandonPast(principal, id);
     return this.commit(principal, id === null ? 'webhook-created' : 'webhook-saved', async (tx) => {
       const scope = scopeOf(principal);
       if (id !== null) {
         await this.find(tx, principal, id);
-        return { endpoint: await this.repository.change(tx, scope, { ...terms, id }), secret: null };
+        return { endpoint: await this.change(tx, principal, { ...terms, id }), secret: null };
       }
       if ((await this.repository.list(tx, scope)).length >= maxEndpoints) throw tooManyEndpoints();
       const created = { id: newId(), secret: newEndpointSecret() };
@@ -114,6 +115,7 @@ export class WebhookEndpoints implements Forgetter {
   async setEnabled(principal: MemberPrincipal, id: string, enabled: boolean): Promise<WebhookEndpoint> {
     assertMay(principal);
     const action = enabled ? 'webhook-enabled' : 'webhook-disabled';
+    if (enabled) await this.abandonPast(principal, id);
     const { endpoint } = await this.commit(principal, action, async (tx) => {
       const { url, description, events, signature, headers, onlyUnwatched, includeContent } = await this.find(
         tx,
@@ -121,7 +123,7 @@ export class WebhookEndpoints implements Forgetter {
         id,
       );
       const terms = { url, description, events, signature, headers, onlyUnwatched, includeContent, enabled };
-      return { endpoint: await this.repository.change(tx, scopeOf(principal), { ...terms, id }), secret: null };
+      return { endpoint: await this.change(tx, principal, { ...terms, id }), secret: null };
     });
     return endpoint;
   }
@@ -170,26 +172,61 @@ export class WebhookEndpoints implements Forgetter {
     return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
-  /** Sends one delivery again that is not pending. Throws `forbidden`, `not_found`. */
+  /** Sends one delivery again that is not pending. Throws `forbidden`, `not_found`, `conflict` (its endpoint is disabled). */
   async redeliver(principal: MemberPrincipal, id: string): Promise<void> {
     assertMay(principal);
-    const count = isId(id) ? await this.sendAgain(principal, () => Promise.resolve([id])) : 0;
+    const count = isId(id)
+      ? await this.sendAgain(principal, async (tx) => {
+          const isDisabled = await this.repository.isOfDisabled(tx, scopeOf(principal), id);
+          if (isDisabled) throw endpointDisabled('id');
+          return [id];
+        })
+      : 0;
     if (count === 0) throw deliveryNotFound();
   }
 
-  /** Sends dead letters again, the oldest 500 of them. Returns how many; 0: none is left. Throws `forbidden`. */
+  /**
+   * Sends dead letters again, the oldest 500 of them, without those of disabled endpoints. Returns how many; 0: none is left. Throws
+   * `forbidden`, `conflict` (the endpoint is disabled).
+   */
   async redeliverDead(principal: MemberPrincipal, range: DeadLetterRange): Promise<number> {
     assertMay(principal);
     if (range.endpointId != null && !isId(range.endpointId)) return 0;
-    return this.sendAgain(principal, (tx) =>
-      this.repository.dead(tx, scopeOf(principal), { ...range, take: redeliveredAtOnce }),
-    );
+    const { endpointId } = range;
+    return this.sendAgain(principal, async (tx) => {
+      const endpoint = endpointId == null ? null : await this.repository.find(tx, scopeOf(principal), endpointId);
+      if (endpoint?.enabled === false) throw endpointDisabled('endpointId');
+      return this.repository.dead(tx, scopeOf(principal), { ...range, take: redeliveredAtOnce });
+    });
   }
 
   /** Called by the retention. */
   forget(workspaceId: string): Promise<number> {
     const before = new Date(this.clock.now() - retentionMs);
     return this.prisma.withWorkspace({ workspaceId }, (tx) => this.repository.forget(tx, workspaceId, before));
+  }
+
+  /** The deliveries of one that it disables become dead letters in the same transaction, as far as one batch reaches. */
+  private async change(
+    tx: PrismaTransaction,
+    principal: MemberPrincipal,
+    terms: EndpointTerms & { readonly id: string },
+  ): Promise<WebhookEndpoint> {
+    const { workspaceId } = principal;
+    const endpoint = await this.repository.change(tx, scopeOf(principal), terms);
+    if (!terms.enabled) await this.health.abandonPending(tx, { workspaceId, id: terms.id, now: this.clock.now() });
+    return endpoint;
+  }
+
+  /** Before an endpoint is enabled again: what is still pending of the time before becomes dead letters, in batches. */
+  private async abandonPast(principal: MemberPrincipal, id: string): Promise<void> {
+    const { workspaceId } = principal;
+    let hasMore = true;
+    while (hasMore)
+      hasMore = await this.prisma.withWorkspace(principal, async (tx) => {
+        const { enabled } = await this.find(tx, principal, id);
+        return !enabled && (await this.health.abandonPending(tx, { workspaceId, id, now: this.clock.now() }));
+      });
   }
 
   private sendAgain(
@@ -266,6 +303,12 @@ function deliveryNotFound(): AppError {
     code: 'not_found',
     message: 'The webhook delivery is not found or is still pending. Only a finished delivery can be sent again.',
   });
+}
+
+function endpointDisabled(field: string): AppError {
+  const message =
+    'The webhook endpoint is disabled, so nothing is sent to it. Enable it, then send its deliveries again.';
+  return new AppError({ code: 'conflict', message, field });
 }
 
 function tooManyEndpoints(): AppError {
