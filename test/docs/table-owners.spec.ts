@@ -60,6 +60,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'apps/api': 'checks that the schema fits the build',
       'libs/approvals': 'reads for whom a call is made, and fences the claim of a client',
       'libs/chat': conversation,
+      'libs/files': 'keeps files that an unfinished job refers to',
       'libs/tools': 'reads the job of a ledger row, and fences the row by its lease',
       'libs/triggers': 'counts the jobs of a trigger that have not ended, and reads the key of a job that ended',
       'libs/workflows': 'reads a run with its job in one statement',

@@ -9,6 +9,7 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { graphqlMember } from '../harness/graphql-member.js';
 import { RawConnection } from '../harness/raw-http.js';
+import { smallWorkflow } from '../harness/workflow-documents.js';
 
 type People = Awaited<ReturnType<TestApi['people']['workspaceOf']>>;
 
@@ -226,6 +227,50 @@ describe('files over GraphQL', () => {
 });
 
 describe('retention of files', () => {
+  it('keeps an expired file of a delayed chat or workflow until its job has ended', async () => {
+    const people = await test.people.workspaceOf('later');
+    const { workspaceId } = people.owner.principal;
+    const member = graphqlMember(test, people.owner.key);
+    const [chat, workflow] = [Buffer.from('for the chat'), Buffer.from('for the workflow')] as const;
+    for (const content of [chat, workflow]) await upload(people.owner, content);
+    const attachmentsOf = (content: Buffer) => [{ hash: hashOf(content), mime: 'text/plain' }];
+    const startAt = new Date(Date.now() + 86_400_000).toISOString();
+    const started = await member.query(
+      'mutation($input: StartChatInput!) { startChat(input: $input) { jobId userErrors { message } } }',
+      { input: { message: 'Read this', attachments: attachmentsOf(chat), startAt, model: 'm' } },
+    );
+    expect(started).toMatchObject({ startChat: { jobId: expect.any(String), userErrors: [] } });
+    const saved = await member.query(
+      'mutation($d: JSON!) { importWorkflow(input: { definition: $d }) { workflow { id } userErrors { code } } }',
+      { d: smallWorkflow({ name: 'Later', id: 'later' }) },
+    );
+    const { id } = (saved['importWorkflow'] as { workflow: { id: string } }).workflow;
+    await member.query('mutation($id: ID!) { publishWorkflow(input: { id: $id }) { userErrors { code } } }', { id });
+    const run = await member.query(
+      'mutation($input: StartWorkflowInput!) { startWorkflow(input: $input) { jobId userErrors { message } } }',
+      { input: { workflowId: id, prompt: 'Go', attachments: attachmentsOf(workflow), startAt } },
+    );
+    expect(run).toMatchObject({ startWorkflow: { jobId: expect.any(String), userErrors: [] } });
+    const expire = () =>
+      database.prisma.withWorkspace({ workspaceId }, (tx) =>
+        tx.storedFile.updateMany({ where: { workspaceId }, data: { keptUntil: new Date(0) } }),
+      );
+    const statuses = () =>
+      Promise.all([chat, workflow].map(async (content) => (await open(people.owner, hashOf(content))).status));
+    await expire();
+    await test.api.app.get(Retention).pass();
+    expect(await statuses()).toEqual([200, 200]);
+    for (const reply of [started['startChat'], run['startWorkflow']]) {
+      const { jobId } = reply as { jobId: string };
+      await member.query('mutation($id: ID!) { cancelJob(input: { jobId: $id }) { userErrors { message } } }', {
+        id: jobId,
+      });
+    }
+    await expire();
+    await test.api.app.get(Retention).pass();
+    expect(await statuses()).toEqual([404, 404]);
+  });
+
   it('removes expired files, except those that a message refers to', async () => {
     const people = await test.people.workspaceOf('old');
     const { workspaceId, userId } = people.owner.principal;

@@ -82,15 +82,23 @@ export class FilesRepository {
     return count === 1;
   }
 
-  /** Deletes and returns up to `limit` rows that are due, and postpones those that a message refers to until `keptUntil`. */
+  /** Puts the row of a file back whose content could not be deleted, to be deleted later. Nothing happens if its content was uploaded again. */
+  async putBack({ createdAt, ...file }: PlacedFile): Promise<void> {
+    const row = { ...file, createdAt: new Date(createdAt), keptUntil: new Date() };
+    await this.prisma.withWorkspace(file, (tx) => tx.storedFile.createMany({ data: [row], skipDuplicates: true }));
+  }
+
+  /** Deletes and returns up to `limit` rows that are due, and postpones those that a message or an unfinished job refers to until `keptUntil`. */
   async takeExpired(workspaceId: string, limit: number, keptUntil: Date): Promise<PlacedFile[]> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      const due = await tx.$queryRaw<{ id: string; used: boolean }[]>`SELECT f.id, EXISTS (
+      const due = await tx.$queryRaw<DueFile[]>`SELECT f.id, f.hash, EXISTS (
     SELECT 1 FROM message m WHERE m.workspace_id = f.workspace_id AND m.content @> '[{"type": "file"}]'
        AND m.content @> jsonb_build_array(jsonb_build_object('type', 'file', 'file', jsonb_build_object('file_id', f.hash)))) AS used
   FROM stored_file f WHERE f.workspace_id = ${workspaceId}::uuid AND f.kept_until < clock_timestamp()
  ORDER BY f.kept_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
-      const idsOf = (isUsed: boolean) => due.filter(({ used }) => used === isUsed).map(({ id }) => id);
+      const open = due.every(({ used }) => used) ? new Set<string>() : await hashesOfOpenJobs(tx, workspaceId);
+      const idsOf = (isUsed: boolean) =>
+        due.filter(({ used, hash }) => (used || open.has(hash)) === isUsed).map(({ id }) => id);
       const of = (ids: string[]) => ({ workspaceId, id: { in: ids } });
       await tx.storedFile.updateMany({ where: of(idsOf(true)), data: { keptUntil } });
       const expired = await tx.storedFile.findMany({ where: of(idsOf(false)) });
@@ -98,6 +106,24 @@ export class FilesRepository {
       return expired.map(toPlacedFile);
     });
   }
+}
+
+interface DueFile {
+  readonly id: string;
+  readonly hash: string;
+  /** A message refers to it. */
+  readonly used: boolean;
+}
+
+/**
+ * Every text in the inputs of unfinished jobs that can be a hash. The messages of a job that starts later, and the attachments of a workflow,
+ * are in its input only. It is read once for all files that are due, and a file in it is due again a day later.
+ */
+async function hashesOfOpenJobs(tx: PrismaTransaction, workspaceId: string): Promise<ReadonlySet<string>> {
+  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT DISTINCT found.match[1] AS hash
+  FROM job j CROSS JOIN LATERAL regexp_matches(j.input::text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)
+ WHERE j.workspace_id = ${workspaceId}::uuid AND j.status IN ('queued', 'running', 'waiting')`;
+  return new Set(rows.map(({ hash }) => hash));
 }
 
 function readable(scope: Scope): Prisma.StoredFileWhereInput {

@@ -81,12 +81,12 @@ export class Files {
     return this.files.list(scopeOf(principal), page);
   }
 
-  /** Messages that refer to it keep the reference: models then read that the file was removed. Throws `not_found`, `forbidden`. */
+  /** Messages that refer to it keep the reference: models then read that the file was removed. Throws `not_found`, `forbidden`, `unavailable`. */
   async remove(principal: MemberPrincipal, hash: string): Promise<StoredFile> {
     const file = await this.get(principal, hash);
     assertCan(abilityOf(principal), { action: 'delete', subject: 'StoredFile', row: file });
+    await this.stores.of(file.store).delete(file); // first: without its row, nothing would find the content again
     if (!(await this.files.delete(file))) throw fileNotFound();
-    await this.stores.of(file.store).delete(file);
     return file;
   }
 
@@ -100,7 +100,7 @@ export class Files {
     return this.stores.of(file.store).read(file, range);
   }
 
-  /** For the retention: removes files that no message refers to and whose retention time is over. */
+  /** For the retention: removes files that no message and no unfinished job refers to and whose retention time is over. */
   async forget(workspaceId: string): Promise<number> {
     const expired = await this.files.takeExpired(workspaceId, batch, new Date(systemClock.now() + dayMs));
     for (const file of expired) await this.deleteContent(file);
@@ -108,11 +108,12 @@ export class Files {
     return expired.length;
   }
 
-  /** The row is deleted already: if the bucket does not respond, the object stays in it. */
+  /** The row is deleted already. If the bucket does not respond, it is put back, and the next pass tries again. */
   private async deleteContent(file: PlacedFile): Promise<void> {
     try {
       await this.stores.of(file.store).delete(file);
     } catch (error) {
+      await this.files.putBack(file);
       if (!(error instanceof AppError)) throw error;
     }
   }

@@ -159,7 +159,7 @@ export const fileSettings = {
   FILE_BYTES_PER_WORKSPACE: whole([1_073_741_824, 1_024, 1e15], 'Maximum total size of the files of a workspace.'),
   FILE_RETENTION_MS: ms(
     [30 * 86_400_000, 60_000, 4_000 * 86_400_000],
-    'How long the server keeps a file that no message refers to, counted from its last upload or use.',
+    'How long the server keeps a file that no message and no unfinished job refers to, counted from its last upload or use.',
   ),
   FILE_BYTES_PER_MODEL_REQUEST: whole(
     [20_971_520, 1_024, 104_857_600],
