@@ -44,7 +44,7 @@ export class FilesController {
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
   @ApiQuery({ name: 'name', required: false, description: 'Its name.', schema: { type: 'string', maxLength: 255 } })
   @ApiReply(201, uploaded, 'The file is stored.')
-  @ApiRefusals(400, 401, 403, 409, 413, 429, 503)
+  @ApiRefusals(400, 401, 403, 409, 413, 415, 429, 503)
   @RequireAbility('create', 'StoredFile')
   @ReadsOwnBody()
   async upload(
@@ -66,6 +66,7 @@ export class FilesController {
   @ApiMediaReply(200, 'The content.', { '*/*': 'The content.' })
   @ApiMediaReply(206, 'A part of the content.', {})
   @ApiMediaReply(304, 'The client has the content.', {})
+  @ApiMediaReply(416, 'The range is outside of the content.', {})
   @ApiRefusals(401, 404, 429, 503)
   @RequireAbility('read', 'StoredFile')
   download(

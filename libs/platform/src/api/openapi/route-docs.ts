@@ -13,6 +13,7 @@ const refusals = {
   409: 'The request conflicts with the current state.',
   410: 'The request expired.',
   413: 'The request is too large.',
+  415: 'The server does not accept this type of content.',
   422: 'The request is well-formed but cannot be processed.',
   429: 'Too many requests. Retry after `Retry-After`.',
   500: 'Internal error.',
