@@ -111,7 +111,7 @@ describe('webhooks of events', () => {
   it('report a failed job with its error, and a job that waits', async () => {
     await subscribe(['job.failed', 'job.waiting']);
     const [failing, waiting] = [await stage.startClaimed(), await stage.startClaimed()];
-    const error = { code: 'model_error', message: 'The model is gone' };
+    const error = { code: 'model_error', message: 'The model is gone', retryable: true };
     const [finished] = endOf(failing, 1).events;
     if (finished?.type !== 'job-finished') throw new Error('endOf ends the job');
     const failed = {
@@ -125,7 +125,13 @@ describe('webhooks of events', () => {
     expect(await written()).toMatchObject([
       {
         type: 'job.failed',
-        data: { jobId: failing.jobId, status: 'failed', errorCode: 'model_error', error: error.message },
+        data: {
+          jobId: failing.jobId,
+          status: 'failed',
+          errorCode: 'model_error',
+          error: error.message,
+          retryable: true,
+        },
       },
       { type: 'job.waiting', data: { jobId: waiting.jobId, status: 'waiting' } },
     ]);
@@ -177,7 +183,10 @@ describe('webhooks of events', () => {
     const bodies = await written();
     expect(bodies).toHaveLength(2);
     expect(bodies).toMatchObject(
-      Array(2).fill({ type: 'tool_call.failed', data: { tool: 'search', callId: 'call_1', error: 'It broke' } }),
+      Array(2).fill({
+        type: 'tool_call.failed',
+        data: { tool: 'search', callId: 'call_1', error: 'It broke', retryable: false },
+      }),
     );
     expect(bodies.map((body) => JSON.stringify(body).includes('secret plan')).sort()).toEqual([false, true]);
   });

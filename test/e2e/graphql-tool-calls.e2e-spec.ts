@@ -244,11 +244,11 @@ describe('GraphQL tool call', () => {
     it('shows the true reason of a denial to users who may read the policy', async () => {
       const reason = await made.block(2);
       const failureFor = async ({ key }: Pick<TestMember, 'key'>) => {
-        const query = 'query($id: ID!) { toolCall(id: $id) { error { phase message reason } } }';
+        const query = 'query($id: ID!) { toolCall(id: $id) { error { phase retryable message reason } } }';
         const { data } = await ask(api, query, { key, variables: { id: made.calls[1]?.id } });
         return (data?.['toolCall'] as { error: object }).error;
       };
-      const failure = { phase: 'approval', message: 'Tool "crm.find" is not registered on server.' };
+      const failure = { phase: 'approval', retryable: false, message: 'Tool "crm.find" is not registered on server.' };
       for (const who of [here.owner, here.admin]) expect(await failureFor(who)).toEqual({ ...failure, reason });
       const narrow = await api.people.keyOf(here.owner.principal, ['read', 'write', 'approve']);
       for (const who of [here.member, here.viewer, narrow])

@@ -143,7 +143,7 @@ describe('GraphQL workflows', () => {
   describe('workflow jobs over GraphQL', () => {
     const nodes = `query($id: ID!, $first: Int, $after: String) { job(id: $id) { diagram(format: MERMAID)
     nodeRuns(first: $first, after: $after) { totalCount pageInfo { hasNextPage endCursor }
-      nodes { ordinal nodeId path iteration type status output isCut error { code message } extra } } } }`;
+      nodes { ordinal nodeId path iteration type status output isCut error { code message retryable } extra } } } }`;
 
     it('start once per key with the published version', async () => {
       const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
@@ -197,7 +197,7 @@ describe('GraphQL workflows', () => {
         pageInfo: { hasNextPage: true },
         nodes: [
           { ordinal: 1, nodeId: 'start', path: [], iteration: [], type: 'start', status: 'COMPLETED', isCut: false },
-          { ordinal: 2, status: 'ERROR', isCut: true, error: { code: 'AUTH', message: 'no' } },
+          { ordinal: 2, status: 'ERROR', isCut: true, error: { code: 'AUTH', message: 'no', retryable: false } },
         ],
       });
       expect(page.nodes[1]?.output).toBe(long.slice(0, 32_768));

@@ -10,7 +10,7 @@ import { around } from '../harness/workflow-document.js';
 
 const SAVE = `mutation($definition: JSON!) {
   saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
-const RUNS = `query($id: ID!) { trigger(id: $id) { runs { status error { code message } } } }`;
+const RUNS = `query($id: ID!) { trigger(id: $id) { runs { status error { code message retryable } } } }`;
 const IMPORT = `mutation($definition: JSON!) { importWorkflow(input: { definition: $definition }) { workflow { id } } }`;
 const PUBLISH = `mutation($id: ID!) { publishWorkflow(input: { id: $id }) { userErrors { code } } }`;
 
@@ -111,6 +111,6 @@ describe('trigger with start.attachments', () => {
 
     await publishFile('0'.repeat(64));
     for (const run of await newestRuns(triggers, 2))
-      expect(run).toMatchObject({ status: 'FAILED', error: { code: 'not_found' } });
+      expect(run).toMatchObject({ status: 'FAILED', error: { code: 'not_found', retryable: false } });
   });
 });

@@ -223,7 +223,7 @@ describe('a schedule', () => {
     await takeAllRoom();
     await look(engine);
     expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([
-      { status: 'due', error: { code: 'job_limit_reached' } },
+      { status: 'due', error: { code: 'job_limit_reached', retryable: expect.any(Boolean) } },
     ]);
     await service().setEnabled(here.admin, saved.id, { enabled: false });
     expect(await statuses(saved)).toEqual(['skipped']);

@@ -62,5 +62,5 @@ export interface ScheduledSlot {
   /** Of a started one. The job may have been removed since. */
   readonly jobId: string | null;
   /** Why it failed, or is not started yet. */
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
 }

@@ -64,8 +64,8 @@ export class ScheduledStarts {
   ): Promise<void> {
     const isKnown = error instanceof AppError;
     const shown = isKnown
-      ? { code: error.code, message: error.message }
-      : { code: 'internal', message: 'The job could not be started' };
+      ? { code: error.code, message: error.message, retryable: error.retryable }
+      : { code: 'internal', message: 'The job could not be started', retryable: true };
     const isPassing = !isKnown || passing.has(error.code);
     if (isPassing && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
     else await this.due.settle(slot, { error: shown });

@@ -171,6 +171,7 @@ function toSlot({ slotAt, status, jobId, error }: ScheduledSlotRow): ScheduledSl
     slotAt: slotAt.getTime(),
     status: status as SlotStatus, // the table has a check constraint
     jobId,
-    error: error as ScheduledSlot['error'], // written by us alone
+    error:
+      error === null ? null : { retryable: false, ...(error as { readonly code: string; readonly message: string }) }, // written by us alone, once without `retryable`
   };
 }

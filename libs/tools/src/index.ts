@@ -101,7 +101,7 @@ export {
   startCallRow,
   verifyCallRow,
 } from './tool-calls.repository.js';
-export { toToolCallItem } from './to-tool-call-item.js';
+export { toToolCallItem, toWireCall } from './to-tool-call-item.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './call-updated.js';
 export { type CallDecision, type LockedCall, AwaitingCallsRepository } from './awaiting-calls.repository.js';

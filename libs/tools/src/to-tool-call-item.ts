@@ -16,7 +16,7 @@ export interface ShownCall {
   readonly status: ToolCallStatus;
   /** Durable text of a completed call. */
   readonly result?: string | null;
-  readonly error?: { readonly message: string } | null;
+  readonly error?: { readonly phase?: string; readonly message: string } | null;
 }
 
 const wireStatus: Readonly<Record<ToolCallStatus, ToolCallItem['status']>> = {
@@ -34,8 +34,7 @@ const wireStatus: Readonly<Record<ToolCallStatus, ToolCallItem['status']>> = {
 };
 
 /**
- * A call as every transport returns it: wire status, the arguments it is run with, result at the size of a screen. `output` repeats
- * `result` on the wire only.
+ * A call as every transport returns it: wire status, the arguments it is run with, result at the size of a screen. `toWireCall` completes it.
  */
 export function toToolCallItem(call: ShownCall): ToolCallItem {
   const { callId: id, name, status, result, error } = call;
@@ -49,5 +48,17 @@ export function toToolCallItem(call: ShownCall): ToolCallItem {
     ...(proposedArguments === null ? {} : { proposedArgs: proposedArguments }),
     ...(result === undefined || result === null ? {} : { result: projectResult(result, 'ui') }),
     ...(error === undefined || error === null ? {} : { error: error.message }),
+    ...(error != null && isRetryableFailure(error) && { retryable: true }),
   };
+}
+
+/** The members that only the wire has: `output` repeats `result`, and an error always has `retryable`. */
+export function toWireCall(item: ToolCallItem): ToolCallItem {
+  const { result, error, retryable = false } = item;
+  return { ...item, ...(result !== undefined && { output: result }), ...(error !== undefined && { retryable }) };
+}
+
+/** Whether the same call may succeed later without a change: only its time was over. */
+export function isRetryableFailure({ phase }: { readonly phase?: string | null }): boolean {
+  return phase === 'timeout';
 }

@@ -14,6 +14,8 @@ export interface WorkflowToolCall {
   /** Equals `result`. */
   readonly output?: string;
   readonly error?: string;
+  /** Of an error: whether the same call may succeed later. */
+  readonly retryable?: boolean;
 }
 
 /** A node: of several runs the newest. Instants in ms since the epoch. */
@@ -26,6 +28,8 @@ export interface WorkflowNodeState {
   /** The text so far, while the node is at work. */
   readonly streamingText?: string;
   readonly error?: string;
+  /** Of an error: whether the same work may succeed later. */
+  readonly retryable?: boolean;
   readonly startedAt?: number;
   readonly finishedAt?: number;
   readonly tokenCount?: number;
@@ -95,7 +99,12 @@ export interface WorkflowResult {
   readonly totalTokens: number;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number; readonly totalTokens: number };
   readonly tokenUsageDetails: readonly { readonly nodeId: string; readonly totalTokens: number }[];
-  readonly error: { readonly code: string; readonly message: string; readonly nodeId?: string } | null;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly nodeId?: string;
+  } | null;
 }
 
 /**
@@ -114,7 +123,7 @@ export interface WorkflowState {
     readonly name?: string;
     readonly mimeType?: string;
   }[];
-  /** `interrupted`: a person decides about a call whose outcome is unknown. */
+  /** `interrupted`: a person decides about a call whose outcome is unknown. A job that is queued or waits is `running`; `pending` is never sent. */
   readonly executionState: 'running' | 'interrupted' | 'completed' | 'error' | 'stopped';
   /** By node id. */
   readonly nodeStates: Readonly<Record<string, WorkflowNodeState>>;

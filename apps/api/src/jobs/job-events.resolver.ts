@@ -15,7 +15,7 @@ import {
 } from '#jobs';
 import { type JobError, type jobEventModels, JobEventsArgs, JobEventUnion, toJobError } from '#jobs/api';
 import { invalidCursor, PlainData } from '#platform/api';
-import { type ToolCallStatus, toToolCallItem } from '#tools';
+import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 
 /** An event in the shape of its GraphQL type. Plain data: what a viewer may see of it does not depend on the viewer. */
 interface JobEventModel {
@@ -83,8 +83,8 @@ function fieldsOf({ type, body }: JobEvent): object {
     return { ...rest, ...errorOf(error), nodeStatus };
   }
   if (type === 'branch-finished') {
-    const { status: nodeStatus, error: failure, ...rest } = body;
-    return { ...rest, nodeStatus, failure };
+    const { status: nodeStatus, error: failure, retryable = false, ...rest } = body;
+    return { ...rest, nodeStatus, failure, retryable: failure === undefined ? null : retryable };
   }
   if (type === 'job-finished') {
     const { content_length: contentLength, error, ...rest } = body;
@@ -102,9 +102,18 @@ function callOf({ call, nodeId, ...where }: JobEventBodies['tool-call']) {
 }
 
 function toState(call: ToolCallItem, { round, internalStatus }: { round: number; internalStatus: string }) {
-  const { id: callId, name, args, proposedArgs, result, error } = call;
+  const { id: callId, name, args, proposedArgs, result, error, retryable } = toWireCall(call);
   const given = { arguments: args, proposedArguments: proposedArgs ?? null };
-  return { callId, round, name, status: internalStatus, ...given, result: result ?? null, error: error ?? null };
+  return {
+    callId,
+    round,
+    name,
+    status: internalStatus,
+    ...given,
+    result: result ?? null,
+    error: error ?? null,
+    retryable: retryable ?? null,
+  };
 }
 
 function toSnapshotModel(snapshot: JobSnapshot, reset: boolean): JobEventModel {

@@ -61,6 +61,10 @@ const toolCall: z.ZodType<StatusCall> = named(
     result: z.string().exactOptional(),
     output: z.string().exactOptional(),
     error: z.string().exactOptional(),
+    retryable: z
+      .boolean()
+      .exactOptional()
+      .meta({ description: 'Of an error: whether the same call may succeed later.' }),
     round: count.meta({ description: 'The round that requested it.' }),
     durationMs: z
       .number()

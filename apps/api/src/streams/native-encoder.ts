@@ -1,9 +1,10 @@
 import type { JobEvent, JobSnapshot } from '#jobs';
+import { toWireCall } from '#tools';
 import type { WorkflowState } from '#workflows';
 
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
-import { toStatus, withOutput } from './to-status.js';
+import { toStatus } from './to-status.js';
 import type { ViewedItem } from './viewed-item.js';
 
 // Viewers of a job share its events, so each is written out once, however many watch.
@@ -35,9 +36,13 @@ function eventFrame(event: JobEvent): string {
   return text;
 }
 
-function bodyOf(event: JobEvent): object {
-  const isCall = event.type === 'tool-call' || event.type === 'tool-call-updated';
-  return isCall ? { ...event.body, call: withOutput(event.body.call) } : event.body;
+/** Every error has `retryable` on the wire. */
+function bodyOf({ type, body }: JobEvent): object {
+  if (type === 'tool-call' || type === 'tool-call-updated') return { ...body, call: toWireCall(body.call) };
+  if (type === 'branch-finished' && body.error !== undefined) return { retryable: false, ...body };
+  if ((type === 'node-finished' || type === 'job-finished') && body.error !== undefined)
+    return { ...body, error: { retryable: false, ...body.error } };
+  return body;
 }
 
 interface SnapshotFacts {

@@ -1,5 +1,6 @@
 import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter } from '#jobs';
 import { toWireStatus } from '#jobs/api';
+import { toWireCall } from '#tools';
 
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
@@ -11,7 +12,6 @@ import {
   type StatusTexts,
   toStatus,
   toStatusHead,
-  withOutput,
 } from './to-status.js';
 import type { StateItem, ViewedItem } from './viewed-item.js';
 
@@ -124,7 +124,7 @@ function lengthsAfter(event: JobEvent): Partial<Pick<StatusHead, 'content_length
 
 function foldCalls(calls: readonly StatusCall[], event: JobEvent): readonly StatusCall[] {
   if (event.type !== 'tool-call' && event.type !== 'tool-call-updated') return calls;
-  const call = { ...withOutput(event.body.call), round: event.body.round };
+  const call = { ...toWireCall(event.body.call), round: event.body.round };
   const at = calls.findIndex(({ round, id }) => round === call.round && id === call.id);
   return at === -1 ? [...calls, call] : calls.with(at, call);
 }

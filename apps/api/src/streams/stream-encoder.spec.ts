@@ -137,6 +137,38 @@ describe('native encoder', () => {
     const [frame] = framesOf(encoder.encode({ type: 'events', events: [updated] }).text);
     expect(frame?.data).toMatchObject({ internalStatus: 'completed', call: { result: '4', output: '4' } });
   });
+
+  it('shows with every error whether it is retryable', () => {
+    const error = { code: 'x', message: 'It broke' };
+    const node = {
+      nodeRunId: 'r',
+      nodeId: 'n',
+      label: 'n',
+      type: 'agent',
+      path: [],
+      status: 'error',
+      output: '',
+    } as const;
+    const totals = { content_length: 0, durationMs: 1, toolCalls: 0, rounds: 1 };
+    const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+    const call = { id: 'c', name: 'f', status: 'error', args: '{}', error: 'It broke' } as const;
+    const branch = { nodeId: 'n', branchId: 'b', label: 'b', status: 'error', output: '', error: 'It broke' } as const;
+    const events = [
+      event(4, { type: 'tool-call-updated', body: { round: 1, internalStatus: 'error', call } }),
+      event(5, { type: 'branch-finished', body: branch }),
+      event(6, { type: 'branch-finished', body: { ...branch, retryable: true } }),
+      event(7, { type: 'node-finished', body: { ...node, error } }),
+      event(8, { type: 'job-finished', body: { status: 'failed', reason: 'x', error, usage, ...totals } }),
+    ];
+    const frames = framesOf(encoder.encode({ type: 'events', events }).text);
+    expect(frames.map(({ data }) => data)).toMatchObject([
+      { call: { error: 'It broke', retryable: false } },
+      { error: 'It broke', retryable: false },
+      { error: 'It broke', retryable: true },
+      { error: { ...error, retryable: false } },
+      { error: { ...error, retryable: false } },
+    ]);
+  });
 });
 
 describe('or3 encoder', () => {

@@ -127,11 +127,17 @@ describe('status header', () => {
     expect(tool_calls[0]).toMatchObject({ id: 'c', name: 'f', status: 'complete', args: '{}' });
     expect(tool_calls[0]?.result).toMatch(/\n\[truncated, 40000 bytes in total\]$/);
     expect(tool_calls[0]?.output).toBe(tool_calls[0]?.result);
-    const failed = { ...call, status: 'timed_out', result: null, error: { message: 'Handler timeout after 5ms' } };
+    const failed = {
+      ...call,
+      status: 'timed_out',
+      result: null,
+      error: { phase: 'timeout', message: 'Handler timeout after 5ms' },
+    };
     expect(toStatus(snapshot({ calls: [failed] })).tool_calls[0]).toEqual({
       id: 'c',
       name: 'f',
       status: 'error',
+      retryable: true,
       args: '{}',
       error: 'Handler timeout after 5ms',
       round: 1,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
 import { toWireStatus, type WireStatus } from '#jobs/api';
-import { type ToolCallStatus, toToolCallItem } from '#tools';
+import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 import type { WorkflowState } from '#workflows';
 
 /** What a reader has already; absent: nothing, or not worth trusting. */
@@ -133,17 +133,12 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
   };
 }
 
-/** A call of the ledger as the wire shows it: `output` repeats `result` there. */
+/** A call of the ledger as the wire shows it. */
 function toStatusCall(call: SnapshotCall): StatusCall {
   const status = call.status as ToolCallStatus; // the table's CHECK allows no other
   const { round, durationMs } = call;
-  const item = withOutput(toToolCallItem({ ...call, status }));
+  const item = toWireCall(toToolCallItem({ ...call, status }));
   return { ...item, round, ...(durationMs == null ? {} : { durationMs }) };
-}
-
-/** Adds the wire's second name of the result. */
-export function withOutput(item: ToolCallItem): ToolCallItem {
-  return item.result === undefined ? item : { ...item, output: item.result };
 }
 
 interface Had {

@@ -51,6 +51,8 @@ const dataOf = `jsonb_strip_nulls(jsonb_build_object(
     'nodeStatus', CASE event.type WHEN 'node-finished' THEN event.body->>'status' END,
     'reason', left(event.body->>'reason', 500), 'errorCode', event.body->'error'->>'code',
     'error', left(coalesce(event.body->'call'->>'error', event.body->'error'->>'message'), 2000),
+    'retryable', CASE WHEN event.body ? 'error' OR event.body->'call' ? 'error'
+      THEN coalesce(event.body->'call'->'retryable', event.body->'error'->'retryable', 'false') END,
     'content', CASE WHEN e.include_content AND octet_length(event.body::text) <= 16000 THEN event.body END))`;
 
 /**

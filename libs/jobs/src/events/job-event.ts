@@ -21,6 +21,8 @@ export interface ToolCallItem {
   readonly result?: string;
   readonly output?: string;
   readonly error?: string;
+  /** Of an error: whether the same call may succeed later. Rows and events have it only if it is true. */
+  readonly retryable?: boolean;
 }
 
 /** The node of a workflow that an event is about; absent in jobs of other kinds. */
@@ -205,6 +207,8 @@ export interface JobEventBodies {
     readonly status: NodeRunStatus;
     readonly output: string;
     readonly error?: string;
+    /** Of an error; events have it only if it is true. */
+    readonly retryable?: boolean;
   };
   'route-selected': {
     readonly nodeId: string;

@@ -14,6 +14,9 @@ export class ScheduledSlotError {
 
   @Field(() => String, { description: 'A message for people.' })
   message!: string;
+
+  @Field(() => Boolean, { description: 'Whether the same start may succeed later without a change.' })
+  retryable!: boolean;
 }
 
 @ObjectType('ScheduledSlot', { description: 'A slot of a schedule and its result.' })

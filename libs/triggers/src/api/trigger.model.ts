@@ -43,6 +43,9 @@ export class TriggerRunError {
 
   @Field(() => String, { description: 'The message for people.' })
   message!: string;
+
+  @Field(() => Boolean, { description: 'Whether the same start may succeed later without a change.' })
+  retryable!: boolean;
 }
 
 @ObjectType('TriggerRun', { description: 'A job that a trigger starts, once for each delivery or change.' })

@@ -30,7 +30,7 @@ export interface TriggerRun {
   readonly triggerId: string;
   readonly status: RunStatus;
   readonly jobId: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
   /** When a due one is tried. */
   readonly tryAt: number | null;
   readonly createdAt: number;
@@ -299,7 +299,8 @@ function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: Trigge
   return {
     ...{ id, triggerId, jobId },
     status: status as RunStatus, // the table has a check constraint
-    error: error as TriggerRun['error'], // written by us alone
+    error:
+      error === null ? null : { retryable: false, ...(error as { readonly code: string; readonly message: string }) }, // written by us alone, once without `retryable`
     tryAt: tryAt?.getTime() ?? null,
     createdAt: createdAt.getTime(),
   };

@@ -126,8 +126,8 @@ export class TriggerStarts {
   private async refused(ref: RunRef, run: DueRun, error: unknown): Promise<void> {
     const isKnown = error instanceof AppError || error instanceof Refusal;
     const shown = isKnown
-      ? { code: error.code, message: error.message }
-      : { code: 'internal', message: 'The job could not be started' };
+      ? { code: error.code, message: error.message, retryable: error instanceof AppError && error.retryable }
+      : { code: 'internal', message: 'The job could not be started', retryable: true };
     if ((!isKnown || passing.has(error.code)) && run.ageMs <= giveUpMs + (run.definition.start?.delay ?? 0)) {
       await this.runs.putOff(ref, { error: shown, delayMs: tryAgainMs });
       return;

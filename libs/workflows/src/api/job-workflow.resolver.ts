@@ -15,10 +15,11 @@ import {
   toWantedPage,
 } from '#platform/api';
 
+import { isPassingCode, type NodeError } from '../engine/node-run.js';
 import { type NodeRun, ShownNodeRunsRepository } from '../state/shown-node-runs.repository.js';
 import type { WorkflowState } from '../state/workflow-state.js';
 import { WorkflowStateReader } from '../state/workflow-state-reader.js';
-import { NodeRunConnection, NodeRunModel } from './node-run.model.js';
+import { NodeRunConnection, NodeRunError, NodeRunModel } from './node-run.model.js';
 
 const kind = 'nodeRuns';
 /** It is read by itself, for one job at a time. */
@@ -69,5 +70,14 @@ export class JobWorkflowResolver {
     @Context() { scope }: GraphqlContext,
   ): Promise<NodeRun | null> | null {
     return isId(jobId) ? this.nodeRuns.findInScope(scope, { jobId, ordinal }) : null;
+  }
+}
+
+/** What follows from the code of a failed node. */
+@Resolver(() => NodeRunError)
+export class NodeRunErrorResolver {
+  @ResolveField(() => Boolean)
+  retryable(@Parent() { code }: NodeError): boolean {
+    return isPassingCode(code);
   }
 }

@@ -11,6 +11,9 @@ export class NodeRunError {
   @Field(() => String, { description: 'A message for people.' })
   message!: string;
 
+  @Field(() => Boolean, { description: 'Whether the same work may succeed later without a change.' })
+  retryable!: boolean;
+
   @Field(() => Int, { nullable: true, description: 'The HTTP status of the response, if any.' })
   statusCode?: number;
 }

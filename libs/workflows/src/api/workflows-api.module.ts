@@ -6,7 +6,7 @@ import { LimitsModule } from '#jobs/api';
 
 import { WorkflowsModule } from '../workflows.module.js';
 import { HitlAnswers } from './hitl-answers.js';
-import { JobWorkflowResolver } from './job-workflow.resolver.js';
+import { JobWorkflowResolver, NodeRunErrorResolver } from './job-workflow.resolver.js';
 import { NodeTypesResolver } from './node-types.resolver.js';
 import { JobDiagramResolver, WorkflowDiagramResolver } from './workflow-diagrams.resolver.js';
 import { WorkflowMutationsResolver } from './workflow-mutations.resolver.js';
@@ -24,6 +24,7 @@ import { WorkflowsResolver, WorkflowVersionFieldsResolver } from './workflows.re
     WorkflowStart,
     JobDiagramResolver,
     JobWorkflowResolver,
+    NodeRunErrorResolver,
     NodeTypesResolver,
     WorkflowDiagramResolver,
     WorkflowMutationsResolver,

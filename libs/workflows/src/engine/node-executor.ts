@@ -148,7 +148,11 @@ export interface NodePorts {
   warn(code: string, text: string): void;
   /** Both events are published once per branch of a node run, however often the methods are called. */
   branchStarted(branchId: string, label: string): void;
-  branchFinished(branchId: string, label: string, end: { readonly output: string } | { readonly error: string }): void;
+  branchFinished(
+    branchId: string,
+    label: string,
+    end: { readonly output: string } | { readonly error: string; readonly retryable: boolean },
+  ): void;
   /** Whether the model takes what is attached. */
   modelTakes(model: string | null, type: Attachment['type']): Promise<boolean>;
   /** Ms since the epoch, by the worker's clock. */

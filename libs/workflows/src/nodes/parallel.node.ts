@@ -9,6 +9,7 @@ import {
   type NodeOutcome,
   type Waiting,
 } from '../engine/node-executor.js';
+import { isPassingCode } from '../engine/node-run.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { refusal, toNodeError } from './to-node-error.js';
@@ -45,10 +46,10 @@ async function runBranch(context: ContextOf<'parallel'>, branch: Branch, clock: 
     return { type: 'answered', text: conversed.text };
   } catch (error) {
     if (context.signal.aborted || !(overtime.signal.aborted || isExpected(error))) throw error;
-    const message = overtime.signal.aborted
-      ? `Branch "${branch.label}" timed out after ${timeoutMs}ms`
-      : toNodeError(error, node.id).message;
-    ports.branchFinished(branch.id, branch.label, { error: message });
+    const { message, code } = overtime.signal.aborted
+      ? ({ message: `Branch "${branch.label}" timed out after ${timeoutMs}ms`, code: 'TIMEOUT' } as const)
+      : toNodeError(error, node.id);
+    ports.branchFinished(branch.id, branch.label, { error: message, retryable: isPassingCode(code) });
     return { type: 'failed', message };
   } finally {
     timer?.cancel();

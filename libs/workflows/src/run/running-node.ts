@@ -135,7 +135,12 @@ export class RunningNode implements NodePorts {
     if (!this.isUnpublished(`${branchId} finished`)) return;
     const outcome =
       'error' in end
-        ? { status: 'error' as const, output: '', error: toStorableText(end.error) }
+        ? {
+            status: 'error' as const,
+            output: '',
+            error: toStorableText(end.error),
+            ...(end.retryable && { retryable: true }),
+          }
         : { status: 'completed' as const, output: projectResult(toStorableText(end.output), 'ui') };
     const body = { ...this.branchOf(branchId, label), ...outcome };
     this.scope.run.append({ events: [{ type: 'branch-finished', body }] });

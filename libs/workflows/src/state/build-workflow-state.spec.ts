@@ -44,7 +44,7 @@ describe('the state of a workflow', () => {
     expect(buildWorkflowState(state({ status: 'cancelled', finishedAt: 3_000 })).result).toEqual({
       ...{ success: false, duration: 2_000, totalTokens: 7, tokenUsageDetails: [] },
       usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
-      error: { code: 'cancelled', message: 'Workflow cancelled' },
+      error: { code: 'cancelled', message: 'Workflow cancelled', retryable: false },
     });
   });
 

@@ -1,10 +1,10 @@
 import { isTerminal, type ToolCallItem } from '#jobs';
 import type { ChatMessage } from '#models';
-import { projectResult, type ToolCallStatus, toToolCallItem } from '#tools';
+import { projectResult, type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { toWorkflowInput } from '../definitions/workflow-input.js';
-import { isFinished } from '../engine/node-run.js';
+import { isFinished, isPassingCode } from '../engine/node-run.js';
 import { pendingBeside } from '../start/to-resume-from.js';
 import { branchesOf, publishedByNode } from './branches-of.js';
 import type { RunState, ShownQuestion, ShownRun, Spoken } from './run-state.repository.js';
@@ -87,7 +87,7 @@ function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCal
     output: outputOf(run),
     ...(streamingText === undefined ? {} : { streamingText }),
     ...(model === null ? {} : { modelId: model }),
-    ...(error === null ? {} : { error: error.message }),
+    ...(error === null ? {} : { error: error.message, retryable: isPassingCode(error.code) }),
     ...(startedAt === null ? {} : { startedAt }),
     ...(finishedAt === null ? {} : { finishedAt }),
     ...(tokens === 0 ? {} : { tokenCount: tokens }),
@@ -105,8 +105,7 @@ function streamingTextOf(run: ShownRun, state: RunState): string | undefined {
 }
 
 function toItem(call: RunState['calls'][number]): ToolCallItem {
-  const item = toToolCallItem({ ...call, status: call.status as ToolCallStatus }); // the table's CHECK allows no other
-  return item.result === undefined ? item : { ...item, output: item.result };
+  return toWireCall(toToolCallItem({ ...call, status: call.status as ToolCallStatus })); // the table's CHECK allows no other
 }
 
 function resultOf(state: RunState, failedNodeId: string | null): WorkflowResult | null {
@@ -122,7 +121,10 @@ function resultOf(state: RunState, failedNodeId: string | null): WorkflowResult 
     tokenUsageDetails: runs
       .filter(({ tokens }) => tokens > 0)
       .map(({ nodeId, tokens }) => ({ nodeId, totalTokens: tokens })),
-    error: failure === null ? null : { ...failure, ...(failedNodeId === null ? {} : { nodeId: failedNodeId }) },
+    error:
+      failure === null
+        ? null
+        : { retryable: false, ...failure, ...(failedNodeId === null ? {} : { nodeId: failedNodeId }) },
   };
 }
 

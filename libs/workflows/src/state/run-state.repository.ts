@@ -86,7 +86,7 @@ export interface RunState {
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly workflowName: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: string; readonly message: string; readonly retryable?: boolean } | null;
   readonly createdAt: number;
   readonly finishedAt: number | null;
   readonly promptTokens: number;

@@ -2,7 +2,7 @@ import type { ToolCallItem } from '#jobs';
 import type { ChatMessage } from '#models';
 
 import type { Attachment } from '../engine/node-executor.js';
-import type { NodeError, NodeRunStatus } from '../engine/node-run.js';
+import type { NodeRunStatus } from '../engine/node-run.js';
 
 type NodeState = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
 
@@ -16,6 +16,8 @@ export interface WorkflowNodeState {
   /** The text streamed so far, while the node is at work. */
   readonly streamingText?: string;
   readonly error?: string;
+  /** Of an error: whether the same work may succeed later. */
+  readonly retryable?: boolean;
   readonly startedAt?: number;
   readonly finishedAt?: number;
   readonly tokenCount?: number;
@@ -75,7 +77,12 @@ export interface WorkflowResult {
   readonly totalTokens: number;
   readonly usage: WorkflowUsage;
   readonly tokenUsageDetails: readonly { readonly nodeId: string; readonly totalTokens: number }[];
-  readonly error: (Pick<NodeError, 'message'> & { readonly code: string; readonly nodeId?: string }) | null;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly nodeId?: string;
+  } | null;
 }
 
 /** The state of a workflow job in the words of the OR3 protocol. Made from rows when it is read; texts at the size of a screen. */

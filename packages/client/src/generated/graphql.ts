@@ -931,7 +931,7 @@ export type JobEventsSubscriptionVariables = Exact<{
 
 export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'AgentSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly agent: string, readonly slug: string, readonly name: string, readonly version: number, readonly reasoning: string, readonly fallback: boolean }
-    | { readonly __typename: 'BranchFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly failure: string | null }
+    | { readonly __typename: 'BranchFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly failure: string | null, readonly retryable: boolean | null }
     | { readonly __typename: 'BranchStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string }
     | { readonly __typename: 'HookAppliedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly hook: string, readonly on: string, readonly what: ReadonlyArray<string>, readonly reason: string, readonly callId: string | null, readonly nodeId: string | null, readonly inRound: number | null }
     | { readonly __typename: 'InterruptOpenedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly expiresAt: string | null, readonly request: unknown }
@@ -941,7 +941,7 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'JobFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly status: JobStatus, readonly reason: string, readonly contentLength: number, readonly durationMs: number, readonly toolCalls: number, readonly rounds: number, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }
     | { readonly __typename: 'JobQueuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly queuePosition: number | null }
     | { readonly __typename: 'JobRequeuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reason: string }
-    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
+    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null, readonly retryable: boolean | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
     | { readonly __typename: 'JobStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly epoch: number }
     | { readonly __typename: 'JobWaitingEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptIds: ReadonlyArray<string> }
     | { readonly __typename: 'JobWarningEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly code: string, readonly text: string, readonly nodeId: string | null }
@@ -956,12 +956,12 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'RoundStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly model: string, readonly nodeId: string | null }
     | { readonly __typename: 'RouteSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly routeId: string, readonly name: string, readonly reasoning: string, readonly fallbackUsed: boolean }
     | { readonly __typename: 'TextDeltaEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly offset: number | null, readonly text: string, readonly nodeId: string | null, readonly branchId: string | null }
-    | { readonly __typename: 'ToolCallEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
-    | { readonly __typename: 'ToolCallUpdatedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
+    | { readonly __typename: 'ToolCallEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null, readonly retryable: boolean | null } }
+    | { readonly __typename: 'ToolCallUpdatedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null, readonly retryable: boolean | null } }
     | { readonly __typename: 'ToolProgressEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly subJobId: string | null, readonly seqInCall: number, readonly progress: number | null, readonly total: number | null, readonly message: string | null, readonly progressOf: string }
    };
 
-export type ToolCallFieldsFragment = { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null };
+export type ToolCallFieldsFragment = { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null, readonly retryable: boolean | null };
 
 export type UsageFieldsFragment = { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number };
 
@@ -1500,6 +1500,7 @@ export const ToolCallFieldsFragmentDoc = new TypedDocumentString(`
   status
   result
   error
+  retryable
 }
     `, {"fragmentName":"ToolCallFields"}) as unknown as TypedDocumentString<ToolCallFieldsFragment, unknown>;
 export const UsageFieldsFragmentDoc = new TypedDocumentString(`
@@ -2052,6 +2053,7 @@ export const JobEventsDocument = new TypedDocumentString(`
       nodeStatus
       output
       failure
+      retryable
     }
     ... on RouteSelectedEvent {
       nodeId
@@ -2108,6 +2110,7 @@ export const JobEventsDocument = new TypedDocumentString(`
   status
   result
   error
+  retryable
 }
 fragment UsageFields on Usage {
   promptTokens

@@ -36,6 +36,9 @@ export class ToolCallState {
 
   @Field(() => String, { nullable: true, description: 'Why the call has no result, as the model reads it.' })
   error!: string | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Of an error: whether the same call may succeed later.' })
+  retryable!: boolean | null;
 }
 
 /** A committed round in a snapshot. */

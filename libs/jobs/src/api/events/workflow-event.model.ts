@@ -90,6 +90,9 @@ export class BranchFinishedEvent extends BranchEntry {
 
   @Field(() => String, { nullable: true, description: 'Why it failed, if it did.' })
   failure!: string | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Of a failed branch: whether it may succeed later.' })
+  retryable!: boolean | null;
 }
 
 @ObjectType({

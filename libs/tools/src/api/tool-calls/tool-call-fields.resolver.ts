@@ -9,6 +9,7 @@ import type { ToolCallContent as Content } from '../../history/tool-call-content
 import { ToolCallHistory } from '../../history/tool-call-history.service.js';
 import type { RecordedFailure, ToolCallRecord } from '../../history/tool-call-record.js';
 import { projectResult } from '../../project-result.js';
+import { isRetryableFailure } from '../../to-tool-call-item.js';
 import { mayReadPolicy } from './may-read-policy.js';
 import { ToolCall, ToolCallContent, ToolCallError } from './tool-call.model.js';
 import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
@@ -55,6 +56,11 @@ export class ToolCallFieldsResolver {
 /** What the failure of a call shows to some. */
 @Resolver(() => ToolCallError)
 export class ToolCallErrorResolver {
+  @ResolveField(() => Boolean)
+  retryable(@Parent() failure: RecordedFailure): boolean {
+    return isRetryableFailure(failure);
+  }
+
   @ResolveField(() => String, { nullable: true })
   reason({ reason }: RecordedFailure, _: unknown, { member }: GraphqlContext): string | null {
     return mayReadPolicy(member) ? reason : null;

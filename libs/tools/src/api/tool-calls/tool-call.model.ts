@@ -17,6 +17,9 @@ export class ToolCallError {
   @Field(() => String, { nullable: true, description: 'An error code, if the tool gave one.' })
   code!: string | null;
 
+  @Field(() => Boolean, { description: 'Whether the same call may succeed later without a change.' })
+  retryable!: boolean;
+
   @Field(() => String, { description: 'What the model read.' })
   message!: string;
 
