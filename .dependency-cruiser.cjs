@@ -31,8 +31,8 @@ const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 const clients = ['^test/', '^bench/', '^packages/client/', '^apps/launcher/src/sample/'];
 // What a process of one application consists of: the launcher brings up the database and the signals, the application its role.
 const entries = '^apps/(api|worker)/src/(?:main|start-[a-z]+-role)\\.ts$';
-// The flags of the server: shared by the command line and the launcher.
-const serveCommand = '^apps/launcher/src/serve-command\\.ts$';
+// The flags of the server and the file of its settings: shared by the command line and the launcher.
+const serveCommand = '^apps/launcher/src/(serve-command|environment-file)\\.ts$';
 module.exports = {
   forbidden: [
     ...layerRules,

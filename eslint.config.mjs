@@ -62,7 +62,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['libs/platform/src/config/**', 'apps/cli/src/environment.ts'],
+    files: ['libs/platform/src/config/**', 'apps/cli/src/environment.ts', 'apps/launcher/src/environment-file*.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   { files: ['**/*.spec.ts', '**/*-spec.ts', '**/*.contract.ts'], rules: { 'max-lines-per-function': 'off' } },

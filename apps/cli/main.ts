@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 
+import { readEnvironmentFile } from '../launcher/src/environment-file.js';
 import { runCli } from './src/cli.js';
 import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
@@ -20,6 +21,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
   version: string;
 }; // npm does not install it without one
 
+readEnvironmentFile(process.cwd()); // for this process, and for those that it starts
 process.exitCode = await runCli({
   words: process.argv.slice(2),
   environment: readEnvironment(),

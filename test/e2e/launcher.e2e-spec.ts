@@ -136,7 +136,8 @@ describe('npm start', () => {
     folders.push(TMPDIR);
     chmodSync(TMPDIR, 0o755); // Postgres of root runs as another user
     const startEphemeral = async () => {
-      const started = await startProcess({ role: 'all', flags: ['--ephemeral'], env: { TMPDIR }, entry: serveEntry });
+      const env = { TMPDIR, DATA_DIR: join(TMPDIR, 'unused') };
+      const started = await startProcess({ role: 'all', flags: ['--ephemeral'], env, entry: serveEntry });
       running.push(started);
       return started;
     };
@@ -151,6 +152,7 @@ describe('npm start', () => {
     next.kill('SIGTERM');
     expect(await next.exited).toEqual({ code: 0, signal: null });
     expect(kept()).toEqual([]);
+    expect(readdirSync(TMPDIR)).not.toContain('unused');
   });
 
   it('exits with 0 after SIGINT', async () => {

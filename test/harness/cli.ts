@@ -56,7 +56,7 @@ export function startInTerminal(words: readonly string[], { env = {}, cwd = root
 
 function surroundings(): NodeJS.ProcessEnv {
   const { PATH = '', HOME, LANG = 'C.UTF-8' } = process.env;
-  return { PATH: `${bin}:${PATH}`, HOME, LANG };
+  return { PATH: `${bin}:${PATH}`, HOME, LANG, READ_ENV_FILE: 'false' };
 }
 
 function watch(child: ChildProcess): CliProcess {

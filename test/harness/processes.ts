@@ -157,7 +157,7 @@ export function withoutLogin(databaseUrl: string): string {
 }
 
 function surroundings(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+  return { PATH: process.env['PATH'], HOME: process.env['HOME'], READ_ENV_FILE: 'false' };
 }
 
 interface Watched {

@@ -1,6 +1,7 @@
-import { awakeTimeout, processEnvironment, readEnvironmentFile, systemClock } from '#platform';
+import { awakeTimeout, processEnvironment, systemClock } from '#platform';
 import { resolvePluginImports } from '#tools';
 
+import { readEnvironmentFile } from './environment-file.js';
 import { launch } from './launch.js';
 import type { RoleStarters } from './running-role.js';
 import { Terminal } from './terminal.js';

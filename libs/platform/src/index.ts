@@ -9,7 +9,7 @@ export {
   type Settings,
   type WorkerQueue,
 } from './config/config.js';
-export { processEnvironment, readEnvironmentFile } from './config/environment.js';
+export { processEnvironment } from './config/environment.js';
 export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';

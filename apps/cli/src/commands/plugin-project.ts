@@ -19,7 +19,7 @@ export function projectFiles(name: string, { examples, specs }: ProjectOptions):
   return {
     'package.json': `${JSON.stringify(manifestOf(name, specs), undefined, 2)}\n`,
     'tsconfig.json': `${JSON.stringify(compilerOptions, undefined, 2)}\n`,
-    '.gitignore': 'node_modules/\n.nightshift/\n',
+    '.gitignore': 'node_modules/\n.nightshift/\n.env\n',
     'src/index.ts': moduleOf(name, examples),
     'test/index.test.ts': testOf(name, examples),
     'README.md': readmeOf(name),

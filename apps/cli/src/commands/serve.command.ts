@@ -15,10 +15,12 @@ export function addServe(program: Command, perform: Perform): void {
     serveCommand()
       .copyInheritedSettings(program)
       .action((options: ServeOptions) =>
-        perform(async ({ dataDir }) => {
+        perform(async ({ dataDir, environment }) => {
           // The command line ends when its reader closes the pipe. The server keeps running.
           for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
-          process.argv = [process.execPath, fileURLToPath(entry), ...toFlags({ ...options, dataDir })];
+          // DATA_DIR is no flag, which --ephemeral would refuse.
+          const folder = dataDir === environment.dataDir ? undefined : dataDir;
+          process.argv = [process.execPath, fileURLToPath(entry), ...toFlags({ ...options, dataDir: folder })];
           await import(entry.href);
           return process.exitCode as ExitCode; // of the server: 0 stopped as asked, 1 failed, 2 wrong flags or settings
         }),

@@ -53,6 +53,7 @@ export const settings = z.object({
     .enum(levels)
     .default('info')
     .meta(choice(levels, 'info', 'Least severe log line that is written (JSON, on stderr).')),
+  READ_ENV_FILE: flag(true, 'Whether the file .env in the working directory is read; set it in the environment.'),
   DATA_DIR: textOr('.nightshift', 'Folder of the embedded Postgres, the generated secret and the demo key.'),
 
   DATABASE_URL: z

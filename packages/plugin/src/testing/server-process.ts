@@ -39,7 +39,7 @@ export async function startServer({ server, dataDir, workingDirectory, env }: Pr
   const main = join(server, 'dist', 'apps', 'cli', 'main.js');
   const child = spawn(process.execPath, [main, 'serve', '--no-sample', '--port', '0', '--data-dir', dataDir], {
     cwd: workingDirectory,
-    env: { ...surroundings(), LOG_LEVEL: 'info', ...env },
+    env: { ...surroundings(), LOG_LEVEL: 'info', READ_ENV_FILE: 'false', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { text: '', log: '' };
