@@ -215,7 +215,8 @@ export class Hooks {
     if (read.outcome === null) return before;
     const redactor = this.host.redactor.of(before.event.workspaceId);
     const reason = redactor.redact(reasonIn(read.outcome)).slice(0, LONGEST_REASON);
-    const outcome = withTexts(read.outcome, (text) => redactor.redact(text));
+    if (foldOutcome(on, before.event, read.outcome).what.length === 0) return before; // what a hook did not change stays as it is
+    const outcome = withoutSecrets(read.outcome, (text) => redactor.redact(text));
     const { event, end, what } = foldOutcome(on, before.event, outcome);
     if (what.length === 0) return before;
     const shown = end !== null && 'reason' in end ? { ...end, reason } : end;
@@ -317,12 +318,23 @@ function priorityOf({ hook }: CompiledHook): number {
   return hook.priority ?? PRIORITY;
 }
 
-/** The members of an outcome whose texts become part of the conversation. */
-function withTexts<Outcome extends object>(outcome: Outcome, redact: (text: string) => string): Outcome {
-  const texts = Object.entries(outcome as Readonly<Record<string, unknown>>).flatMap(([name, text]) =>
-    (name === 'answer' || name === 'text') && typeof text === 'string' ? [[name, redact(text)] as const] : [],
-  );
-  return texts.length === 0 ? outcome : { ...outcome, ...Object.fromEntries(texts) };
+/** The members of an outcome that are stored as they are. Results, outputs and reasons are redacted where they are stored. */
+const stored: ReadonlySet<string> = new Set(['answer', 'text', 'arguments', 'input']);
+
+function withoutSecrets<Outcome extends object>(outcome: Outcome, redact: (text: string) => string): Outcome {
+  const entries = Object.entries(outcome as Readonly<Record<string, unknown>>).map(([name, value]) => [
+    name,
+    stored.has(name) ? redacted(value, redact) : value,
+  ]);
+  return Object.fromEntries(entries) as Outcome; // with the same members
+}
+
+/** JSON with each text redacted. */
+function redacted(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => redacted(item, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redacted(item, redact)]));
 }
 
 /** The members of an outcome that are reasons. */
