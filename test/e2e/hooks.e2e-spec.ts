@@ -162,6 +162,7 @@ describe('hooks of model calls', () => {
     const job = await server.run({ message: 'deny', tools });
     expect(job.status).toBe('failed');
     expect(bodies(job, 'job-finished')[0]).toMatchObject({ error: { code: 'hook_denied', message: 'no budget' } });
+    expect(applied(job)).toEqual([['model-guard', ['deny'], 'no budget']]);
   });
 
   it('change messages, tools and parameters; a call of a removed tool does not run', async () => {
@@ -180,6 +181,7 @@ describe('hooks of model calls', () => {
     expect(await server.run({ message: 'throw', tools })).toMatchObject({ status: 'completed', text: 'fine' });
     const job = await server.run({ message: 'hang', tools });
     expect(bodies(job, 'job-finished')[0]).toMatchObject({ error: { code: 'hook_failed' } });
+    expect(applied(job)).toEqual([['closed', ['hook_failed'], 'it did not return within 100 ms']]);
   });
 
   it('change text before viewers see it, and drop calls', async () => {

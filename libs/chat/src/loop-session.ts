@@ -1,6 +1,6 @@
 import { type ModelStream, roundRow } from '#jobs';
 import { type AppError, crashpoint, systemClock } from '#platform';
-import { hookApplied, isOpen, type ToolCallStatus } from '#tools';
+import { isOpen, type ToolCallStatus } from '#tools';
 
 import type { CallingRun } from './calls/calling-run.js';
 import { DeferredRoundCommit } from './calls/deferred-round-commit.js';
@@ -58,7 +58,9 @@ export class LoopSession {
     this.hooked = this.calls.hooks.modelOf(input);
     const model = this.hooked ?? input.model;
     try {
-      return await this.steps(toolLoop({ ...input, model, onModelData: () => this.stream?.heard() }));
+      const end = await this.steps(toolLoop({ ...input, model, onModelData: () => this.stream?.heard() }));
+      if (end.type === 'stopped' && !this.run.signal.aborted) this.keepHookEvents();
+      return end;
     } finally {
       this.stream?.close();
     }
@@ -87,6 +89,12 @@ export class LoopSession {
         return next;
       }
     }
+  }
+
+  /** What hooks have changed in a round that failed, or denied: its error is written with these events. */
+  private keepHookEvents(): void {
+    const events = this.hooked?.takeEvents() ?? [];
+    if (events.length > 0) this.run.append({ events });
   }
 
   /** Between `round-started` and `round-finished` the run waits for the model. */
@@ -166,7 +174,7 @@ export class LoopSession {
   private async commitRound(planned: RoundFinished): Promise<LoopReply> {
     for (const { callId } of planned.calls) this.callIds.add(callId);
     const { step, routes, applied } = await this.calls.routeRound(planned, this.hooked?.withheld);
-    const hookEvents = [...hookApplied(this.hooked?.applied ?? [], { round: step.round }), ...applied];
+    const hookEvents = [...(this.hooked?.takeEvents() ?? []), ...applied];
     const contentLength = this.run.closeRound(step.round);
     const { modelName, roundStartedAt: startedAt } = this;
     const round: FinishedRound = { step, routes, modelName, startedAt, contentLength, hookEvents };

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 import { type ClaimedJob, type JobRun, roundRow, type RunWrite } from '#jobs';
-import { type Model, ModelCatalog } from '#models';
+import { isProviderDown, type Model, ModelCatalog } from '#models';
 import { Config, crashpoint, systemClock } from '#platform';
 
 import type { AgentCandidates, AgentPreset, ChosenAgent } from '../agent.js';
 import { AttachedFiles } from '../attachments/attached-files.service.js';
 import { type ChatInput, toChatInput } from '../chat-input.js';
+import { ConversationHooks } from '../hooks/conversation-hooks.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { toChosen } from './agent-choice.js';
@@ -77,6 +78,7 @@ export class ActingAgents {
     private readonly models: ModelCatalog,
     private readonly config: Config,
     private readonly attached: AttachedFiles,
+    private readonly hooks: ConversationHooks,
   ) {}
 
   /**
@@ -123,11 +125,19 @@ export class ActingAgents {
     const startedAt = systemClock.now();
     const { model, modelName } = await this.modelOf(run.job, null);
     run.assertValid();
+    const limits = { ...this.limitsOf(null), maxRounds: 1 };
+    const hooked = this.hooks.of(run, null).modelOf({ model, modelName, limits });
+    const { signal } = run;
+    const keepEvents = () => {
+      if (hooked !== null) run.append({ events: hooked.takeEvents() });
+    };
     const { round, choice } = await routeToAgent({
-      ...{ model, modelName, candidates, messages: input.messages },
-      limits: { ...this.limitsOf(null), maxRounds: 1 },
-      signal: run.signal,
+      ...{ model: hooked ?? model, modelName, candidates, messages: input.messages, limits, signal },
+    }).catch((error: unknown) => {
+      if (!signal.aborted && !isProviderDown(error)) keepEvents(); // with the error of the job
+      throw error;
     });
+    keepEvents(); // with the choice
     crashpoint('after-routing-answer');
     const agent = choice?.agent ?? candidates.find(({ id }) => id === routing?.fallback);
     if (agent === undefined) throw agentGone();

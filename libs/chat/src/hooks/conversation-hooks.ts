@@ -42,7 +42,7 @@ export class StepHooks {
   }
 
   /** The model with its hooks; null: there are none, or the conversation only makes a call. */
-  modelOf({ model, modelName, limits }: LoopInput): HookedModel | null {
+  modelOf({ model, modelName, limits }: Pick<LoopInput, 'model' | 'modelName' | 'limits'>): HookedModel | null {
     const { hooks } = this.services;
     if (modelName === '' || !(this.has('beforeModelCall') || this.has('afterModelCall'))) return null;
     return new HookedModel({ model, hooks, job: () => this.job(), maxOutputBytes: limits.maxOutputBytes });

@@ -1,7 +1,8 @@
 import type { HookedJob, HookedMessage } from '@nightshift/plugin';
 
+import type { NewJobEvent } from '#jobs';
 import type { ChatMessage, Model, ModelPart, ModelRequest, ModelUsage, RequestedCall, ToolDefinition } from '#models';
-import { type AppliedHook, hookDenied, type Hooks } from '#tools';
+import { type AppliedHook, hookApplied, hookDenied, type Hooks } from '#tools';
 
 import { repairConversation } from '../history/repair-conversation.js';
 import { endedEarly, outputLimit } from '../loop/loop.errors.js';
@@ -49,9 +50,11 @@ export class HookedModel implements Model {
     this.hidden = new Set();
   }
 
-  /** The changes of the round so far. */
-  get applied(): readonly AppliedHook[] {
-    return this.changes;
+  /** The events of the changes of the round, each once: append them with what ends the round. */
+  takeEvents(): readonly NewJobEvent[] {
+    const events = hookApplied(this.changes, { round: this.round });
+    this.changes = [];
+    return events;
   }
 
   /** The tools that hooks removed from the request of the round: calls of these tools must not run. */
@@ -66,7 +69,7 @@ export class HookedModel implements Model {
       yield [...textPart(this.prepared.text), { type: 'finish', finishReason: 'stop', usage: NO_USAGE }];
       return;
     }
-    const changed = { ...request, ...this.prepared.change };
+    const changed = withChange(request, this.prepared.change);
     if (this.init.hooks.has('afterModelCall', job)) yield await this.filtered(job, changed, signal);
     else yield* this.init.model.stream(changed, signal);
   }
@@ -148,6 +151,15 @@ export class HookedModel implements Model {
     if (finish === null) throw endedEarly();
     return { text, reasoning, calls, finish };
   }
+}
+
+/** A request must not force the call of a tool that it no longer has, and without tools it has no choice. */
+function withChange(request: ModelRequest, change: Partial<ModelRequest>): ModelRequest {
+  const { tools = [], toolChoice, ...changed } = { ...request, ...change };
+  if (tools.length === 0) return changed;
+  const isRemoved =
+    typeof toolChoice === 'object' && tools.every((tool) => tool.function.name !== toolChoice.function.name);
+  return { ...changed, tools, ...(toolChoice === undefined ? {} : { toolChoice: isRemoved ? 'auto' : toolChoice }) };
 }
 
 const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: false };

@@ -24,7 +24,8 @@ export function toNodeError(thrown: unknown, nodeId: string): NodeError {
 
 /** Whether trying again would give the same. */
 export function isFinalFailure(thrown: unknown): boolean {
-  return thrown instanceof NodeFailure && thrown.details.isFinal === true;
+  if (thrown instanceof NodeFailure) return thrown.details.isFinal === true;
+  return thrown instanceof AppError && hookCodes.has(thrown.code);
 }
 
 /** A failure that no retry mends, with the code of its message. */
@@ -84,10 +85,17 @@ const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> 
   outbound_too_large: 'VALIDATION',
 };
 
+/** A hook of a plugin has denied a model call of the node, or has failed: it would do so again. */
+const codesOfHooks = { hook_denied: 'hook_denied', hook_failed: 'hook_failed' } as const satisfies Readonly<
+  Record<string, NodeErrorCode>
+>;
+const hookCodes: ReadonlySet<string> = new Set(Object.keys(codesOfHooks));
+
 /** For errors that wrap others: they keep the code, independent of their class. */
 const codesOfErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
   ...Object.entries(codesOfModelErrors),
   ...Object.entries(codesOfOutboundErrors),
+  ...Object.entries(codesOfHooks),
   ['missing_model_key', 'AUTH'],
   ['forbidden', 'AUTH'],
   ['bad_request', 'VALIDATION'],

@@ -34,6 +34,7 @@ export interface ChatInput {
   readonly message: string;
   /** Names of the tools that the model may call. */
   readonly tools?: readonly string[];
+  /** An agent: id, slug or name; `auto`: a model chooses it. */
   readonly agent?: string;
 }
 
@@ -169,8 +170,9 @@ class RunningTestServer implements TestServer {
     return data;
   }
 
-  async start(input: ChatInput): Promise<string> {
-    const { startChat } = (await this.graphql(START, { input })) as {
+  async start({ agent, ...chat }: ChatInput): Promise<string> {
+    const selection = agent === undefined ? {} : { agent: agent === 'auto' ? { auto: true } : { id: agent } };
+    const { startChat } = (await this.graphql(START, { input: { ...chat, ...selection } })) as {
       readonly startChat: {
         readonly jobId: string | null;
         readonly userErrors: readonly { readonly message: string }[];
