@@ -113,7 +113,7 @@ function changed<Event extends object>(event: Event, given: Readonly<Partial<Rec
   return { event: after, end: null, what: entries.map(([name]) => name) };
 }
 
-/** The parameters that limit the length of a response. */
+/** The parameters that limit the length of a response. A provider may read either, so the limit of one also limits the other. */
 const limits = ['max_tokens', 'max_completion_tokens'] as const;
 
 /** The new parameters with the limits of the old ones, unless the new ones have lower limits. */
@@ -121,12 +121,14 @@ function tightened(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  const kept = limits.flatMap((name) => {
-    const [limit, given] = [before[name], after[name]];
-    if (typeof limit !== 'number') return [];
-    if (given !== undefined && (typeof given !== 'number' || given > limit))
+  const set = limits.flatMap((name) => (typeof before[name] === 'number' ? [[name, before[name]] as const] : []));
+  const lowest = Math.min(...set.map(([, limit]) => limit));
+  if (set.length === 0) return after;
+  for (const name of limits) {
+    const [given, old] = [after[name], before[name]];
+    const limit = typeof old === 'number' ? old : lowest;
+    if (given !== undefined && given !== old && (typeof given !== 'number' || given > limit))
       throw new UnfitOutcome(`it raised parameters.${name} above ${limit}`);
-    return [[name, given ?? limit] as const];
-  });
-  return { ...after, ...Object.fromEntries(kept) };
+  }
+  return { ...Object.fromEntries(set), ...after };
 }

@@ -121,6 +121,12 @@ describe('Hooks', () => {
   it.each([
     ['beforeModelCall', { tools: [{ name: 'search' }] }, { tools: [{ name: 'search' }] }, ['tools']],
     ['beforeModelCall', { parameters: { seed: 1 } }, { parameters: { seed: 1, max_tokens: 100 } }, ['parameters']],
+    [
+      'beforeModelCall',
+      { parameters: { max_completion_tokens: 99 } },
+      { parameters: { max_completion_tokens: 99, max_tokens: 100 } },
+      ['parameters'],
+    ],
     ['afterModelCall', { text: 'my number is …', dropCalls: ['c1'] }, { toolCalls: [] }, ['text', 'dropCalls']],
     ['beforeToolCall', { requireApproval: 'large' }, { approval: 'required' }, ['requireApproval']],
     ['afterToolCall', { result: { count: 1 } }, { result: '{"count":1}' }, ['result']],
@@ -162,6 +168,12 @@ describe('Hooks', () => {
       /the tool "rm", which is not offered/,
     ],
     ['a raised limit', 'beforeModelCall', { parameters: { max_tokens: 101 } }, /parameters.max_tokens above 100/],
+    [
+      'a raised limit of another name',
+      'beforeModelCall',
+      { parameters: { max_completion_tokens: 101 } },
+      /parameters.max_completion_tokens above 100/,
+    ],
     ['an unknown call', 'afterModelCall', { dropCalls: ['c2'] }, /the call "c2", which does not exist/],
   ] as const)('counts %s as a failure: the step continues, or is denied', async (...row) => {
     const [, on, returned, reason] = row;
