@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { ToolRegistry } from '#tools';
+import { ToolCatalog, ToolRegistry } from '#tools';
 
+import { problemOfToolName } from '../../libs/tools/src/plugins/server-tools.js';
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -9,7 +10,7 @@ let stage: ApprovalStage;
 let registry: ToolRegistry;
 
 beforeAll(async () => {
-  stage = await openApprovalStage();
+  stage = await openApprovalStage({ FEATURE_SUB_JOBS: 'true' });
   registry = stage.engine.app.get(ToolRegistry);
   await stage.policy({ rules: [{ match: '*', action: 'require_approval' }] });
 });
@@ -38,5 +39,36 @@ describe('ToolRegistry.unregister', () => {
     expect(stored).toMatchObject([{ status: 'error', error: { code: 'tool_unavailable' } }]);
     expect(stage.ran).toEqual([]);
     expect(offered()).toEqual(['look_up']);
+  });
+
+  it('ends a call of a tool whose definition was in the request in the same way, also if the request has a client', async () => {
+    const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
+    const definition = { type: 'function', function: { name: 'look_up', description: 'look_up', parameters } } as const;
+    for (const client of [undefined, { deviceId: null, tools: {} }]) {
+      stage.model.enqueue(call('look_up'), textReply(['It is gone.']));
+      const { jobId } = await stage.ask([], { tools: [definition], ...(client === undefined ? {} : { client }) });
+      const [interrupt] = await stage.waits(jobId);
+      const tool = registry.find('look_up');
+      if (interrupt === undefined || tool === undefined) throw new Error('nothing is asked');
+      registry.unregister('look_up');
+      const { argumentsHash } = interrupt.request;
+      await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+      const stored = await stage.rows('SELECT status, error FROM tool_call WHERE job_id = $1', [jobId]);
+      expect(stored).toMatchObject([{ status: 'error', error: { code: 'tool_unavailable' } }]);
+      registry.register(tool);
+    }
+    expect(stage.ran).toEqual([]);
+  });
+});
+
+describe('names of tools of the server', () => {
+  it('are all refused for tools of plugins', async () => {
+    const { workspaceId } = stage.people.owner;
+    const ofWorkspace = (await stage.engine.app.get(ToolCatalog).of(workspaceId)).list();
+    const tools = [...registry.all(), ...ofWorkspace].map(({ name }) => name); // also disabled ones
+    const own = tools.filter((name) => !['send', 'look_up'].includes(name));
+    expect(own.filter((name) => problemOfToolName(name) === null)).toEqual([]);
+    expect(problemOfToolName('workflow.invoice')).toContain('belong to workflows');
   });
 });

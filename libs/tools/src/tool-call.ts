@@ -1,4 +1,4 @@
-import type { ToolEffect } from './tool.js';
+import type { ToolEffect, ToolSort } from './tool.js';
 
 /** A call that is settled: nothing but a recorded decision on an `interrupted` one changes it any more. */
 export type SettledStatus = 'completed' | 'error' | 'timed_out' | 'skipped' | 'denied' | 'cancelled' | 'interrupted';
@@ -56,6 +56,8 @@ export interface CallState {
   /** The ledger row's id. */
   readonly id: string;
   readonly executor: CallExecutor;
+  /** Whose tool it is a call of. */
+  readonly runtime: ToolSort;
   readonly approval: Approval | null;
   /** Fingerprint of the tool it is a call of; null: none was kept. */
   readonly toolVersion: string | null;

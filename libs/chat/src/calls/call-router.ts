@@ -82,7 +82,9 @@ export class CallRouter {
   async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
     const { job, offered, unknownTool } = context;
     const offer = offered.find(({ name }) => name === call.name);
-    const isClients = offer?.handling === 'client';
+    // A request may carry the definition of a tool of the server. Without the tool, the definition looks like one for clients.
+    const isServers = call.state !== null && call.state.runtime !== 'client';
+    const isClients = offer?.handling === 'client' && !isServers;
     const asked = {
       name: call.name,
       arguments: call.state?.approvedArguments ?? call.arguments,
@@ -108,7 +110,8 @@ export class CallRouter {
     }
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer, version: asked.version });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
-    if (tool === null && call.state !== null && offer?.handling !== 'clientless') return unavailable(call.name);
+    if (tool === null && call.state !== null && (isServers || offer?.handling !== 'clientless'))
+      return unavailable(call.name);
     // Offered when the job was accepted but withdrawn since: the model reads why, or the text for an unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
       return refused(call.name, 'blocked', { text: tool?.withdrawn, unknownTool });

@@ -93,6 +93,7 @@ describe('buildHistory', () => {
     const state: CallState = {
       id: 'i',
       executor: 'worker',
+      runtime: 'server',
       approval: 'person',
       toolVersion: null,
       approvedArguments: '{"to":"bob","pin":"4321"}',

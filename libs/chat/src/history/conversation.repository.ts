@@ -57,7 +57,7 @@ const maxMessages = 400;
  */
 const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
         OR c.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted') THEN json_build_object(
-      'id', c.id, 'executor', c.executor, 'approval', c.approval,
+      'id', c.id, 'executor', c.executor, 'runtime', c.runtime, 'approval', c.approval,
       'toolVersion', c.tool_version, 'approvedArguments', c.approved_arguments, 'decidedBy', c.decided_by,
       'sensitiveFields', (SELECT i.request->'sensitiveFields' FROM interrupt i WHERE i.workspace_id = c.workspace_id
           AND i.tool_call_id = c.id AND i.kind = 'tool_approval' ORDER BY i.id DESC LIMIT 1),

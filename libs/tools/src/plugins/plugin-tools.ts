@@ -1,14 +1,15 @@
 import type { Progress, ToolContext as PluginToolContext, ToolDefinition, ToolOptions } from '@nightshift/plugin';
 import { z } from 'zod';
 
-import { BUILTIN_TOOLS } from '../builtin/builtin-tools.js';
 import { defineTool } from '../define-tool.js';
 import type { Tool, ToolContext } from '../tool.js';
 import { ToolRegistry } from '../tool.registry.js';
+import { invalidTool } from '../tools.errors.js';
 import { toJsonSchema } from './check-plugin.js';
 import type { LoadedPlugin } from './load-plugin.js';
 import type { PluginContexts } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
+import { problemOfToolName } from './server-tools.js';
 import { storeArtifacts } from './store-artifacts.js';
 
 /** Default of MAX_TOOL_TIMEOUT_MS. */
@@ -33,6 +34,8 @@ export function registerTools(plugin: LoadedPlugin, { registry, contexts, longes
         throw new Error(
           `tool "${name}": its timeout of ${timeoutMs} ms is above the limit of ${longestTimeoutMs} ms (MAX_TOOL_TIMEOUT_MS)`,
         );
+      const problem = problemOfToolName(name);
+      if (problem !== null) throw invalidTool(name, problem);
       registry.register(toTool(plugin, definition, contexts));
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
@@ -55,7 +58,6 @@ export function assertNodes(plugin: LoadedPlugin, longestTimeoutMs: number): voi
 /** Throws `plugin_refused` for a tool or node that a server with default settings would not register. Runs no tool. */
 export function assertTools(plugins: readonly LoadedPlugin[]): void {
   const registry = new ToolRegistry();
-  for (const tool of BUILTIN_TOOLS) registry.register(tool);
   const unused = () => {
     throw new TypeError('no call runs here');
   };
