@@ -12,6 +12,7 @@ import { handledMessages } from '../../libs/platform/src/queue/queues.js';
 import { deadActions } from '../../libs/tools/src/hooks/action-hooks.js';
 import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
+import { strayErrorCount } from '../../libs/tools/src/plugins/stray-errors.js';
 import { ToolCallTelemetry } from '../../libs/tools/src/tool-call.telemetry.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 import { notificationSends } from '../../libs/triggers/src/outbound/notifications/channel-sender.js';
@@ -30,6 +31,7 @@ async function metricsTable(): Promise<string> {
   new ToolCallTelemetry(metrics, logger);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
   pluginDifferences(metrics);
+  strayErrorCount(metrics);
   hookRuns(metrics);
   hookSeconds(metrics);
   deadActions(metrics, { count: () => Promise.resolve(0) });

@@ -247,6 +247,11 @@ export const tool = defineTool({ name: 'own', description: 'd', input: { type: '
       'Tool "calculate" cannot be registered: its name is taken',
     ],
     [
+      'the name of a tool that a setting turns on',
+      tool(`name: 'start_job'`),
+      'Tool "start_job" cannot be registered: its name is taken by a tool of the server',
+    ],
+    [
       'a schema that is not JSON Schema',
       tool(`input: { type: 'object', properties: 3 }`),
       'The JSON Schema cannot be used',

@@ -9,6 +9,7 @@ import {
   Redactor,
   Secret,
 } from '#platform';
+import { strayErrors } from '#tools';
 
 import type { RoleStarters } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
@@ -31,7 +32,7 @@ const KEEP_ALIVE_MS = 60_000;
 type OnSignal = (answer: 'stop' | 'hurry') => void;
 
 /**
- * Turns signals and unexpected errors into stop requests, and keeps the process alive. The returned function restores Node's own
+ * Turns signals and unexpected errors, except those of plugins, into stop requests, and keeps the process alive. The returned function restores Node's own
  * behavior.
  */
 function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => void {
@@ -42,6 +43,11 @@ function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => 
     if (answer !== 'echo') tell(answer);
   };
   const onError = (error: unknown) => {
+    const plugin = strayErrors.take(error);
+    if (plugin !== null) {
+      logger.error({ err: error, plugin }, 'code of a plugin threw outside of its calls');
+      return;
+    }
     const failure = error instanceof Error ? error : new Error(String(error));
     logger.fatal({ err: failure }, 'an unexpected error stops this process');
     stop.fail(failure);

@@ -47,7 +47,11 @@ function findPlace(place: string, workingDirectory: string): readonly PluginSour
     return [findPackage(place, workingDirectory)];
   }
   if (!isFolder(path)) return [toModule(path)];
-  return existsSync(join(path, 'package.json')) ? [readPackage(path)] : findInFolder(path);
+  if (existsSync(join(path, 'package.json'))) return [readPackage(path)];
+  const found = findInFolder(path);
+  if (found.length === 0)
+    throw pluginRefused(path, 'the folder has no module (*.ts, *.mts, *.js or *.mjs) and no package');
+  return found;
 }
 
 /** An installed package: in the nearest `node_modules` that has it. */

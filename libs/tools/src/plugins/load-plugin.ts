@@ -16,6 +16,7 @@ import type { PluginSource } from './find-plugins.js';
 import { pluginFiles } from './plugin-files.js';
 import { pluginRefused } from './plugins.errors.js';
 import { versionOf } from './resolve-plugin-imports.js';
+import { strayErrors } from './stray-errors.js';
 
 /** A plugin whose module was imported and whose `setup` has run. */
 export interface LoadedPlugin {
@@ -30,7 +31,7 @@ export interface LoadedPlugin {
   readonly tools: readonly ToolDefinition[];
   readonly hooks: readonly HookDefinition[];
   readonly nodes: readonly NodeDefinition[];
-  /** Never rejects. */
+  /** Rejects if it fails or takes longer than 5 s. */
   close(): Promise<void>;
 }
 
@@ -40,30 +41,38 @@ export interface LoadOptions {
   readonly setupOf: (name: string) => SetupContext;
 }
 
-/** How long a module may take to load, and `setup` to run. */
+/** How long a module may take to load and its `setup` to run, together. */
 const LOAD_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Imports a plugin and runs its `setup`. Throws `plugin_refused` with the reason. */
 export async function loadPlugin(source: PluginSource, options: LoadOptions): Promise<LoadedPlugin> {
-  const { entry } = source;
   try {
-    const { files, hash } = pluginFiles(source);
-    // Another version of a file is another module: a reload gets the new one.
-    const url = `${pathToFileURL(entry).href}?${versionOf(hash)}`;
-    const loading = import(url) as Promise<Readonly<Record<string, unknown>>>; // a namespace object
-    const spec = specOf(source, await withinLimit(loading, options.clock));
-    const problem = problemOfPlugin(spec);
-    if (problem !== null) throw pluginRefused(entry, problem);
-    const { name, version, secrets = [], tools = [], hooks = [], nodes = [] } = spec;
-    await withinLimit(Promise.resolve(spec.setup?.(options.setupOf(name))), options.clock);
-    const close = async () => {
-      await spec.close?.();
-    };
-    return { name, version, hash, source, files, secrets, tools, hooks, nodes, close };
+    return await withinLimit(load(source, options), options.clock, {
+      limitMs: LOAD_TIMEOUT_MS,
+      what: 'it did not load',
+    });
   } catch (error) {
     if (error instanceof AppError && error.code === 'plugin_refused') throw error;
-    throw pluginRefused(entry, reasonOf(error), error);
+    throw pluginRefused(source.entry, reasonOf(error), error);
   }
+}
+
+async function load(source: PluginSource, { clock, setupOf }: LoadOptions): Promise<LoadedPlugin> {
+  const { files, hash } = pluginFiles(source);
+  // Another version of a file is another module: a reload gets the new one.
+  const url = `${pathToFileURL(source.entry).href}?${versionOf(hash)}`;
+  const spec = specOf(source, (await import(url)) as Readonly<Record<string, unknown>>); // a namespace object
+  const problem = problemOfPlugin(spec);
+  if (problem !== null) throw pluginRefused(source.entry, problem);
+  const { name, version, secrets = [], tools = [], hooks = [], nodes = [] } = spec;
+  strayErrors.know(hash, name);
+  await spec.setup?.(setupOf(name));
+  const closed = async () => {
+    await spec.close?.();
+  };
+  const close = () => withinLimit(closed(), clock, { limitMs: CLOSE_TIMEOUT_MS, what: 'its close did not end' });
+  return { name, version, hash, source, files, secrets, tools, hooks, nodes, close };
 }
 
 /** The default export if it is a plugin; else every definition that the module exports. */
@@ -81,10 +90,14 @@ function specOf({ entry, name, version }: PluginSource, exported: Readonly<Recor
   return { name, version: version ?? '0.0.0', ...(spec as Partial<PluginSpec>) }; // by their marks
 }
 
-async function withinLimit<T>(work: Promise<T>, clock: Clock): Promise<T> {
+async function withinLimit<T>(
+  work: Promise<T>,
+  clock: Clock,
+  { limitMs, what }: { readonly limitMs: number; readonly what: string },
+): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = clock.after(LOAD_TIMEOUT_MS, () => {
-    reject(new Error(`it did not load within ${LOAD_TIMEOUT_MS / 1_000} s`));
+  const timer = clock.after(limitMs, () => {
+    reject(new Error(`${what} within ${limitMs / 1_000} s`));
   });
   try {
     return await Promise.race([work, promise]);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createLogger, ManualClock, systemClock } from '#platform';
 
+import { eventually } from '../../../../test/harness/eventually.js';
 import { findPlugins } from './find-plugins.js';
 import { loadPlugin } from './load-plugin.js';
 import { PluginRegistry } from './plugin.registry.js';
@@ -173,5 +174,42 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
     const loading = loadPlugin({ entry, folder: null, name: 'slow', version: null }, { clock, setupOf });
     clock.advance(10_000);
     await expect(loading).rejects.toThrow('it did not load within 10 s');
+  });
+
+  it('gives a module and its setup 10 s together', async () => {
+    const text = `globalThis.nightshiftLoads = Promise.withResolvers();
+await globalThis.nightshiftLoads.promise;
+export default definePlugin({ name: 'slow', version: '1', setup() { globalThis.nightshiftSetUp.resolve(); return new Promise(() => undefined); } });`;
+    const entry = write('slow.mjs', module(text));
+    type Step = ReturnType<typeof Promise.withResolvers>;
+    const steps = globalThis as { nightshiftLoads?: Step; nightshiftSetUp?: Step }; // for the plugin
+    steps.nightshiftSetUp = Promise.withResolvers();
+    const clock = new ManualClock();
+    const setupOf = () => ({ config: {}, logger });
+    const loading = loadPlugin({ entry, folder: null, name: 'slow', version: null }, { clock, setupOf });
+    const refused = expect(loading).rejects.toThrow('it did not load within 10 s');
+    clock.advance(9_000);
+    const step = await eventually('the module loads', () => steps.nightshiftLoads);
+    step.resolve(undefined);
+    await steps.nightshiftSetUp.promise;
+    clock.advance(1_000);
+    await refused;
+  });
+
+  it('does not wait longer than 5 s for a plugin that closes', async () => {
+    const text = `export default definePlugin({ name: 'stuck', version: '1', close: () => new Promise(() => undefined) });`;
+    const entry = write('stuck.mjs', module(text));
+    const clock = new ManualClock();
+    const source = { entry, folder: null, name: 'stuck', version: null };
+    const plugin = await loadPlugin(source, { clock, setupOf: () => ({ config: {}, logger }) });
+    const closing = plugin.close();
+    clock.advance(5_000);
+    await expect(closing).rejects.toThrow('its close did not end within 5 s');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('refuses a folder of PLUGINS without a plugin', async () => {
+    write('empty/notes.md', '');
+    await expect(load(['empty'])).rejects.toThrow('empty cannot be loaded: the folder has no module');
   });
 });

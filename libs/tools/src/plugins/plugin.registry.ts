@@ -71,12 +71,14 @@ export class PluginRegistry {
     return this.loaded.flatMap((plugin) => plugin.nodes.map((node) => ({ plugin, node })));
   }
 
-  /** Nest calls it when the process stops. */
+  /** Nest calls it when the process stops. All plugins close at the same time. */
   async onApplicationShutdown(): Promise<void> {
-    for (const plugin of this.loaded)
-      await plugin.close().catch((error: unknown) => {
+    const closing = this.loaded.map((plugin) =>
+      plugin.close().catch((error: unknown) => {
         this.logger.warn({ err: error, plugin: plugin.name }, 'a plugin failed to close');
-      });
+      }),
+    );
+    await Promise.all(closing);
   }
 
   private add(plugin: LoadedPlugin): void {

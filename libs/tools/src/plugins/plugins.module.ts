@@ -1,4 +1,4 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { Module, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 
 import { PrincipalsModule } from '#auth';
 import { FilesModule } from '#files';
@@ -11,6 +11,7 @@ import { PluginRegistry } from './plugin.registry.js';
 import { PluginContexts } from './plugin-contexts.js';
 import { PluginDifferences } from './plugin-differences.js';
 import { assertNodes, registerTools } from './plugin-tools.js';
+import { strayErrorCount, strayErrors } from './stray-errors.js';
 import { ToolFiles } from './tool-files.js';
 
 type HookDependencies = readonly [PluginRegistry, PluginContexts, Logger, Metrics, Redactor];
@@ -43,21 +44,32 @@ type HookDependencies = readonly [PluginRegistry, PluginContexts, Logger, Metric
   ],
   exports: [Hooks, PluginContexts, PluginRegistry],
 })
-export class PluginsModule implements OnModuleInit {
+export class PluginsModule implements OnModuleInit, OnModuleDestroy {
+  private leave: (() => void) | undefined;
+
   constructor(
     private readonly plugins: PluginRegistry,
     private readonly contexts: PluginContexts,
     private readonly tools: ToolRegistry,
     private readonly config: Config,
+    private readonly metrics: Metrics,
   ) {}
 
   /** The tools of the server are registered by now. */
   onModuleInit(): void {
+    const strays = strayErrorCount(this.metrics);
+    this.leave = strayErrors.subscribe((plugin) => {
+      strays.inc({ plugin });
+    });
     const { tools: registry, contexts } = this;
     const longestTimeoutMs = this.config.values.MAX_TOOL_TIMEOUT_MS;
     for (const plugin of this.plugins.list()) {
       registerTools(plugin, { registry, contexts, longestTimeoutMs });
       assertNodes(plugin, longestTimeoutMs);
     }
+  }
+
+  onModuleDestroy(): void {
+    this.leave?.();
   }
 }

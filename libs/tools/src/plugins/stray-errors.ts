@@ -1,0 +1,44 @@
+import type { Metrics } from '#platform';
+
+/** A frame of code of a plugin: the URLs of its modules have the version of the plugin (`versionOf`). */
+const FRAME = /^\s+at .*?([^/\\(]+)\?plugin=([0-9a-f]{16})/m;
+
+type Listener = (plugin: string) => void;
+
+/**
+ * Errors of code of plugins that no call catches: those of timers, and of promises that nothing awaits. Node.js reports them to the process, so
+ * there is one list for each process.
+ */
+class StrayErrors {
+  private readonly names = new Map<string, string>();
+  private readonly listeners = new Set<Listener>();
+
+  /** The name of the plugin whose modules have this hash. */
+  know(hash: string, plugin: string): void {
+    this.names.set(hash.slice(0, 16), plugin);
+  }
+
+  /** The plugin whose code is in the stack of an error, and counts the error; a module that is not loaded yet has the name of its file. Null: none. */
+  take(error: unknown): string | null {
+    const frame = error instanceof Error ? FRAME.exec(error.stack ?? '') : null;
+    if (frame === null) return null;
+    const [, file = '', version = ''] = frame;
+    const plugin = this.names.get(version) ?? file;
+    for (const listener of this.listeners) listener(plugin);
+    return plugin;
+  }
+
+  /** Returns the end of the subscription. */
+  subscribe(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
+
+/** Those of this process. */
+export const strayErrors = new StrayErrors();
+
+export function strayErrorCount(metrics: Metrics) {
+  const help = 'Errors of plugins outside of their calls: in timers, and in promises that nothing awaits';
+  return metrics.counter('nightshift_plugin_stray_errors_total', help, ['plugin']);
+}
