@@ -23,7 +23,7 @@ export interface StoredChange {
   readonly id: string;
   readonly database: string;
   readonly body: PushedChange;
-  /** The end of a job of the workspace itself. */
+  /** A change of a row of the workspace itself. */
   readonly isOwn: boolean;
 }
 
@@ -56,14 +56,22 @@ export class ChangesRepository implements Forgetter {
 
   async open(tx: PrismaTransaction, workspaceId: string, limit: number): Promise<StoredChange[]> {
     return tx.$queryRaw<StoredChange[]>`
-      SELECT id, database, body, coalesce(key LIKE 'job:%', false) AS "isOwn" FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
+      SELECT id, database, body, own AS "isOwn" FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
        ORDER BY ordinal LIMIT ${limit}`;
   }
 
   /** They are evaluated; only their keys stay. */
   async close(tx: PrismaTransaction, workspaceId: string, ids: readonly string[]): Promise<void> {
+    await tx.documentChange.deleteMany({ where: { workspaceId, id: { in: [...ids] }, key: null } });
     await tx.$executeRaw`
       UPDATE document_change SET body = NULL WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[])`;
+  }
+
+  /** The newest change that waits, as the caller's transaction sees it. */
+  async newestOpen(tx: PrismaTransaction, workspaceId: string): Promise<string | null> {
+    const [row] = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL ORDER BY ordinal DESC LIMIT 1`;
+    return row?.id ?? null;
   }
 
   /** Workspaces whose changes wait for longer than `ms`: their message may be lost. */

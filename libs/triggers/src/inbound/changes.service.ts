@@ -3,18 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
-import type { JobRef } from '#jobs';
-import {
-  AppError,
-  idFrom,
-  PrismaService,
-  type PrismaTransaction,
-  Queues,
-  systemClock,
-  TimedCache,
-  toSlug,
-  toStorable,
-} from '#platform';
+import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
 
 import { Deliveries } from '../outbound/deliveries.service.js';
 import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
@@ -48,8 +37,6 @@ interface CachedIndex {
 @Injectable()
 export class Changes {
   private readonly indexes = new Map<string, CachedIndex>();
-  /** Whether workspaces have triggers for their own rows, at most 2 s ago. */
-  private readonly ownTriggers = new TimedCache<boolean>({ clock: systemClock, ttlMs: 2_000, max: 10_000 });
 
   constructor(
     private readonly prisma: PrismaService,
@@ -85,17 +72,18 @@ export class Changes {
       const open = await this.changes.open(tx, workspaceId, atOnce);
       if (open.length === 0) return;
       const evaluated = await this.evaluateIn(tx, workspaceId, open);
-      if (evaluated < open.length || open.length === atOnce)
+      // Also those that were committed meanwhile: the message that announces them may be this one.
+      if (evaluated < open.length || (await this.changes.newestOpen(tx, workspaceId)) !== null)
         await this.queues.send(tx, 'trigger.changes', [{ data: { workspaceId } }]);
     });
   }
 
-  /** Sends the message of the end of a job, once for all processes, if the workspace has triggers for it. Returns whether it has. */
-  async announceEnd({ workspaceId, jobId }: JobRef): Promise<boolean> {
-    const isWatched = await this.ownTriggers.get(workspaceId, () => this.triggers.hasOwnRows(workspaceId));
-    const message = { id: idFrom(jobId, 'ended'), data: { workspaceId } };
-    if (isWatched) await this.queues.send(null, 'trigger.changes', [message]);
-    return isWatched;
+  /** Sends a message if changes of the workspace wait, one for all processes that see the same ones. Returns whether they do. */
+  async announce(workspaceId: string): Promise<boolean> {
+    const newest = await this.prisma.withWorkspace({ workspaceId }, (tx) => this.changes.newestOpen(tx, workspaceId));
+    if (newest === null) return false;
+    await this.queues.send(null, 'trigger.changes', [{ id: idFrom(newest, 'open'), data: { workspaceId } }]);
+    return true;
   }
 
   /** Sends the messages again of changes that wait for longer than half a minute. */
@@ -173,9 +161,11 @@ export class Changes {
     });
   }
 
-  /** Only the end of a job continues a chain: clients cannot publish changes to the workspace's own database. */
+  /** Only rows of jobs continue a chain: clients cannot publish changes to the workspace's own database. */
   private async depthOf(tx: PrismaTransaction, workspaceId: string, { body, isOwn }: StoredChange): Promise<number> {
-    return isOwn ? depthAfter(await this.runs.keyOfJob(tx, workspaceId, body.documentId)) : 0;
+    if (!isOwn) return 0;
+    const jobId = body.collection === 'jobs' ? body.documentId : body.document?.['jobId'];
+    return typeof jobId === 'string' ? depthAfter(await this.runs.keyOfJob(tx, workspaceId, jobId)) : 0;
   }
 
   private async indexOf(tx: PrismaTransaction, workspaceId: string): Promise<TriggerIndex<StoredTrigger>> {

@@ -12,6 +12,7 @@ import { ChangesRepository } from './changes.repository.js';
 import { Changes } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
 import { Hooks } from './hooks.service.js';
+import { OwnRowHints } from './own-row-hints.js';
 import { TriggerFileLoader } from './trigger-file-loader.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
@@ -31,7 +32,7 @@ import { TriggersService } from './triggers.service.js';
     WorkflowsModule,
   ],
   providers: [
-    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks],
+    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks, OwnRowHints],
     ...[TriggerFileLoader, TriggerRunsRepository, TriggerStarts, TriggerWorker, TriggersRepository, TriggersService],
   ],
   exports: [Changes, Hooks, TriggerFileLoader, TriggerWorker, TriggersService],

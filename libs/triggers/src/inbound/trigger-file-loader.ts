@@ -6,6 +6,7 @@ import { canonicalJson, lockWorkspace } from '#tools';
 
 import { ownDatabases } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
+import { ownKindsOf } from './own-kinds.js';
 import type { TriggerDefinition } from './trigger-definition.js';
 import { parseTriggerFiles, readTriggerFiles, TriggerFileError } from './trigger-files.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
@@ -91,8 +92,8 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         const id = known?.id ?? newId();
         kept.add(id);
         if (known !== null && isSame(known, definition)) continue;
-        const ownRows = own.includes(definition.database);
-        await this.triggers.save(tx, workspaceId, { id, origin: 'file', enabled: true, ownRows, definition, savedBy });
+        const ownKinds = ownKindsOf(definition, own);
+        await this.triggers.save(tx, workspaceId, { id, origin: 'file', enabled: true, ownKinds, definition, savedBy });
       }
       await this.remove(
         tx,

@@ -1,11 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 
-import { isJobStatus, isTerminal } from '#jobs';
-import { BUS, type Bus, type QueueHandler, Queues } from '#platform';
+import { type QueueHandler, Queues } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
 import { SyntrixChat } from '../syntrix/syntrix-chat.js';
 import { Changes } from './changes.service.js';
+import { OwnRowHints } from './own-row-hints.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
 
@@ -26,7 +26,7 @@ export class TriggerWorker {
     private readonly runs: TriggerRunsRepository,
     private readonly deliveries: DeliveryWorker,
     private readonly syntrix: SyntrixChat,
-    @Inject(BUS) private readonly bus: Bus,
+    private readonly hints: OwnRowHints,
   ) {}
 
   async start(): Promise<void> {
@@ -41,15 +41,8 @@ export class TriggerWorker {
       for (const { workspaceId } of messages) await this.changes.evaluate(workspaceId);
       starts.wake();
     });
-    // The row of an ended job's change has no message: its transaction may be any writer's. A lost hint costs a sweep.
-    this.leaveBus = this.bus.subscribe('job-events', ({ workspaceId, jobId, status }) => {
-      if (status === undefined || !isJobStatus(status) || !isTerminal(status)) return;
-      this.changes.announceEnd({ workspaceId, jobId }).then(
-        (isSent) => {
-          if (isSent) changes.wake();
-        },
-        () => undefined, // the sweep finds the change
-      );
+    this.leaveBus = this.hints.listen(() => {
+      changes.wake();
     });
     const ends = await this.queues.handle('job.external-end', {}, async (jobs) => {
       for (const job of jobs) await this.syntrix.writeEnd(job);

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, type Prisma, PrismaService, type PrismaTransaction, type Scope, type TriggerRow } from '#platform';
+import { isId, Prisma, PrismaService, type PrismaTransaction, type Scope, type TriggerRow } from '#platform';
 
+import type { OwnKind } from './own-kinds.js';
 import type { TriggerDefinition } from './trigger-definition.js';
 
 /** A stored trigger. Instants in ms since the epoch. */
@@ -25,7 +26,7 @@ export interface NewTrigger {
   readonly id: string;
   readonly origin: StoredTrigger['origin'];
   readonly enabled: boolean;
-  readonly ownRows: boolean;
+  readonly ownKinds: readonly OwnKind[];
   readonly definition: TriggerDefinition;
   readonly savedBy: string;
 }
@@ -88,10 +89,14 @@ export class TriggersRepository {
   }
 
   /** Creates it, or replaces the one with its id. */
-  async save(tx: PrismaTransaction, workspaceId: string, { id, definition, ...trigger }: NewTrigger): Promise<void> {
+  async save(
+    tx: PrismaTransaction,
+    workspaceId: string,
+    { id, definition, ownKinds, ...trigger }: NewTrigger,
+  ): Promise<void> {
     const { database, triggerId } = definition;
     const json = definition as unknown as Prisma.InputJsonObject; // plain data
-    const data = { ...trigger, database, triggerId, definition: json };
+    const data = { ...trigger, ownKinds: [...ownKinds], database, triggerId, definition: json };
     await tx.trigger.upsert({
       where: { workspaceId_id: { workspaceId, id } },
       create: { workspaceId, id, ...data },
@@ -118,12 +123,14 @@ export class TriggersRepository {
     return (await tx.trigger.findMany({ where: { workspaceId, enabled: true } })).map(toTrigger);
   }
 
-  /** Whether an enabled trigger of the workspace is for its own rows. */
-  async hasOwnRows(workspaceId: string): Promise<boolean> {
-    const found = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
-      tx.trigger.findFirst({ where: { workspaceId, enabled: true, ownRows: true }, select: { id: true } }),
+  /** The kinds of rows of the workspace that enabled triggers are for. */
+  async ownKinds(workspaceId: string): Promise<ReadonlySet<OwnKind>> {
+    const rows = await this.prisma.queryInWorkspace<{ kind: OwnKind }>(
+      { workspaceId },
+      Prisma.sql`SELECT DISTINCT unnest(own_kinds) AS kind FROM trigger_definition
+        WHERE workspace_id = ${workspaceId}::uuid AND enabled AND own_kinds <> '{}'`,
     );
-    return found !== null;
+    return new Set(rows.map(({ kind }) => kind));
   }
 
   /** Those of the files. */

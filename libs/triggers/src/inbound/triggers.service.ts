@@ -8,6 +8,7 @@ import { WebhookClient } from '../outbound/webhook-client.js';
 import type { PushedChange } from './changes.repository.js';
 import { deliveryBody, ownDatabases, toDocumentChange } from './changes.service.js';
 import { mapInput, type MappedInput } from './map-input.js';
+import { ownKindsOf } from './own-kinds.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { parseTrigger, type TriggerDefinition, TriggerProblem } from './trigger-definition.js';
 import { evaluateConditions, TriggerIndex } from './trigger-index.js';
@@ -122,9 +123,9 @@ export class TriggersService {
       if (known?.origin === 'file') throw triggerOfFile();
       if (known === null && (await this.triggers.count(tx, workspaceId)) >= MAX_TRIGGERS)
         throw tooManyTriggers(MAX_TRIGGERS);
-      const ownRows = (await ownDatabases(tx, workspaceId)).includes(definition.database);
+      const ownKinds = ownKindsOf(definition, await ownDatabases(tx, workspaceId));
       const id = known?.id ?? newId();
-      const saved = { id, origin: 'api', enabled, ownRows, definition, savedBy: principal.id } as const;
+      const saved = { id, origin: 'api', enabled, ownKinds, definition, savedBy: principal.id } as const;
       await this.triggers.save(tx, workspaceId, saved);
       const { database, triggerId } = definition;
       const action = known === null ? 'trigger-created' : 'trigger-saved';
