@@ -49,14 +49,33 @@ END $$;
 CREATE FUNCTION own_call_status(status text) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN status = 'completed' THEN 'success' WHEN status IN ('error', 'timed_out', 'skipped', 'denied', 'cancelled') THEN 'failed' ELSE 'pending' END;
 
+-- The documents, without their ids. Clients with a token of a delivery read the same ones.
+CREATE FUNCTION own_call(c public.tool_call, status text) RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT jsonb_build_object('toolName', c.name, 'status', status, 'jobId', c.job_id, 'createdAt', public.own_instant(c.created_at),
+    'args', public.own_arguments(coalesce(c.executed_arguments, c.approved_arguments, c.arguments)),
+    'result', CASE WHEN status = 'success' THEN c.result END, 'error', CASE WHEN status = 'failed' THEN c.error->>'message' END)
+$$;
+CREATE FUNCTION own_request(m public.message, job_id uuid) RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT jsonb_build_object('role', m.role, 'position', m.position, 'createdAt', public.own_instant(m.created_at), 'jobId', job_id,
+    'content', CASE jsonb_typeof(m.content) WHEN 'object' THEN m.content->'content' ELSE m.content END)
+$$;
+-- The response of a job that has ended, at that time: it follows the calls of the job.
+CREATE FUNCTION own_response(m public.message, ended_at timestamptz) RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT jsonb_build_object('role', m.role, 'position', m.position, 'createdAt', public.own_instant(ended_at), 'jobId', m.job_id,
+    'content', coalesce((SELECT string_agg(r.text, '' ORDER BY r.number) FROM public.round r
+      WHERE r.workspace_id = m.workspace_id AND r.job_id = m.job_id AND r.node_run IS NULL), ''))
+$$;
+CREATE FUNCTION own_job(j public.job) RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT jsonb_build_object('kind', j.kind, 'status', j.status, 'threadId', j.thread_id, 'workflowId', j.workflow_id,
+    'agentId', j.agent_id, 'parentJobId', j.parent_job_id, 'error', j.error,
+    'createdAt', public.own_instant(j.created_at), 'finishedAt', public.own_instant(j.finished_at))
+$$;
+
 CREATE FUNCTION add_call_change(c public.tool_call, event text, status text, before_status text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM public.add_own_change(c.workspace_id, 'tool-calls', jsonb_build_object(
-    'type', event, 'collection', 'threads/' || c.thread_id || '/tool-calls', 'documentId', c.id,
-    'document', jsonb_build_object('toolName', c.name, 'status', status, 'jobId', c.job_id, 'createdAt', public.own_instant(c.created_at),
-      'args', public.own_arguments(coalesce(c.executed_arguments, c.approved_arguments, c.arguments)),
-      'result', CASE WHEN status = 'success' THEN c.result END, 'error', CASE WHEN status = 'failed' THEN c.error->>'message' END))
+    'type', event, 'collection', 'threads/' || c.thread_id || '/tool-calls', 'documentId', c.id, 'document', public.own_call(c, status))
     || CASE WHEN before_status IS NULL THEN '{}' ELSE jsonb_build_object('before', jsonb_build_object('toolName', c.name, 'status', before_status)) END);
 END $$;
 
@@ -94,9 +113,7 @@ BEGIN
   -- the thread finds it in the time of one probe.
   PERFORM public.add_own_change(NEW.workspace_id, 'messages', jsonb_build_object(
     'type', 'create', 'collection', 'threads/' || NEW.thread_id || '/messages', 'documentId', NEW.id,
-    'document', jsonb_build_object('role', NEW.role, 'position', NEW.position, 'createdAt', public.own_instant(NEW.created_at),
-      'content', CASE jsonb_typeof(NEW.content) WHEN 'object' THEN NEW.content->'content' ELSE NEW.content END,
-      'jobId', coalesce(NEW.said_to_job_id, (SELECT later.job_id FROM (SELECT m.job_id FROM public.message m
+    'document', public.own_request(NEW, coalesce(NEW.said_to_job_id, (SELECT later.job_id FROM (SELECT m.job_id FROM public.message m
         WHERE m.workspace_id = NEW.workspace_id AND m.thread_id = NEW.thread_id AND m.position > NEW.position
         ORDER BY m.position OFFSET 0) later WHERE later.job_id IS NOT NULL LIMIT 1)))));
   RETURN NULL;
@@ -116,16 +133,12 @@ BEGIN
       WHERE c.workspace_id = NEW.workspace_id AND c.job_id = NEW.id AND c.thread_id IS NOT NULL AND c.status = 'interrupted';
     PERFORM public.add_own_change(m.workspace_id, 'messages', jsonb_build_object(
         'type', 'create', 'collection', 'threads/' || m.thread_id || '/messages', 'documentId', m.id,
-        'document', jsonb_build_object('role', m.role, 'position', m.position, 'createdAt', public.own_instant(m.created_at), 'jobId', NEW.id,
-          'content', coalesce((SELECT string_agg(r.text, '' ORDER BY r.number) FROM public.round r
-            WHERE r.workspace_id = m.workspace_id AND r.job_id = NEW.id AND r.node_run IS NULL), ''))))
+        'document', public.own_response(m, NEW.finished_at)))
       FROM public.message m WHERE m.workspace_id = NEW.workspace_id AND m.id = NEW.message_id;
   END IF;
   PERFORM public.add_own_change(NEW.workspace_id, 'jobs', jsonb_build_object(
       'type', CASE TG_OP WHEN 'INSERT' THEN 'create' ELSE 'update' END, 'collection', 'jobs', 'documentId', NEW.id,
-      'document', jsonb_build_object('kind', NEW.kind, 'status', NEW.status, 'threadId', NEW.thread_id, 'workflowId', NEW.workflow_id,
-        'agentId', NEW.agent_id, 'parentJobId', NEW.parent_job_id, 'error', NEW.error,
-        'createdAt', public.own_instant(NEW.created_at), 'finishedAt', public.own_instant(NEW.finished_at)))
+      'document', public.own_job(NEW))
     || CASE TG_OP WHEN 'INSERT' THEN '{}'
          ELSE jsonb_build_object('before', jsonb_build_object('kind', NEW.kind, 'status', OLD.status)) END);
   RETURN NULL;
@@ -135,11 +148,14 @@ DO $$
 DECLARE f text;
 BEGIN
   FOREACH f IN ARRAY ARRAY['add_own_change(uuid, text, jsonb)', 'own_instant(timestamptz)', 'own_arguments(text)', 'own_call_status(text)',
+      'own_call(tool_call, text)', 'own_request(message, uuid)', 'own_response(message, timestamptz)', 'own_job(job)',
       'add_call_change(tool_call, text, text, text)', 'tool_call_change()', 'message_change()', 'job_change()'] LOOP
     EXECUTE format('ALTER FUNCTION %s OWNER TO nightshift_owner', f);
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
   END LOOP;
 END $$;
+GRANT EXECUTE ON FUNCTION own_instant(timestamptz), own_arguments(text), own_call_status(text), own_call(tool_call, text),
+  own_request(message, uuid), own_response(message, timestamptz), own_job(job) TO nightshift_api;
 
 CREATE TRIGGER message_change AFTER INSERT ON message FOR EACH ROW WHEN (NEW.content IS NOT NULL) EXECUTE FUNCTION message_change();
 CREATE TRIGGER tool_call_added AFTER INSERT ON tool_call FOR EACH ROW WHEN (NEW.thread_id IS NOT NULL) EXECUTE FUNCTION tool_call_change();
