@@ -127,7 +127,7 @@ describe('approval request', () => {
     expect(outcomeOf(await approve(elsewhere.owner, one))).toEqual(absent);
   });
 
-  it('rejects decisions of viewers and unnamed members, who may read the request, without a trace', async () => {
+  it('rejects decisions of viewers and unnamed members, who may read the request, and stores nothing', async () => {
     await policy();
     const one = await askedToSend();
     const idle = await test.people.keyOf(here.owner.principal, ['read', 'write']);

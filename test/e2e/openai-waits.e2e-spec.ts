@@ -288,7 +288,7 @@ describe('/v1 responses with sub-jobs', () => {
   describe('/v1 without waiting for people', () => {
     const body = asked('review', { tools: [weather] });
 
-    it('cancels the job of the caller for a request of a sub-job, and returns the reason to each viewer', async () => {
+    it("cancels the caller's job when a sub-job needs a person, and returns the reason to each viewer", async () => {
       const headers = { 'idempotency-key': newId() };
       stage.model.enqueue(toolCallReply([review]), toolCallReply([sum]));
       const open = strict.client.open(body, headers);

@@ -183,7 +183,7 @@ describe('results of isolated calls', () => {
       expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
     });
 
-    it('becomes a dead letter when it cannot be applied after all retries, and its call follows its effect', async () => {
+    it('becomes a dead letter after all retries, and its call ends by its effect', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
       await sendResult(responseTo(sent, 1));

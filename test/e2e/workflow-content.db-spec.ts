@@ -32,7 +32,7 @@ function shown(events: readonly StoredEvent[]): string {
   }, '');
 }
 describe('content of a workflow job', () => {
-  it('equals the stream of its only leaf', async () => {
+  it('equals the stream of its only final node', async () => {
     stage.script('Answer.', textReply(['The ', 'answer.']));
     const jobId = await stage.run({ a: agent('Answer.') }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', attempt: 0 });
@@ -40,7 +40,7 @@ describe('content of a workflow job', () => {
     expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 11, status: 'completed' });
   });
 
-  it('includes the reasoning of its only leaf', async () => {
+  it('includes the reasoning of its only final node', async () => {
     const thinking = deltaChunk({ reasoning_content: 'Hm.' });
     const reply = textReply(['The answer.']);
     stage.script('Think.', { ...reply, body: [thinking, ...reply.body] });

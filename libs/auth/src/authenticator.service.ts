@@ -114,7 +114,7 @@ export class Authenticator {
         asked === undefined ? 'the user is not a member of any workspace' : 'the user is not a member of the workspace';
       this.parts.logger?.info(
         { reason: 'not_a_member', detail, userId, workspaceId: asked },
-        'a token entered no workspace',
+        "the token's user belongs to no workspace",
       );
       throw notFound('Workspace');
     }

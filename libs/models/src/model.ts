@@ -92,7 +92,7 @@ export interface ModelRequest {
 
 /** A call the model asked for, complete. */
 export interface RequestedCall {
-  /** Never empty and unique within one answer: made by us where the provider left it out or repeated it. */
+  /** Non-empty and unique in the response. Generated here if the provider omitted or repeated it. */
   readonly callId: string;
   /** As the model wrote it; may be empty or unknown, which is for the caller to answer. */
   readonly name: string;

@@ -37,7 +37,7 @@ export class TextTemplate {
     return probe(head + JSON.stringify(mark) + tail) === mark ? new TextTemplate(field, head, tail) : undefined;
   }
 
-  /** The text of the document between `start` and `end` of `block`, or undefined when it differs in anything else. */
+  /** The text of the document between `start` and `end` of `block`. Undefined: the block differs outside of this text. */
   read(block: string, start: number, end: number): string | undefined {
     const from = start + this.head.length;
     const to = end - this.tail.length;

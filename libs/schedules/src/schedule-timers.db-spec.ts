@@ -308,7 +308,7 @@ describe('a schedule', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('starts its jobs despite a hundred older schedules that cannot be planned, which the next sweep plans again', async () => {
+  it('starts its jobs although a hundred older schedules fail, and retries those in the next sweep', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(

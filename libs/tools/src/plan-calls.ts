@@ -116,7 +116,7 @@ function cutName(name: string): string {
   return toStorableText(name.slice(0, LONGEST_NAME));
 }
 
-/** Ids that are taken: those of before, and those of this round. */
+/** The call ids of earlier rounds and of this one. */
 class UsedIds {
   private readonly own = new Set<string>();
 

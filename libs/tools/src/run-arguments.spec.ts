@@ -5,7 +5,7 @@ import { toToolCallItem } from './to-tool-call-item.js';
 
 const proposed = '{"to": "ada", "n": 1}';
 
-describe('what a call is run with', () => {
+describe('runArguments', () => {
   it('runs the proposed arguments when no approval was requested or nothing was edited', () => {
     const asProposed = { arguments: proposed, proposedArguments: null };
     expect(runArguments({ arguments: proposed })).toEqual(asProposed);

@@ -38,8 +38,8 @@ export interface Timeouts {
 }
 
 /**
- * A client of one server. It opens nothing until it is asked for something, and holds one WebSocket while something is being
- * followed. `token` stays what it is; `getToken` is asked for another one when the server refuses the last, or it has ended.
+ * A client of one server. It opens no connection before the first call, and keeps one WebSocket open while a stream is
+ * followed. `token` never changes. `getToken` is called again when the server rejects a token or it expires.
  */
 export function createNightshift(options: NightshiftOptions): Nightshift {
   const { workspace, reconnect: backOff = {}, timeouts = {} } = options;

@@ -50,8 +50,8 @@ export class JobHandle {
   /**
    * The job's log, gapless: every number once and in order, across lost connections and restarts of the server, until the job
    * has ended. What is no longer kept, or is more than the server replays, comes as one `JobSnapshotEvent` with `reset`. A slow
-   * reader holds back nothing but itself: what it has not read waits at the server. Throws a `NightshiftError` when there is no
-   * such job for us, and the reason of `signal` when that aborts.
+   * reader delays only itself: unread events stay on the server. Throws a `NightshiftError` when the job does not exist or is not
+   * visible to the caller, and the reason of `signal` when it aborts.
    */
   events(options: EventsOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
     const { after = 0, snapshot = false, signal } = options;

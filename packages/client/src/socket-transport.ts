@@ -156,12 +156,12 @@ export class Inbox<Entry> {
 
   constructor(private readonly capacity: number) {}
 
-  /** Whether nothing more is taken. */
+  /** Whether further entries are dropped. */
   get isOver(): boolean {
     return this.end !== undefined;
   }
 
-  /** One too many is the end: its reader learns that it `fell_behind` after it has read what is there. */
+  /** Beyond the capacity, the inbox ends: the reader gets the buffered entries, then the error `fell_behind`. */
   put(entry: Entry): void {
     if (this.isOver) return;
     this.entries.push(entry);
@@ -176,7 +176,7 @@ export class Inbox<Entry> {
     this.wake();
   }
 
-  /** What is there and comes, until the end; then throws its error. Throws the reason of `signal` at once when it aborts. */
+  /** Yields buffered and new entries until the end, then throws its error. Throws the reason of `signal` at once when it aborts. */
   async *read(signal: AbortSignal): AsyncGenerator<Entry, void, undefined> {
     const stop = () => {
       this.wake();

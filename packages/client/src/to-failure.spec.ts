@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NightshiftError } from './nightshift-error.js';
 import { assertTaken, toError, toSocketError } from './to-failure.js';
 
-describe('an error', () => {
+describe('toFailure', () => {
   it('contains the exact code of the server, the field, the request and whether a retry can succeed', () => {
     const extensions = {
       code: 'RATE_LIMITED',

@@ -38,7 +38,7 @@ class TokenBucket {
   }
 }
 
-/** Holds a client with 50 connections to 50 refused requests a second. */
+/** Limits a client with 50 connections to 50 refusals a second. */
 const DELAY_MS = 1_000;
 /** Delayed responses of a process; one takes about 10 KB. */
 const MAX_DELAYED = 500;

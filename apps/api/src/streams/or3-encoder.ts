@@ -16,7 +16,7 @@ import {
 import type { StateItem, ViewedItem } from './viewed-item.js';
 
 interface State {
-  /** Number up to which `head` was read; events up to it tell nothing new about it. */
+  /** `head` already reflects the events up to this number. */
   readonly readAt: number;
   readonly head: StatusHead;
 }

@@ -61,7 +61,7 @@ export async function heldSecrets(config: Config) {
   };
 }
 
-/** Of the Nightshift that runs on the directory, else of a Postgres that is started until `cleanUp`. */
+/** The URL of the running server of this directory; otherwise starts Postgres, which `cleanUp` stops. */
 export async function embeddedUrl(dataDir: string, cleanUp: AsyncDisposableStack): Promise<string> {
   try {
     const embedded = await EmbeddedPostgres.start({ dataDir });

@@ -23,7 +23,7 @@ import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js
 import type { ApiKeyCodec } from './api-key-codec.js';
 import type { ApiKey, ApiKeysRepository, KeyRef } from './api-keys.repository.js';
 
-/** What a new key is to be. */
+/** The properties of a new key. */
 export interface NewApiKeyInput {
   readonly name: string;
   readonly scopes: readonly KeyScope[];

@@ -4,7 +4,7 @@ import type { ClaimedJob, NewInterrupt, RunActivity, RunWrite } from '#jobs';
 export interface ConversationNode {
   /** Its number in the job. */
   readonly nodeRun: number;
-  /** The reported id. */
+  /** The node's id in events. */
   readonly nodeId: string;
   /** The enclosing nodes, outermost first. */
   readonly path: readonly string[];

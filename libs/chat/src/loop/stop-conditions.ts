@@ -11,7 +11,7 @@ export const answered: StopCondition = (rounds) => {
   return last?.calls.length === 0 ? { type: 'finished', reason: last.finishReason } : null;
 };
 
-/** The last allowed round requested calls, even if it was requested without tools. */
+/** Stops when the last allowed round still requested calls, even if its request had no tools. */
 export function roundLimit(maxRounds: number): StopCondition {
   return (rounds) => {
     if (rounds.length < maxRounds) return null;

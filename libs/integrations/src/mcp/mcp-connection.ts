@@ -52,7 +52,7 @@ const MAX_PAGES = 50;
 /** Most bytes of JSON of all its definitions together: people look at them all, and models may be shown them all. */
 const MAX_LISTING_BYTES = 1_048_576;
 const TIMEOUT_MS = 10_000;
-/** A process that does not know the question may ignore it; then it is asked the old way. */
+/** An old server may ignore the probe; after this time, the legacy handshake is used. */
 const PROBE_MS = 3_000;
 /** The call's own signal ends it; this only keeps the client's default of a minute from doing so first. */
 const LONGEST_CALL_MS = 2 ** 31 - 1;

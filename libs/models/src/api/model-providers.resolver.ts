@@ -74,7 +74,7 @@ export class ModelProvidersResolver {
   }
 }
 
-/** Writes for those who may manage providers. */
+/** Checks that the member may manage providers, then runs `write`. */
 function changed(member: MemberPrincipal, write: () => Promise<ModelProvider>) {
   return toPayload(async () => {
     const { workspaceId } = member;

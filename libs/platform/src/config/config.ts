@@ -86,7 +86,7 @@ export const settings = z.object({
   }),
 
   MODEL_BASE_URL: httpUrl('Any OpenAI-compatible endpoint, up to and including /v1.'),
-  MODEL_API_KEY: text('Key of MODEL_BASE_URL, if it wants one.'),
+  MODEL_API_KEY: text('Key of MODEL_BASE_URL, if required.'),
   MODEL_NAME: text('Model used when a request names none.'),
   OPENROUTER_API_KEY: text('Uses OpenRouter.'),
   OPENAI_API_KEY: text('Uses OpenAI.'),
@@ -96,7 +96,7 @@ export const settings = z.object({
   ),
   ALLOW_PRIVATE_TOOL_URLS: flag(
     false,
-    'Lets tools of workspaces ask loopback and private addresses, at any port; refused with NODE_ENV=production.',
+    'Lets tools of workspaces send requests to loopback and private addresses, at any port; refused with NODE_ENV=production.',
   ),
   OUTBOUND_PORTS: z
     .string()
@@ -106,7 +106,7 @@ export const settings = z.object({
     .meta({
       allowed: 'a comma-separated list of ports from 1 to 65535',
       fallback: '80,443,8080,8443',
-      description: 'Ports that tools of workspaces may ask.',
+      description: 'Ports that tools of workspaces may connect to.',
     }),
   WEBHOOKS_ALLOW_HTTP: flag(false, 'Webhooks may also be sent to http:// URLs.'),
   WEBHOOKS_ALLOW_CIDRS: list(
@@ -117,7 +117,10 @@ export const settings = z.object({
   WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once.'),
   MODEL_PRICES: modelPrices,
   ...modelRequestSettings,
-  MODEL_CONTEXT_TOKENS: whole([128_000, 1_000, 1e8], 'What a model can read: longer sessions of workflows are cut.'),
+  MODEL_CONTEXT_TOKENS: whole(
+    [128_000, 1_000, 1e8],
+    'Context window of models, in tokens. Longer sessions of workflows are shortened.',
+  ),
 
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
   FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may leave calls to the clients of the person who started them.'),

@@ -121,10 +121,10 @@ export const modelRequestSettings = {
     [600_000, 0],
     'How long a model request that failed before its first byte is retried at least once a minute. Later retries are less frequent.',
   ),
-  MODEL_BACKOFF_MS: ms([1_000, 1], 'Wait before the first such retry; it doubles up to a minute.'),
+  MODEL_BACKOFF_MS: ms([1_000, 1], 'Wait before the first retry of a model request; it doubles up to a minute.'),
   MODEL_RETRY_HOLD_MS: ms(
     [5_000, 0],
-    'Longest such wait that keeps the worker slot. For a longer one the job becomes `waiting` and releases the slot.',
+    'Longest wait for a retry that keeps the worker slot. For a longer one the job becomes `waiting` and releases the slot.',
   ),
   ON_PROVIDER_DOWN: z
     .enum(providerDownActions)
@@ -135,7 +135,10 @@ export const modelRequestSettings = {
     [5, 0, 1_000],
     'Consecutive failures after which a process pauses requests to a provider; 0: never.',
   ),
-  MODEL_BREAKER_PAUSE_MS: ms([5_000, 1], 'First such pause; it doubles up to a minute while the provider stays down.'),
+  MODEL_BREAKER_PAUSE_MS: ms(
+    [5_000, 1],
+    'First pause of a provider after failures; it doubles up to a minute while the provider stays down.',
+  ),
   MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of a model response.'),
   MODEL_IDLE_TIMEOUT_MS: ms([30_000], 'Longest pause between two bytes of a model response.'),
 };

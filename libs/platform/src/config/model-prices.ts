@@ -17,7 +17,7 @@ export const modelPrices = z
   .optional()
   .meta({
     allowed: 'JSON such as {"openai/gpt-4o-mini":[0.15,0.6],"local/*":[0,0]}',
-    description: 'What models cost, by name or glob: USD for a million tokens of prompt and of answer. For maxCostUsd.',
+    description: 'USD per million prompt and completion tokens, by name or glob of the model. `maxCostUsd` uses it.',
   });
 
 /** The setting as it is used, in its own order: the first name that fits counts. */

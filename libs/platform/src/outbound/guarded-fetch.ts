@@ -81,7 +81,7 @@ const DECODERS = new Map<string, () => Transform>([
 
 /** How a guarded client is set up. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
-  /** Ports that may be asked; with `allowPrivate` all may. */
+  /** Allowed ports. `allowPrivate` allows every port. */
   readonly ports?: readonly number[];
   readonly clock?: Clock;
 }
@@ -253,7 +253,7 @@ async function readAll({ body, maxBytes }: OpenAnswer): Promise<Pick<OutboundAns
   const pieces: Buffer[] = [];
   let left = maxBytes ?? Infinity;
   try {
-    // a body is bytes: no encoding was set
+    // the stream has no encoding, so chunks are Buffers
     for await (const piece of body as AsyncIterable<Buffer>) {
       pieces.push(piece.subarray(0, left));
       left -= piece.length;

@@ -89,7 +89,7 @@ export function answerBroken(cause?: unknown): OutboundError {
   return new OutboundError({ code: 'outbound_broken', message, retryable: true, cause });
 }
 
-/** More than allowed; `what` is `headers` or `answer`. */
+/** The headers or the body of the response exceed the size limit. */
 export function answerTooLarge(what: 'headers' | 'answer'): OutboundError {
   const message = `The server's ${what === 'headers' ? 'headers are' : 'answer is'} larger than allowed.`;
   return new OutboundError({ code: 'outbound_too_large', message });

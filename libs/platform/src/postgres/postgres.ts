@@ -11,7 +11,7 @@ import type { DatabaseUrls } from './database-urls.js';
 export const TOOL_PROCESS_CONNECTIONS = 'nightshift-tools';
 
 export interface PostgresOptions {
-  /** Most connections of `api`, and of `engine`. */
+  /** Maximum connections of each pool except `reserved`. */
   readonly poolSize: number;
   /** Shown in pg_stat_activity, followed by the pool's name. Default "nightshift". */
   readonly applicationName?: string;

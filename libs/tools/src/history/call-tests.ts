@@ -99,7 +99,7 @@ function contentTests({ arguments: conditions = [], errorText }: ToolCallFilter)
   }
   if (errorText !== undefined) {
     const words = wordsOf(errorText);
-    // Only a text that contains the first of them is cut into words.
+    // `strpos` finds the first word without splitting a text into words, so other texts are not split.
     const sql = (
       row: string,
       bind: Bind,

@@ -62,7 +62,7 @@ export function assertToolCallFilter(filter: ToolCallFilter): void {
   }
 }
 
-/** Whether no call at all can fit. */
+/** Whether the filter can match no call. */
 export function fitsNothing({ runtimes, statuses, errorText }: ToolCallFilter): boolean {
   return (
     runtimes?.length === 0 || statuses?.length === 0 || (errorText !== undefined && wordsOf(errorText).length === 0)

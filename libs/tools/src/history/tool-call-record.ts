@@ -34,7 +34,7 @@ export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> 
   readonly finishedAt: number | null;
 }
 
-/** A row as readers have it; other columns are left out. */
+/** Maps a row to the public record. */
 export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
   const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name } = row;
   const { effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId } = row;

@@ -55,7 +55,7 @@ export class ToolCallStatsRepository {
   }
 }
 
-/** One row for each group of calls that fit, and one for all that do not: together they are what was looked at. */
+/** One row per group of matching calls, and one that counts the other calls of the scan. */
 async function readGroups(tx: PrismaTransaction, workspaceId: string, wanted: Wanted): Promise<Row[]> {
   const stretch: Stretch = { workspaceId, ...idsOf(wanted.filter), direction: 'desc' };
   const { trail, tests, found } = await wideScan(tx, wanted.filter, stretch);

@@ -25,7 +25,7 @@ export interface ValidateOptions {
   readonly agents?: ReadonlySet<string>;
   /** The types of nodes that plugins define; absent: none. */
   readonly pluginNodes?: PluginNodeTypes;
-  /** Whether it is known what a model costs; absent: of none. */
+  /** Whether a model has a price. Absent: no model has one. */
   readonly isPriced?: (model: string) => boolean;
   /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
   readonly subflows?: SubflowLookup;

@@ -153,7 +153,7 @@ export class WorkflowsService {
     return { workflow, version: await this.version(principal, id, workflow.publishedVersion ?? 0) };
   }
 
-  /** Makes a version's text the draft; what runs stays what it is. Throws `not_found`, `forbidden`, `workflow_changed`, `conflict`. */
+  /** Makes a version's text the draft; the published version does not change. Throws `not_found`, `forbidden`, `workflow_changed`, `conflict`. */
   async restore(
     principal: MemberPrincipal,
     ref: string,

@@ -90,7 +90,7 @@ describe('the branches of a parallel node', () => {
     );
   });
 
-  it('end the job when a call of a branch demands it', async () => {
+  it('end the job when a call of a branch fails the job', async () => {
     const ending = new ConversationFailed({ code: 'approval_expired', message: 'x' }, true);
     await expect(runNode(parallel({ models: { ...models, b: [ending] } }))).rejects.toBe(ending);
   });
@@ -156,7 +156,7 @@ describe('the merge of a parallel node', () => {
     expect(record.branches.slice(4)).toEqual(['+__merge__ Merge', '-__merge__ both']);
   });
 
-  it('does not happen where it is off: every branch edge is taken, with the whole text', async () => {
+  it('passes the whole text to every branch edge when merging is off', async () => {
     const { outcome } = await runNode(parallel({ data: { prompt: 'Merge.', mergeEnabled: false }, models }));
     expect(outcome).toMatchObject({ output: '## Pros\ngood\n\n## Cons\nbad', handles: ['a', 'b'], extra: { outputs } });
   });

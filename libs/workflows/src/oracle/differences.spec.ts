@@ -65,13 +65,16 @@ describe('or3-workflow-core does otherwise', () => {
     expect(await runHere(definition(nodes, edges, { compat: { routerEcho: true } }), world)).toEqual(there);
   });
 
-  it.each(['I cannot tell', ''])('5: the answer "%s" means the first route; here it means none', async (text) => {
-    const router = ['router', { ...way('x', 'y')[1], fallbackBehavior: 'error' }] as const;
-    const document = definition({ r: router, a: 'agent', b: 'agent' }, ['start > r', 'r:x > a', 'r:y > b']);
-    const { there, here } = await onBothSides(document, worldOf({ route: text, a: 'A', b: 'B' }));
-    expect(there).toMatchObject({ success: true, finalOutput: 'A' });
-    expect(here).toMatchObject({ success: false, error: 'UNKNOWN at r: Router "r" failed to select a valid route.' });
-  });
+  it.each(['I cannot tell', ''])(
+    '5: or3 selects the first route for the response "%s"; Nightshift selects none',
+    async (text) => {
+      const router = ['router', { ...way('x', 'y')[1], fallbackBehavior: 'error' }] as const;
+      const document = definition({ r: router, a: 'agent', b: 'agent' }, ['start > r', 'r:x > a', 'r:y > b']);
+      const { there, here } = await onBothSides(document, worldOf({ route: text, a: 'A', b: 'B' }));
+      expect(there).toMatchObject({ success: true, finalOutput: 'A' });
+      expect(here).toMatchObject({ success: false, error: 'UNKNOWN at r: Router "r" failed to select a valid route.' });
+    },
+  );
 
   it('6: results of tools are texts of the system; here messages of their own', async () => {
     const document = definition({ a: ['agent', { tools: ['find'] }] }, ['start > a']);

@@ -77,7 +77,7 @@ const nodeRuns: CommitPart<Row> = {
   RETURNING 1`,
 };
 
-/** A node run as it now stands; of several that wait for one write the last one counts. */
+/** The current row of a node run. The last one in a write wins. */
 export function nodeRunRow({ workspaceId, jobId, format }: JobOfRun, row: NodeRunRow, facts: NodeRunFacts): PartRow {
   const { ordinal, nodeId, type, label, status, input, output, handOn, extra, error } = row;
   const { path, iteration, handles } = unusualOf(row, format);

@@ -174,7 +174,7 @@ export class WorkPool {
     this.parts.wake();
   }
 
-  /** Null: the lease is gone, or the database for a moment. */
+  /** Null: the lease is lost, or the database is unavailable for a moment. */
   private async readAnswers(): Promise<Answers | null> {
     const { scope, answersTo } = this.parts;
     try {

@@ -138,7 +138,7 @@ describe('a start', () => {
     expect(await codeOf(start({ ...base, idempotency: { key: 'l', requestHash: 'ab'.repeat(32) } }))).toBe('not_found');
   });
 
-  it('makes one job of many that come at once with the same key', async () => {
+  it('starts one job for concurrent requests with one key', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const base = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) } };
     const started = await Promise.all(Array.from({ length: 8 }, () => start(base)));

@@ -9,7 +9,7 @@ export function outputOf({ output, outputBytes }: ShownRun): string {
   return projectResult(output ?? '', 'ui', outputBytes ?? undefined);
 }
 
-/** What it read; null where that is not looked at. */
+/** The node's input; null if it was not loaded. */
 export function inputOf({ input, inputBytes }: ShownRun): string | null {
   return input === null ? null : projectResult(input, 'ui', inputBytes ?? undefined);
 }

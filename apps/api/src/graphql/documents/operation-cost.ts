@@ -19,7 +19,7 @@ import { graphqlLimits } from '#platform/api';
 import type { Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
 
-/** About how many entries a list of introspection has below one entry of its parent; `types` has all types of the schema. */
+/** Typical number of entries per parent in introspection lists; `types` contains all types of the schema. */
 const introspectionLists: Readonly<Record<string, number>> = {
   fields: 8,
   args: 3,

@@ -67,7 +67,7 @@ const metadata = z
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys')
   .nullish();
 
-/** The body of a completion; null is as good as absent. Fields that are refused are looked at before. */
+/** The body of a completion. Null counts as absent. Unsupported fields are rejected earlier. */
 export const completionBody = named(
   'ChatCompletionRequest',
   z.object({

@@ -21,8 +21,8 @@ export interface BodyReading {
 }
 
 /**
- * Reads a body to its end. Rejects with what `onBytes` throws, at once and leaving the rest unread; with `body_timeout` after `withinMs`,
- * or 10 s without a byte; and when the client closes the connection.
+ * Reads a body to its end. Rejects at once with the error of `onBytes` (the rest stays unread), with `body_timeout` after `withinMs` or
+ * after 10 s without a byte, or when the client disconnects.
  */
 export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, caller }: BodyReading): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -4,5 +4,5 @@ import { AppError } from '../../errors/app-error.js';
 export const invalidCursor = (field: string) =>
   new AppError({ code: 'invalid_cursor', message: 'This cursor is not one of this list', field });
 
-/** Pages go in one direction, by one size. */
+/** A page has one direction: `first` with `after`, or `last` with `before`. */
 export const invalidPage = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });

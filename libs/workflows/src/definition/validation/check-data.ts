@@ -18,8 +18,8 @@ const OWN_RULES: ReadonlySet<string> = new Set([
 const STRICT_META: ReadonlySet<PropertyKey> = new Set(['tools', 'compat', 'subflow', 'execution']);
 
 /**
- * Fields of a wrong type. Without `strict` they are taken as absent, except where that would be dangerous: our own types, and what
- * asks a person.
+ * Reports fields of a wrong type. Without `strict` they count as absent, except in our own node types and in prompts for people, where
+ * that would be dangerous.
  */
 export function checkData(
   draft: Draft,
