@@ -172,20 +172,14 @@ export class WebhookDeliveryModel {
   @Field(() => ID, { description: 'Its id, which its requests contain as `webhook-id` or `X-Nightshift-Delivery`.' })
   id!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger or a notification channel sends it.' })
+  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger sends it.' })
   endpointId!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The `triggerId` of the trigger. Null: an endpoint or a notification channel receives it.',
+    description: 'The `triggerId` of the trigger. Null: an endpoint receives it.',
   })
   triggerId!: string | null;
-
-  @Field(() => ID, {
-    nullable: true,
-    description: 'The notification channel, which may have been removed. Null: an endpoint or a trigger.',
-  })
-  channelId!: string | null;
 
   @Field(() => String, {
     description: 'The event, such as `job.completed`; of a trigger, `create`, `update` or `delete`.',

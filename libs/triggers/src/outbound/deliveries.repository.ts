@@ -139,7 +139,10 @@ export class DeliveriesRepository {
     return orderKey === null ? [] : this.passOn(tx, { workspaceId, orderKey }, now);
   }
 
-  /** Lets dead letters, or one delivered webhook, be sent again: the same id and body in a fresh schedule. Returns how many. */
+  /**
+   * Lets dead letters, or one delivered webhook, be sent again: the same id and body in a fresh schedule. Returns how many. Never those of
+   * notification channels, whose messages have limits by hour.
+   */
   async redeliver(
     tx: PrismaTransaction,
     { workspaceId, ids, now }: { readonly workspaceId: string; readonly ids: readonly string[]; readonly now: number },
@@ -155,6 +158,7 @@ export class DeliveriesRepository {
       UPDATE webhook_delivery SET status = 'pending', reason = NULL, attempts = 0, message = message + 1, next_at = ${new Date(now)},
              finished_at = NULL
        WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...ids]}::uuid[]) AND status IN ('dead', 'delivered')
+         AND channel_id IS NULL
       RETURNING ${sent}, order_key AS "orderKey"`;
     const messages = rows.filter(({ orderKey }) => orderKey === null).map((row) => toMessage(workspaceId, row));
     for (const { orderKey } of keys) {

@@ -56,7 +56,8 @@ export class Deliveries {
       const messages = await this.repository.settle(tx, due, settlement);
       if (messages === null) return;
       await this.queues.send(tx, 'webhook.deliver', messages);
-      if (due.channelId !== null && attempt !== null) {
+      const isBlocked = verdict.kind === 'dead' && verdict.reason === 'blocked_address';
+      if (due.channelId !== null && (attempt !== null || isBlocked)) {
         const error = verdict.kind === 'delivered' ? null : verdict.kind === 'retry' ? verdict.error : verdict.reason;
         const isDead = settlement.status === 'dead';
         const isGone = verdict.kind === 'dead' && verdict.disables === true;

@@ -16,7 +16,7 @@ import {
 import { signatureHeaders } from '../signature.js';
 import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
-import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, type Verdict } from './delivery.js';
+import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
 import { DeliveryRate } from './delivery-rate.js';
 import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
 import { isBlocked, WebhookClient } from './webhook-client.js';
@@ -77,12 +77,11 @@ export class DeliverySender {
     const [at, started] = [this.clock.now(), this.clock.monotonic()];
     const { verdict, attempt } = await this.attempt(due);
     crashpoint('webhook-sent');
-    const isTried = verdict.kind !== 'dead' || attempt.status !== null;
     const durationMs = Math.round(this.clock.monotonic() - started);
     await this.deliveries.settle(due, {
       verdict,
-      attempt: isTried ? { ...attempt, at, durationMs } : null,
-      delayMs: this.delayMs(due, verdict),
+      attempt: attempt === null ? null : { ...attempt, at, durationMs },
+      delayMs: attempt === null && verdict.kind === 'retry' ? (verdict.notBeforeMs ?? 0) : this.delayMs(due, verdict),
     });
   }
 
@@ -94,23 +93,25 @@ export class DeliverySender {
   }
 
   private async attempt(due: DueDelivery): Promise<Tried> {
-    const nothing = { status: null, error: null, excerpt: '' };
-    if (due.endpoint?.enabled === false) return { verdict: dead('endpoint_disabled'), attempt: nothing };
+    if (due.endpoint?.enabled === false) return unsent('endpoint_disabled');
     try {
       const { channelId } = due;
       if (channelId !== null)
         return await this.channels.attempt(due, channelId, (outgoing) => this.post(due, outgoing));
       const outgoing = await this.outgoingOf(due);
-      if (outgoing === null) return { verdict: dead('secret_missing'), attempt: nothing };
+      if (outgoing === null) return unsent('secret_missing');
       return await this.post(due, outgoing);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       if (!(error instanceof OutboundError)) {
         if (error.retryable) throw error;
-        return { verdict: dead(error.code), attempt: nothing }; // such as `secret_unreadable`: another attempt fails the same way
+        return unsent(error.code); // such as `secret_unreadable`: another attempt fails the same way
       }
-      if (isBlocked(error)) return { verdict: dead('blocked_address'), attempt: nothing };
-      return { verdict: { kind: 'retry', error: error.code }, attempt: { ...nothing, error: error.code } };
+      if (isBlocked(error)) return unsent('blocked_address');
+      return {
+        verdict: { kind: 'retry', error: error.code },
+        attempt: { status: null, error: error.code, excerpt: '' },
+      };
     }
   }
 
@@ -167,8 +168,4 @@ export class DeliverySender {
     const redactor = this.redactor.of(workspaceId);
     return toStorableText(body.length > excerptBytes ? redactor.redactCut(text) : redactor.redact(text));
   }
-}
-
-function dead(reason: string): Verdict {
-  return { kind: 'dead', reason };
 }

@@ -81,7 +81,13 @@ export interface Outgoing {
 /** The result of one attempt. */
 export interface Tried {
   readonly verdict: Verdict;
-  readonly attempt: Omit<Attempt, 'at' | 'durationMs'>;
+  /** Null: nothing was sent yet, and this does not count as an attempt. */
+  readonly attempt: Omit<Attempt, 'at' | 'durationMs'> | null;
+}
+
+/** The delivery becomes a dead letter, and nothing was sent. */
+export function unsent(reason: string): Tried {
+  return { verdict: { kind: 'dead', reason }, attempt: null };
 }
 
 const longestRetryAfterMs = 24 * 3_600_000;

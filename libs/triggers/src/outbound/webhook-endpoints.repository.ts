@@ -18,7 +18,6 @@ export interface WebhookDelivery {
   readonly id: string;
   readonly endpointId: string | null;
   readonly triggerId: string | null;
-  readonly channelId: string | null;
   readonly type: string;
   readonly jobId: string | null;
   readonly status: DeliveryStatus;
@@ -104,7 +103,7 @@ export class WebhookEndpointsRepository {
     await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });
   }
 
-  /** Newest first. The caller may manage the endpoints of the scope's workspace. */
+  /** Newest first, without those of notification channels. The caller may manage the endpoints of the scope's workspace. */
   async deliveries(
     tx: PrismaTransaction,
     { workspaceId }: Scope,
@@ -170,7 +169,7 @@ const matching = (
   workspaceId: string,
   { endpointId, triggerId, jobId, status, from, to }: DeliveryFilter,
 ) => Prisma.sql`
-  d.workspace_id = ${workspaceId}::uuid AND ${Prisma.join(
+  d.workspace_id = ${workspaceId}::uuid AND d.channel_id IS NULL AND ${Prisma.join(
     [
       Prisma.sql`(d.endpoint_id IS NULL OR d.endpoint_id NOT IN (${removedEndpoints(workspaceId)}))`,
       ...(endpointId == null ? [] : [Prisma.sql`d.endpoint_id = ${endpointId}::uuid`]),
@@ -205,10 +204,10 @@ function toEndpoint(row: WebhookEndpointRow): WebhookEndpoint {
 
 /** The status is checked by the table, and the log is written from `Attempt` only. */
 function toDelivery(row: WebhookDeliveryRow): WebhookDelivery {
-  const { id, endpointId, triggerId, channelId, type, jobId, attempts, reason, body } = row;
+  const { id, endpointId, triggerId, type, jobId, attempts, reason, body } = row;
   const status = row.status as DeliveryStatus;
   return {
-    ...{ id, endpointId, triggerId, channelId, type, jobId, attempts, reason, body, status },
+    ...{ id, endpointId, triggerId, type, jobId, attempts, reason, body, status },
     log: row.log as unknown as Attempt[],
     nextAt: status === 'pending' ? row.nextAt.getTime() : null,
     createdAt: row.createdAt.getTime(),

@@ -6,7 +6,7 @@ import { NotificationsRepository } from '#jobs';
 import { type Clock, LOGGER, type Logger, Metrics, Secret, SecretBox, systemClock, toStorableText } from '#platform';
 
 import type { DueDelivery } from '../deliveries.repository.js';
-import type { Outgoing, RetryPolicy, Tried } from '../delivery.js';
+import { type Outgoing, type RetryPolicy, type Tried, unsent } from '../delivery.js';
 import { type Mail, Mailer, MailError } from './mailer.js';
 import type { NotificationBody } from './notification-body.js';
 import { channelPlace, confirmType } from './notification-channel.js';
@@ -53,7 +53,14 @@ export class ChannelSender {
     const tried = channel.kind === 'webhook' ? await post(this.outgoing(due, channel)) : await this.mail(due, channel);
     const outcome = tried.verdict.kind;
     this.sends.inc({ kind: channel.kind, outcome });
-    const ids = { workspaceId, channelId, deliveryId: due.id, kind: channel.kind, outcome, error: tried.attempt.error };
+    const ids = {
+      workspaceId,
+      channelId,
+      deliveryId: due.id,
+      kind: channel.kind,
+      outcome,
+      error: tried.attempt?.error ?? null,
+    };
     this.logger[outcome === 'delivered' ? 'info' : 'warn'](ids, 'a notification was sent over a channel');
     return tried;
   }
@@ -65,8 +72,12 @@ export class ChannelSender {
   }
 
   private async mail(due: DueDelivery, channel: SendingChannel): Promise<Tried> {
+    const notBeforeMs = this.mailer.waitMs();
+    if (notBeforeMs > 0) return { verdict: { kind: 'retry', error: 'smtp_busy', notBeforeMs }, attempt: null };
     try {
-      const { status, response } = await this.mailer.send(await this.mailOf(due, channel));
+      const mail = await this.mailOf(due, channel);
+      if (mail === null) return unsent('confirmed');
+      const { status, response } = await this.mailer.send(mail);
       return { verdict: { kind: 'delivered' }, attempt: { status, error: null, excerpt: excerptOf(response) } };
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
@@ -76,10 +87,12 @@ export class ChannelSender {
     }
   }
 
-  private async mailOf({ workspaceId, id, type, body }: DueDelivery, channel: SendingChannel): Promise<Mail> {
+  /** Null: the code is no longer needed. */
+  private async mailOf({ workspaceId, id, type, body }: DueDelivery, channel: SendingChannel): Promise<Mail | null> {
     const envelope = { to: channel.address, id };
     if (type === confirmType) {
-      const code = await this.newCode(workspaceId, channel.id);
+      const code = await this.newCode(workspaceId, channel);
+      if (code === null) return null;
       return { ...envelope, ...codeMail(code), unsubscribe: null };
     }
     const unsubscribe = this.links.of(workspaceId, channel.id);
@@ -88,11 +101,11 @@ export class ChannelSender {
   }
 
   /** A retry makes another code, so that no code is stored with a delivery; the latest one counts. */
-  private async newCode(workspaceId: string, id: string): Promise<string> {
+  private async newCode(workspaceId: string, { id, address }: SendingChannel): Promise<string | null> {
     const code = String(randomInt(100_000_000)).padStart(8, '0');
     const cipher = this.secretBox.seal(new Secret(code), channelPlace(workspaceId, id, 'code'));
-    await this.channels.setCode({ workspaceId, id }, { cipher, until: new Date(this.clock.now() + codeValidMs) });
-    return code;
+    const until = new Date(this.clock.now() + codeValidMs);
+    return (await this.channels.setCode({ workspaceId, id, address }, { cipher, until })) ? code : null;
   }
 }
 
@@ -110,10 +123,6 @@ function refusalOf({ kind, enabled, confirmedAt }: SendingChannel, type: string)
   if (type === confirmType) return kind === 'email' && confirmedAt === null ? null : 'confirmed';
   if (!enabled) return 'channel_disabled';
   return confirmedAt === null ? 'not_confirmed' : null;
-}
-
-function unsent(reason: string): Tried {
-  return { verdict: { kind: 'dead', reason }, attempt: { status: null, error: null, excerpt: '' } };
 }
 
 function excerptOf(response: string): string {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { Config } from '#platform';
+import { Config, ManualClock } from '#platform';
 
 import { MailServer } from '../../../../../test/harness/mail-server.js';
 import { Mailer } from './mailer.js';
@@ -17,6 +17,26 @@ describe('Mailer', () => {
     return { mails, mailer: new Mailer(Config.from({ NODE_ENV: 'test', ...mails.env })) };
   };
   const mail = { to: 'ada@example.com', id: 'one', unsubscribe: null, subject: 'A', text: 'B', html: '<p>B</p>' };
+
+  it('pauses for 30 s after a server that does not respond', async () => {
+    const { mails, mailer } = await open();
+    const clock = new ManualClock();
+    mailer.clock = clock;
+    await mails.close();
+    expect(mailer.waitMs()).toBe(0);
+    await expect(mailer.send(mail)).rejects.toMatchObject({ code: 'smtp_unreachable' });
+    expect(mailer.waitMs()).toBe(30_000);
+    clock.advance(30_000);
+    expect(mailer.waitMs()).toBe(0);
+  });
+
+  it('sends four e-mails at once, and lets further ones wait', async () => {
+    const { mailer } = await open();
+    const sends = Array.from({ length: 4 }, () => mailer.send(mail));
+    expect(mailer.waitMs()).toBe(1_000);
+    await Promise.all(sends);
+    expect(mailer.waitMs()).toBe(0);
+  });
 
   it('logs in with the name and the decoded password of SMTP_URL', async () => {
     const { mails, mailer } = await open();

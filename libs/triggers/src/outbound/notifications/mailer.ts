@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createTransport } from 'nodemailer';
 
-import { AppError, Config } from '#platform';
+import { AppError, type Clock, Config, systemClock } from '#platform';
 
 import type { MailText } from './notification-mail.js';
 
@@ -25,6 +25,11 @@ type SmtpTransport = ReturnType<typeof smtpTransport>;
 const smtpTransport = (url: URL) => createTransport(transportOptions(url));
 
 const [connectMs, idleMs] = [10_000, 15_000];
+/** Mails that a process sends at once: webhooks share the slots of the worker. */
+const sendsAtOnce = 4;
+/** Pause after the server did not respond, so that mails do not occupy the slots of the worker. */
+const unreachablePauseMs = 30_000;
+const busyPauseMs = 1_000;
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Sends e-mails by the mail server of the operator. Its host is a setting, never a value of a tenant. */
@@ -33,6 +38,10 @@ export class Mailer {
   private readonly transport: SmtpTransport | null;
   private readonly from: string;
   private readonly domain: string;
+  private sending = 0;
+  private pausedUntil = 0;
+  /** Tests replace it. */
+  clock: Clock = systemClock;
 
   constructor({ values: { SMTP_URL, MAIL_FROM = '' } }: Config) {
     this.from = MAIL_FROM;
@@ -45,6 +54,12 @@ export class Mailer {
     return this.transport !== null;
   }
 
+  /** Ms until the next e-mail may be sent; 0: now. */
+  waitMs(): number {
+    const pause = this.pausedUntil - this.clock.monotonic();
+    return pause > 0 ? Math.ceil(pause) : this.sending >= sendsAtOnce ? busyPauseMs : 0;
+  }
+
   /** Sends an e-mail. Throws `MailError`. */
   async send({ to, id, unsubscribe, subject, text, html }: Mail): Promise<MailResult> {
     if (this.transport === null) throw new MailError('smtp_not_configured', { status: null, response: '' }, false);
@@ -55,6 +70,7 @@ export class Mailer {
         'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
       }),
     };
+    this.sending += 1;
     try {
       const { response } = await this.transport.sendMail({
         ...{ from: this.from, to: { name: '', address: to }, subject, text, html, headers },
@@ -63,7 +79,11 @@ export class Mailer {
       });
       return { status: statusOf(response), response };
     } catch (error) {
-      throw toMailError(error);
+      const failure = toMailError(error);
+      if (failure.result.status === null) this.pausedUntil = this.clock.monotonic() + unreachablePauseMs;
+      throw failure;
+    } finally {
+      this.sending -= 1;
     }
   }
 }

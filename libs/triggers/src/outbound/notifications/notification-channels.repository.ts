@@ -102,15 +102,17 @@ export class NotificationChannelsRepository {
     await tx.notificationChannel.delete({ where: { workspaceId_id: key } });
   }
 
-  /** Replaces the code that confirms its address. */
+  /** Replaces the code that confirms `address`. False: the channel was removed or confirmed, or has another address now. */
   async setCode(
-    { workspaceId, id }: Key,
+    { workspaceId, id, address }: Key & { readonly address: string },
     { cipher, until }: { readonly cipher: Uint8Array; readonly until: Date },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const data = { codeCipher: Uint8Array.from(cipher), codeUntil: until, codeTries: 0 };
-    await this.prisma.withWorkspace({ workspaceId }, (tx) =>
-      tx.notificationChannel.update({ where: { workspaceId_id: { workspaceId, id } }, data }),
+    const where = { workspaceId, id, address, confirmedAt: null };
+    const { count } = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.notificationChannel.updateMany({ where, data }),
     );
+    return count > 0;
   }
 
   /** Counts a try and returns the code, under a lock of the channel. Null: the channel has no code, or the code has expired or was tried too often. */
@@ -185,10 +187,14 @@ export class NotificationChannelsRepository {
 
   /** Locks the cursor of a workspace until the transaction ends. The first call creates the cursor, which starts with notifications that are written later. */
   async lockCursor(tx: PrismaTransaction, workspaceId: string): Promise<string> {
-    const [row] = await tx.$queryRaw<{ position: string }[]>`
-      INSERT INTO notification_cursor AS c (workspace_id) VALUES (${workspaceId}::uuid)
-      ON CONFLICT (workspace_id) DO UPDATE SET position = c.position RETURNING position::text`;
-    if (row === undefined) throw new Error('an insert with an update returns its row');
+    const lock = () => tx.$queryRaw<{ position: string }[]>`
+      SELECT position::text FROM notification_cursor WHERE workspace_id = ${workspaceId}::uuid FOR UPDATE`;
+    let [row] = await lock();
+    if (row === undefined) {
+      await tx.$executeRaw`INSERT INTO notification_cursor (workspace_id) VALUES (${workspaceId}::uuid) ON CONFLICT DO NOTHING`;
+      [row] = await lock();
+    }
+    if (row === undefined) throw new Error('the cursor of a workspace is only deleted with the workspace');
     return row.position;
   }
 

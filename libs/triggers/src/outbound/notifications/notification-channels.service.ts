@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 
 import { Injectable } from '@nestjs/common';
 
@@ -39,6 +39,10 @@ const codesPerHour: RateLimit = {
   ...{ name: 'codes_per_hour', value: 5, raisedBy: 'fixed' },
   counts: 'confirmation codes of a user in an hour, in all workspaces',
 };
+const codesPerAddress: RateLimit = {
+  ...{ name: 'codes_per_address', value: 5, raisedBy: 'fixed' },
+  counts: 'confirmation codes to an address in an hour, of all users',
+};
 const hourSeconds = 3_600;
 const codeTries = 5;
 const longestUrl = 2_048;
@@ -69,6 +73,7 @@ export class NotificationChannels {
   /** Tests replace it. */
   clock: Clock = systemClock;
   private readonly codes: SharedRate;
+  private readonly addressCodes: SharedRate;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -82,6 +87,8 @@ export class NotificationChannels {
   ) {
     const counter = counters.counter('channel-codes-user', codesPerHour.value, hourSeconds);
     this.codes = new SharedRate(counter, codesPerHour, systemClock);
+    const addressCounter = counters.counter('channel-codes-address', codesPerAddress.value, hourSeconds);
+    this.addressCodes = new SharedRate(addressCounter, codesPerAddress, systemClock);
   }
 
   /** Oldest first: at most 10 of the caller and 10 of the workspace. */
@@ -100,7 +107,7 @@ export class NotificationChannels {
     if (events.length === 0) throw problem('events', 'Name at least one event.');
     const { workspaceId } = principal;
     const { enabled, includeTitle } = given;
-    if (await this.needsCode(principal, id, { kind: given.kind, address })) await this.codes.take(principal.userId);
+    if (await this.needsCode(principal, id, { kind: given.kind, address })) await this.takeCode(principal, address);
     return this.commit(principal, id === null ? 'channel-created' : 'channel-saved', async (tx) => {
       const before = id === null ? null : await this.find(tx, principal, id);
       const userId = given.isWorkspaceWide ? null : principal.userId;
@@ -142,8 +149,8 @@ export class NotificationChannels {
       if (channel.confirmedAt !== null) throw confirmedAlready();
       return channel;
     };
-    await this.prisma.withWorkspace(principal, unconfirmed);
-    await this.codes.take(principal.userId);
+    const { address } = await this.prisma.withWorkspace(principal, unconfirmed);
+    await this.takeCode(principal, address);
     return this.prisma.withWorkspace(principal, async (tx) => {
       const channel = await unconfirmed(tx);
       await this.enqueue(tx, principal, { id, type: confirmType });
@@ -172,6 +179,12 @@ export class NotificationChannels {
       return { channel, secret: null };
     });
     return channel;
+  }
+
+  /** By address too, or several accounts could flood one. */
+  private async takeCode({ userId }: MemberPrincipal, address: string): Promise<void> {
+    await this.codes.take(userId);
+    await this.addressCodes.take(createHash('sha256').update(address).digest('hex'));
   }
 
   private now(): Date {

@@ -50,15 +50,17 @@ export class NotificationDispatch {
   /** Returns the last notification of a full page; null: there are no more. */
   private dispatchPage(workspaceId: string, after: UnreadNotification | null): Promise<UnreadNotification | null> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      const channels = await this.channels.active(tx, workspaceId);
-      if (channels.length === 0) return null;
       const since = await this.channels.lockCursor(tx, workspaceId);
+      const channels = await this.channels.active(tx, workspaceId); // under the lock: their counters change with it
+      if (channels.length === 0) return null;
       const page = { since, after, limit: pageSize };
       const { oldestRunning, notifications } = await this.notifications.unreadFrom(tx, workspaceId, page);
       const wanted = notifications.flatMap((notification) => wantedBy(notification, channels));
       if (wanted.length > 0) await this.add(tx, workspaceId, wanted);
       const last = (notifications.length === pageSize ? notifications.at(-1) : undefined) ?? null;
-      await this.channels.moveCursor(tx, workspaceId, last?.changedIn ?? oldestRunning);
+      // Never beyond a running transaction, which may still commit a notification.
+      const isBehind = last !== null && BigInt(last.changedIn) < BigInt(oldestRunning);
+      await this.channels.moveCursor(tx, workspaceId, isBehind ? last.changedIn : oldestRunning);
       return last;
     });
   }

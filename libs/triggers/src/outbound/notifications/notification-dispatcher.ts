@@ -33,6 +33,7 @@ export class NotificationDispatcher {
   private sweeps: QueueHandler | undefined;
   private refresh: Timer | undefined;
   private leaveBus: (() => void)[] = [];
+  private isStopped = false;
 
   constructor(
     private readonly dispatch: NotificationDispatch,
@@ -43,12 +44,14 @@ export class NotificationDispatcher {
   ) {}
 
   async start(): Promise<void> {
+    this.isStopped = false;
     this.sweeps ??= await this.queues.handleEachMinute('maintenance.notifications', () => this.sweep());
     if (this.refresh === undefined) await this.watch();
   }
 
   /** Resolves when this process dispatches no notifications. */
   async stop(): Promise<void> {
+    this.isStopped = true;
     this.refresh?.cancel();
     this.refresh = undefined;
     this.follow(new Set());
@@ -72,13 +75,13 @@ export class NotificationDispatcher {
   /** Periodically reads which workspaces have channels. */
   private async watch(): Promise<void> {
     try {
-      this.follow(new Set(await this.channels.workspaces(mostWorkspaces, [])));
+      const workspaces = await this.channels.workspaces(mostWorkspaces, []);
+      if (!this.isStopped) this.follow(new Set(workspaces));
     } catch (err) {
       this.logger.warn({ err }, 'workspaces with notification channels could not be read');
     }
-    this.refresh = this.clock.after(refreshMs, () => {
-      if (this.refresh !== undefined) void this.track(this.watch());
-    });
+    if (this.isStopped) return;
+    this.refresh = this.clock.after(refreshMs, () => void this.track(this.watch()));
   }
 
   private follow(workspaces: ReadonlySet<string>): void {
