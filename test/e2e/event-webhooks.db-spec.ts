@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
-import { type JobEventBodies, JobUpdater } from '#jobs';
+import { type InterruptKind, type JobEventBodies, JobUpdater } from '#jobs';
 import { newId } from '#platform';
 
 import { JobStopper } from '../../libs/jobs/src/cancel/job-stopper.js';
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import { interruptOpened, openInterruptRow } from '../../libs/jobs/src/interrupts/new-interrupt.repository.js';
 import { InterruptTimers } from '../../libs/jobs/src/resolve/interrupt-timers.js';
-import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { type ClaimedJob, LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import { DeliveryWorker } from '../../libs/triggers/src/outbound/delivery-worker.js';
 import { type WebhookEvent, webhookEvents } from '../../libs/triggers/src/outbound/webhook-endpoint.js';
@@ -76,6 +77,15 @@ const written = async () => {
   );
   return rows.map(({ body }) => JSON.parse(body) as Body);
 };
+/** Stores an open request of a job. */
+const open = async (jobId: string, kind: InterruptKind, isRefused = false) => {
+  const id = newId();
+  await jobs.rows(
+    `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request, refused) VALUES ($1, $2, $3, $4, '', '{}', $5)`,
+    [here.owner.workspaceId, id, jobId, kind, isRefused],
+  );
+  return id;
+};
 const toolCall = (status: 'complete' | 'error'): JobEventBodies['tool-call-updated'] => ({
   ...{ round: 1, internalStatus: status },
   call: {
@@ -120,7 +130,8 @@ describe('webhooks of events', () => {
     } as const;
     const log = jobs.app.get(EventLogRepository);
     await log.commit([writeOf(failing, 1, { events: [failed], move: { to: 'failed', reason: 'model_error', error } })]);
-    const waits = { type: 'job-waiting', body: { interruptIds: [] } } as const;
+    const interruptId = await open(waiting.jobId, 'human_input');
+    const waits = { type: 'job-waiting', body: { interruptIds: [interruptId] } } as const;
     await log.commit([writeOf(waiting, 1, { events: [waits], move: { to: 'waiting', answered: 0 } })]);
     expect(await written()).toMatchObject([
       {
@@ -133,7 +144,7 @@ describe('webhooks of events', () => {
           retryable: true,
         },
       },
-      { type: 'job.waiting', data: { jobId: waiting.jobId, status: 'waiting' } },
+      { type: 'job.waiting', data: { jobId: waiting.jobId, status: 'waiting', interruptIds: [interruptId] } },
     ]);
   });
 
@@ -236,7 +247,7 @@ describe('webhooks of events', () => {
   it('report requests that are opened and settled without a lease', async () => {
     await subscribe(['interrupt.opened', 'interrupt.resolved']);
     const { workspaceId, jobId } = await stage.startClaimed();
-    const interruptId = newId();
+    const interruptId = await open(jobId, 'human_input');
     const opened = {
       interruptId,
       kind: 'human_input',
@@ -297,14 +308,94 @@ describe('webhooks of events', () => {
     expect(rows.map((row) => row.endpoint_id).sort()).toEqual([all, all, unwatched].sort());
   });
 
-  it('keep a body below 20 KiB', async () => {
+  it.each(['漢', '\u0001', '😀'])('keep a body below 20 KiB when its texts consist of %j', async (character) => {
     await subscribe(['tool_call.failed'], { includeContent: true });
     const job = await stage.startClaimed();
     const body = toolCall('error');
-    const long = { ...body, call: { ...body.call, args: 'a'.repeat(50_000), error: 'e'.repeat(50_000) } };
+    const commit = async (number: number, argsLength: number) => {
+      const call = { ...body.call, args: 'a'.repeat(argsLength), error: character.repeat(50_000) };
+      const events = [{ type: 'tool-call-updated', body: { ...body, call } }] as const;
+      expect(
+        (await jobs.app.get(EventLogRepository).commit([{ ...writeOf(job, number), events }]))[0],
+      ).not.toBeInstanceOf(Error);
+    };
+    await commit(1, 8_000);
+    await commit(2, 15_000);
+    const rows = await webhooks.rows<{ bytes: number }>(
+      'SELECT octet_length(body) AS bytes FROM webhook_delivery WHERE workspace_id = $1',
+      [here.owner.workspaceId],
+    );
+    expect(rows).toHaveLength(2);
+    for (const { bytes } of rows) expect(bytes).toBeLessThanOrEqual(20_480);
+  });
+
+  it('name at most 100 of 1,000 requests that a job waits for', async () => {
+    await subscribe(['job.waiting']);
+    const job = await stage.startClaimed();
+    const { rows } = await database.postgres.engine.query<{ id: string }>(
+      `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request)
+       SELECT $1, gen_random_uuid(), $2, 'human_input', '', '{}' FROM generate_series(1, 1000) RETURNING id`,
+      [job.workspaceId, job.jobId],
+    );
+    const interruptIds = rows.map(({ id }) => id);
+    const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
+    await jobs.app.get(EventLogRepository).commit([writeOf(job, 1, { events, move: { to: 'waiting', answered: 0 } })]);
+    expect(await written()).toMatchObject([{ data: { interruptIds: interruptIds.slice(0, 100) } }]);
+  });
+
+  it('announce no request that needs neither a person nor a client, and no wait for one', async () => {
+    await subscribe(['job.waiting', 'interrupt.opened', 'interrupt.resolved', 'interrupt.expired']);
+    const wait = async (job: ClaimedJob, interruptIds: readonly string[]) => {
+      const events = [{ type: 'job-waiting', body: { interruptIds } }] as const;
+      await jobs.app
+        .get(EventLogRepository)
+        .commit([writeOf(job, 1, { events, move: { to: 'waiting', answered: 0 } })]);
+    };
+    const show = (jobId: string, interruptId: string, kind: InterruptKind) =>
+      jobs.app.get(JobUpdater).update(here.owner.workspaceId, jobId, (job) => {
+        job.show({ type: 'interrupt-opened', body: { interruptId, kind, title: '', expiresAt: null, request: {} } });
+        job.show({ type: 'interrupt-resolved', body: { interruptId, outcome: 'retry', decidedAt: 1 } });
+        return Promise.resolve();
+      });
+    await wait(await stage.startClaimed(), []);
+    const timers = await stage.startClaimed();
+    for (const kind of ['provider_unavailable', 'plugin_missing', 'wait'] as const)
+      await show(timers.jobId, await open(timers.jobId, kind), kind);
+    await wait(
+      timers,
+      await jobs
+        .rows<{ id: string }>('SELECT id FROM interrupt WHERE job_id = $1', [timers.jobId])
+        .then((rows) => rows.map(({ id }) => id)),
+    );
+    const refusing = await stage.startClaimed({ input: { humanWait: 'reject' } });
+    const refused = await open(refusing.jobId, 'human_input', true);
+    await show(refusing.jobId, refused, 'human_input');
+    await wait(refusing, [refused]);
+    expect(await written()).toEqual([]);
+    const client = await stage.startClaimed();
+    const mixed = [await open(client.jobId, 'provider_unavailable'), await open(client.jobId, 'client_tool')];
+    await wait(client, mixed);
+    expect(await written()).toMatchObject([{ type: 'job.waiting', data: { interruptIds: mixed.slice(1) } }]);
+  });
+
+  it('name the requests that the statement of the wait opens', async () => {
+    await subscribe(['job.waiting']);
+    const job = await stage.startClaimed();
+    const interrupt = { id: newId(), kind: 'human_input', title: 'Plan?', request: {} } as const;
+    const waits = { type: 'job-waiting', body: { interruptIds: [interrupt.id] } } as const;
+    const write = writeOf(job, 1, {
+      events: [interruptOpened(interrupt), waits],
+      move: { to: 'waiting', answered: 0 },
+    });
     await jobs.app
       .get(EventLogRepository)
-      .commit([{ ...writeOf(job, 1), events: [{ type: 'tool-call-updated', body: long }] }]);
-    expect(JSON.stringify((await written())[0]).length).toBeLessThan(20_480);
+      .commit([{ ...write, rows: [openInterruptRow({ ...job, input: {} }, interrupt)] }]);
+    expect(await written()).toMatchObject([{ type: 'job.waiting', data: { interruptIds: [interrupt.id] } }]);
+  });
+
+  it("name the thread by the client's id", async () => {
+    await subscribe(['job.completed']);
+    await stage.end(await stage.startClaimed({ thread: { ref: 'mine', createTitle: '' } }));
+    expect(await written()).toMatchObject([{ data: { threadId: 'mine' } }]);
   });
 });

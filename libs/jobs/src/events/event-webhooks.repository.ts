@@ -1,7 +1,13 @@
 import type { AddressedMessage } from '#platform';
 
+import { personKinds, requestKinds } from '../interrupt.js';
 import { staleMs } from '../presence/presence.repository.js';
 import type { JobEventType, NewJobEvent } from './job-event.js';
+
+/** Bytes of a body. Texts are cut so that it fits whatever characters they have. */
+const mostBytes = 20_480;
+/** The first so many requests that a job waits for. */
+const mostIds = 100;
 
 /** Events that may become webhooks. */
 const announced: ReadonlySet<JobEventType> = new Set([
@@ -30,30 +36,54 @@ const eventOf = `LATERAL (
     SELECT l.seq - l.events + p.ordinality, p.value->>0, p.value->1
       FROM jsonb_array_elements(CASE WHEN l.type = 'packed' THEN l.body ELSE '[]' END) WITH ORDINALITY p) event`;
 
+const inList = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
+
+/** A request that needs a person or a client. A timer ends the other kinds, and a refused request waits for nobody. */
+const needsSomebody = (
+  kind: string,
+) => `(${kind} IN (${inList(requestKinds)}) AND NOT (${kind} IN (${inList(personKinds)}) AND coalesce(
+    (SELECT root.input->>'humanWait' FROM job root WHERE root.workspace_id = j.workspace_id AND root.id = coalesce(j.root_job_id, j.id)) = 'reject', false)))`;
+
+const kindOf = (id: string) =>
+  `(SELECT i.kind FROM interrupt i WHERE i.workspace_id = l.workspace_id AND i.id = (${id})::uuid)`;
+
+/** The requests for which a job waits: ids of stored requests, and of those whose opening the same statement logs. */
+const waitedFor = (logged: string) => `(SELECT jsonb_agg(asked.id) FROM (
+    SELECT w.id FROM jsonb_array_elements_text(event.body->'interruptIds') WITH ORDINALITY w(id, n) WHERE ${needsSomebody(`coalesce(${kindOf('w.id')},
+      (SELECT o.body->>'kind' FROM ${logged} o WHERE o.workspace_id = l.workspace_id AND o.job_id = l.job_id AND o.type = 'interrupt-opened'
+          AND o.body->>'interruptId' = w.id LIMIT 1))`)} ORDER BY w.n LIMIT ${mostIds}) asked)`;
+
+/** Null: the event is none that an endpoint can be sent. */
 const typeOf = `CASE event.type
     WHEN 'job-finished' THEN 'job.' || (event.body->>'status')
-    WHEN 'job-waiting' THEN 'job.waiting'
-    WHEN 'interrupt-opened' THEN 'interrupt.opened'
-    WHEN 'interrupt-resolved' THEN CASE (SELECT i.status FROM interrupt i WHERE i.workspace_id = l.workspace_id
-      AND i.id = (event.body->>'interruptId')::uuid) WHEN 'expired' THEN 'interrupt.expired' ELSE 'interrupt.resolved' END
+    WHEN 'job-waiting' THEN CASE WHEN asked.ids IS NOT NULL THEN 'job.waiting' END
+    WHEN 'interrupt-opened' THEN CASE WHEN ${needsSomebody(`event.body->>'kind'`)} THEN 'interrupt.opened' END
+    WHEN 'interrupt-resolved' THEN CASE WHEN ${needsSomebody(kindOf(`event.body->>'interruptId'`))} THEN
+      CASE (SELECT i.status FROM interrupt i WHERE i.workspace_id = l.workspace_id AND i.id = (event.body->>'interruptId')::uuid)
+        WHEN 'expired' THEN 'interrupt.expired' ELSE 'interrupt.resolved' END END
     WHEN 'node-finished' THEN 'node.finished'
     ELSE CASE WHEN event.body->'call'->>'status' = 'error' THEN 'tool_call.failed' END END`;
 
-/** Ids, statuses and error texts. The columns of the job row that this reads do not change when it ends. */
+/** Ids, statuses and error texts. The first event of a job has the client's id of its thread. The columns of the job row that this reads do not change when it ends. */
 const dataOf = `jsonb_strip_nulls(jsonb_build_object(
-    'workspaceId', l.workspace_id, 'jobId', l.job_id, 'threadId', j.thread_id, 'parentJobId', j.parent_job_id, 'kind', j.kind,
+    'workspaceId', l.workspace_id, 'jobId', l.job_id,
+    'threadId', coalesce((SELECT q.body->>'threadId' FROM job_event q WHERE q.workspace_id = j.workspace_id AND q.job_id = j.id AND q.seq = 1), j.thread_id::text),
+    'parentJobId', j.parent_job_id, 'kind', j.kind,
     'status', CASE event.type WHEN 'job-finished' THEN event.body->>'status' WHEN 'job-waiting' THEN 'waiting' ELSE j.status END,
     'seq', event.seq, 'viewers', seen.viewers,
-    'interruptId', event.body->>'interruptId', 'interruptIds', event.body->'interruptIds',
+    'interruptId', event.body->>'interruptId', 'interruptIds', asked.ids,
     'interruptKind', CASE event.type WHEN 'interrupt-opened' THEN event.body->>'kind' END, 'outcome', event.body->>'outcome',
     'callId', coalesce(event.body->'call'->>'id', event.body->>'callId'), 'tool', event.body->'call'->>'name',
     'nodeId', event.body->>'nodeId', 'nodeRunId', event.body->>'nodeRunId',
     'nodeStatus', CASE event.type WHEN 'node-finished' THEN event.body->>'status' END,
-    'reason', left(event.body->>'reason', 500), 'errorCode', event.body->'error'->>'code',
-    'error', left(coalesce(event.body->'call'->>'error', event.body->'error'->>'message'), 2000),
+    'reason', left(event.body->>'reason', 300), 'errorCode', event.body->'error'->>'code',
+    'error', left(coalesce(event.body->'call'->>'error', event.body->'error'->>'message'), 1500),
     'retryable', CASE WHEN event.body ? 'error' OR event.body->'call' ? 'error'
-      THEN coalesce(event.body->'call'->'retryable', event.body->'error'->'retryable', 'false') END,
-    'content', CASE WHEN e.include_content AND octet_length(event.body::text) <= 16000 THEN event.body END))`;
+      THEN coalesce(event.body->'call'->'retryable', event.body->'error'->'retryable', 'false') END))`;
+
+/** Where an endpoint includes content: the body of the event, unless the webhook would be too large with it. */
+const withContent = `CASE WHEN e.include_content AND octet_length(event.body::text) + octet_length(fixed.body::text) <= ${mostBytes - 100}
+    THEN jsonb_set(fixed.body, '{data,content}', event.body) ELSE fixed.body END`;
 
 /**
  * Adds a delivery for each enabled endpoint that wants an event of `logged`. It is part of the statement that writes the events, so that no
@@ -61,16 +91,18 @@ const dataOf = `jsonb_strip_nulls(jsonb_build_object(
  */
 export function webhooksSql(logged: string): string {
   return `INSERT INTO webhook_delivery (workspace_id, id, endpoint_id, type, job_id, body, next_at, created_at)
-  SELECT l.workspace_id, gen_random_uuid(), e.id, webhook.type, l.job_id, jsonb_build_object('type', webhook.type,
-      'timestamp', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${dataOf})::text, l.at, l.at
+  SELECT l.workspace_id, gen_random_uuid(), e.id, webhook.type, l.job_id, (${withContent})::text, l.at, l.at
     FROM ${logged} l
     JOIN webhook_endpoint e ON e.workspace_id = l.workspace_id AND e.enabled
     JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
    CROSS JOIN ${eventOf}
+   CROSS JOIN LATERAL (SELECT CASE event.type WHEN 'job-waiting' THEN ${waitedFor(logged)} END AS ids) asked
    CROSS JOIN LATERAL (SELECT ${typeOf} AS type) webhook
    CROSS JOIN LATERAL (SELECT count(*)::int AS viewers FROM job_viewer v WHERE v.workspace_id = l.workspace_id
       AND v.job_id IN (l.job_id, coalesce(j.root_job_id, l.job_id)) AND v.seen_at > clock_timestamp() - interval '${staleMs} ms') seen
-   WHERE l.type IN ('packed', ${[...announced].map((type) => `'${type}'`).join(', ')})
+   CROSS JOIN LATERAL (SELECT jsonb_build_object('type', webhook.type,
+      'timestamp', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${dataOf}) AS body) fixed
+   WHERE l.type IN ('packed', ${inList([...announced])})
      AND webhook.type = ANY(e.events) AND NOT (e.only_unwatched AND webhook.type LIKE 'job.%' AND seen.viewers > 0)
   RETURNING workspace_id, id, endpoint_id`;
 }
