@@ -82,7 +82,7 @@ function recorded(on: string, jobId: string, count: number): Promise<readonly Li
 }
 
 describe('server with actions', () => {
-  it('shows requests, ends and notifications to hooks', async () => {
+  it('shows requests and the ends of jobs to hooks', async () => {
     server.model.reply([{ name: 'pay', arguments: {} }], 'done');
     const jobId = await server.start({ message: 'Pay', tools: ['pay'] });
     const [opened] = await recorded('onInterrupt', jobId, 1);

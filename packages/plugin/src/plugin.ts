@@ -9,6 +9,11 @@ export interface SetupContext {
   /** Environment variables that start with `PLUGIN_<NAME>_`, without that prefix: PLUGIN_ACME_CRM_URL is `URL` of `acme-crm`. */
   readonly config: Readonly<Record<string, string>>;
   readonly logger: PluginLogger;
+  /**
+   * Takes a tool of this plugin out of the offer of this process, until the process ends. A call that was created before ends as `error` with the code
+   * `tool_unavailable`. May be called at any time; throws for a tool that the plugin does not define.
+   */
+  readonly unregisterTool: (name: string) => void;
 }
 
 /** What a module offers to the server. */

@@ -32,7 +32,7 @@ export interface ToolContext extends WorkContext {
   readonly idempotencyKey: string;
   /** The lease epoch under which the call was started; send it with the key so that a stale sender can be recognized. */
   readonly epoch: number;
-  /** Always 1 in this version, also after a crash. */
+  /** 1 for the first attempt; a higher number after a crash. */
   readonly attempt: number;
   /** The files of the workspace. */
   readonly files: WorkspaceFiles;

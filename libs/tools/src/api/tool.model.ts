@@ -82,7 +82,7 @@ export class ToolModel {
 
   @Field(() => String, {
     description:
-      'A version that changes whenever the description, the schema or the implementation of the tool changes.',
+      'The version that its author sets, or else a fingerprint of its name, description and schema. A call of another version than that of the offer is refused.',
   })
   version!: string;
 
@@ -98,8 +98,7 @@ export class ToolModel {
 
 /** A plugin that the process has loaded. */
 @ObjectType('Plugin', {
-  description:
-    'Code that the operator adds to the server. This version runs its tools; it loads and lists its hooks and workflow nodes without running them.',
+  description: 'Code that the operator adds to the server: tools, hooks and types of workflow nodes.',
 })
 export class PluginModel {
   @Field(() => String, { description: 'Its name.' })

@@ -1,4 +1,4 @@
-import { Context, Query, Resolver } from '@nestjs/graphql';
+import { Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
@@ -27,6 +27,14 @@ export class ToolsResolver {
     return abilityOf(member).can('read', asSubject('Tool', { workspaceId }))
       ? (await this.catalog.offeredTo(member)).list()
       : [];
+  }
+
+  @ResolveField(() => PluginModel, {
+    nullable: true,
+    description: 'The plugin that defines it. Null: the server or the workspace does.',
+  })
+  plugin(@Parent() tool: Tool): ShownPlugin | null {
+    return this.registry.ownerOf(tool);
   }
 
   @RequireAbility('read', 'Tool')

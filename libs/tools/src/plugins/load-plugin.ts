@@ -38,7 +38,7 @@ export interface LoadedPlugin {
 /** What loading needs of the process. */
 export interface LoadOptions {
   readonly clock: Clock;
-  readonly setupOf: (name: string) => SetupContext;
+  readonly setupOf: (plugin: Pick<PluginSpec, 'name' | 'tools'>) => SetupContext;
 }
 
 /** How long a module may take to load and its `setup` to run, together. */
@@ -67,7 +67,7 @@ async function load(source: PluginSource, { clock, setupOf }: LoadOptions): Prom
   if (problem !== null) throw pluginRefused(source.entry, problem);
   const { name, version, secrets = [], tools = [], hooks = [], nodes = [] } = spec;
   strayErrors.know(hash, name);
-  await spec.setup?.(setupOf(name));
+  await spec.setup?.(setupOf(spec));
   const closed = async () => {
     await spec.close?.();
   };

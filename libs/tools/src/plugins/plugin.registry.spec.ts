@@ -113,6 +113,22 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
     expect(seen()).toBe('closed');
   });
 
+  it('lets a plugin take its own tools out of the offer, in setup and later', async () => {
+    write(
+      'plugins/a.mjs',
+      module(`export default definePlugin({ name: 'a', version: '1', tools: [${tool('one')}, ${tool('two')}, ${tool('three')}],
+  setup({ unregisterTool }) { unregisterTool('one'); globalThis.nightshiftUnregister = unregisterTool; } });`),
+    );
+    const registry = await load();
+    const unregister = (globalThis as { nightshiftUnregister?: (name: string) => void }).nightshiftUnregister; // set by the plugin above
+    const removed: string[] = [];
+    registry.connect((name) => removed.push(name));
+    unregister?.('two');
+    expect(removed).toEqual(['one', 'two']);
+    expect(registry.shown()[0]?.tools).toEqual(['three']);
+    expect(() => unregister?.('calculate')).toThrow('The plugin "a" defines no tool "calculate".');
+  });
+
   const bad: readonly (readonly [problem: string, text: string, reason: string])[] = [
     ['throws while it loads', `throw new Error('no license.');`, 'no license.'],
     ['exports no definition', 'export const a = 1;', 'it exports no tool, hook or node'],
@@ -170,7 +186,7 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
   it('refuses a plugin that does not load within 10 s', async () => {
     const entry = write('slow.mjs', module('await new Promise(() => undefined);'));
     const clock = new ManualClock();
-    const setupOf = () => ({ config: {}, logger });
+    const setupOf = () => ({ config: {}, logger, unregisterTool: () => undefined });
     const loading = loadPlugin({ entry, folder: null, name: 'slow', version: null }, { clock, setupOf });
     clock.advance(10_000);
     await expect(loading).rejects.toThrow('it did not load within 10 s');
@@ -185,7 +201,7 @@ export default definePlugin({ name: 'slow', version: '1', setup() { globalThis.n
     const steps = globalThis as { nightshiftLoads?: Step; nightshiftSetUp?: Step }; // for the plugin
     steps.nightshiftSetUp = Promise.withResolvers();
     const clock = new ManualClock();
-    const setupOf = () => ({ config: {}, logger });
+    const setupOf = () => ({ config: {}, logger, unregisterTool: () => undefined });
     const loading = loadPlugin({ entry, folder: null, name: 'slow', version: null }, { clock, setupOf });
     const refused = expect(loading).rejects.toThrow('it did not load within 10 s');
     clock.advance(9_000);
@@ -201,7 +217,10 @@ export default definePlugin({ name: 'slow', version: '1', setup() { globalThis.n
     const entry = write('stuck.mjs', module(text));
     const clock = new ManualClock();
     const source = { entry, folder: null, name: 'stuck', version: null };
-    const plugin = await loadPlugin(source, { clock, setupOf: () => ({ config: {}, logger }) });
+    const plugin = await loadPlugin(source, {
+      clock,
+      setupOf: () => ({ config: {}, logger, unregisterTool: () => undefined }),
+    });
     const closing = plugin.close();
     clock.advance(5_000);
     await expect(closing).rejects.toThrow('its close did not end within 5 s');

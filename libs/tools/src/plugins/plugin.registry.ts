@@ -2,6 +2,7 @@ import type { HookDefinition, NodeDefinition } from '@nightshift/plugin';
 
 import type { Clock, Logger } from '#platform';
 
+import type { Tool } from '../tool.js';
 import { findPlugins, type PluginPlaces } from './find-plugins.js';
 import { type LoadedPlugin, type LoadOptions, loadPlugin } from './load-plugin.js';
 import { pluginLogger } from './plugin-contexts.js';
@@ -35,19 +36,21 @@ export interface ShownPlugin extends Pick<LoadedPlugin, 'name' | 'version' | 'ha
 
 /** The plugins of this process, in the order in which they were loaded. */
 export class PluginRegistry {
-  private constructor(
-    private loaded: readonly LoadedPlugin[],
-    private readonly logger: Logger,
-  ) {}
+  private loaded: readonly LoadedPlugin[] = [];
+  /** The names of tools that plugins have taken out of the offer. */
+  private readonly removed = new Set<string>();
+  private unregister: ((tool: string) => void) | null = null;
+
+  private constructor(private readonly logger: Logger) {}
 
   /** Finds and loads all plugins. Throws `plugin_refused`. */
   static async load(options: PluginOptions): Promise<PluginRegistry> {
     const { logger } = options;
-    const registry = new PluginRegistry([], logger);
+    const registry = new PluginRegistry(logger);
     for (const source of findPlugins(options)) {
-      const plugin = await loadPlugin(source, loadOptions(options));
+      const plugin = await loadPlugin(source, registry.loadOptions(options));
       registry.add(plugin);
-      const { name, ...shown } = show(plugin);
+      const { name, ...shown } = registry.show(plugin);
       logger.info({ plugin: name, ...shown, file: source.entry }, 'plugin loaded');
     }
     return registry;
@@ -58,7 +61,19 @@ export class PluginRegistry {
   }
 
   shown(): readonly ShownPlugin[] {
-    return this.loaded.map(show);
+    return this.loaded.map((plugin) => this.show(plugin));
+  }
+
+  /** The plugin that defines a tool; null: none. */
+  ownerOf({ name, sort }: Pick<Tool, 'name' | 'sort'>): ShownPlugin | null {
+    const plugin = sort === 'server' ? this.loaded.find(({ tools }) => tools.some((tool) => tool.name === name)) : null;
+    return plugin == null ? null : this.show(plugin);
+  }
+
+  /** Call it when the tools are registered: from now on, and for tools that plugins have removed before, `unregister` removes them. */
+  connect(unregister: (tool: string) => void): void {
+    this.unregister = unregister;
+    for (const tool of this.removed) unregister(tool);
   }
 
   /** All hooks, in the order in which they were loaded. */
@@ -90,16 +105,31 @@ export class PluginRegistry {
     if (twice !== null) throw pluginRefused(source.entry, twice);
     this.loaded = [...this.loaded, plugin];
   }
-}
 
-function loadOptions({ clock, environment, logger }: PluginOptions): LoadOptions {
-  return {
-    clock,
-    setupOf: (name) => ({
-      config: configOf(name, environment),
-      logger: pluginLogger(logger.child({ plugin: name })),
-    }),
-  };
+  private loadOptions({ clock, environment, logger }: PluginOptions): LoadOptions {
+    return {
+      clock,
+      setupOf: ({ name, tools = [] }) => ({
+        config: configOf(name, environment),
+        logger: pluginLogger(logger.child({ plugin: name })),
+        unregisterTool: (tool) => {
+          if (tools.every((own) => own.name !== tool))
+            throw new TypeError(`The plugin "${name}" defines no tool "${tool}".`);
+          this.removed.add(tool);
+          this.unregister?.(tool);
+        },
+      }),
+    };
+  }
+
+  private show({ name, version, hash, tools, hooks, nodes }: LoadedPlugin): ShownPlugin {
+    return {
+      ...{ name, version, hash },
+      tools: tools.map(({ name }) => name).filter((tool) => !this.removed.has(tool)),
+      hooks: hooks.map(({ name }) => name),
+      nodes: nodes.map(({ type }) => type),
+    };
+  }
 }
 
 /** The variables that start with the name of the plugin, without that prefix. */
@@ -113,15 +143,6 @@ function configOf(name: string, environment: PluginOptions['environment']): Read
       variable.startsWith(prefix) && value !== undefined ? [[variable.slice(prefix.length), value]] : [],
     ),
   );
-}
-
-function show({ name, version, hash, tools, hooks, nodes }: LoadedPlugin): ShownPlugin {
-  return {
-    ...{ name, version, hash },
-    tools: tools.map(({ name }) => name),
-    hooks: hooks.map(({ name }) => name),
-    nodes: nodes.map(({ type }) => type),
-  };
 }
 
 function firstTwice(names: readonly string[], kind: string): string | null {

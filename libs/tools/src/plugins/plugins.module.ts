@@ -67,6 +67,9 @@ export class PluginsModule implements OnModuleInit, OnModuleDestroy {
       registerTools(plugin, { registry, contexts, longestTimeoutMs });
       assertNodes(plugin, longestTimeoutMs);
     }
+    this.plugins.connect((tool) => {
+      registry.unregister(tool);
+    });
   }
 
   onModuleDestroy(): void {
