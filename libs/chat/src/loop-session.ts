@@ -197,7 +197,8 @@ export class LoopSession {
 
   /** Changes by hooks are committed with their results, so a round with such hooks is not deferred. */
   private mayDefer(step: RoundFinished, goings: readonly string[]): boolean {
-    return goings.every((type) => type === 'run') && isPure(step) && !this.calls.hooks.has('afterToolCall');
+    if (!goings.every((type) => type === 'run') || !isPure(step)) return false;
+    return !step.calls.some(({ name }) => this.calls.hooks.has('afterToolCall', name));
   }
 
   /** False: a cancel was requested first, and the calls were committed as cancelled. */

@@ -138,7 +138,7 @@ export class JobCalls {
     const { round, callId, name: tool } = call;
     const parsed = parseArguments(call.arguments);
     // The model reads why its arguments are invalid.
-    if (!this.hooks.has('beforeToolCall') || !parsed.ok)
+    if (!this.hooks.has('beforeToolCall', tool) || !parsed.ok)
       return { route: await this.route(call), arguments: call.arguments, applied: [] };
     // A call that a hook denies, answers or changes uses no grant.
     const route = await this.route({ ...call, isPreview: true });
@@ -268,7 +268,7 @@ export class JobCalls {
    */
   private async deniedEdit(call: LedgerCall, { approvedArguments }: CallState): Promise<HookedRoute | null> {
     const { round, callId, name: tool, effect } = call;
-    if (!this.hooks.has('beforeToolCall') || approvedArguments === null || approvedArguments === call.arguments)
+    if (!this.hooks.has('beforeToolCall', tool) || approvedArguments === null || approvedArguments === call.arguments)
       return null;
     const parsed = parseArguments(approvedArguments);
     if (!parsed.ok) return null; // the tool reports what is wrong

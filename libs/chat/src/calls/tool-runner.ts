@@ -119,7 +119,7 @@ export class ToolRunner {
   }
 
   private async filtered(hooks: StepHooks, call: RunnableCall, outcome: ToolOutcome): Promise<Ended> {
-    if (!hooks.has('afterToolCall')) return outcome;
+    if (!hooks.has('afterToolCall', call.name)) return outcome;
     const parsed = parseArguments(call.toRun);
     const ended = { callId: call.callId, tool: call.name, arguments: parsed.ok ? parsed.value : {} };
     const { outcome: filtered, applied } = await hooks.afterCall(ended, outcome);

@@ -37,8 +37,16 @@ export class StepHooks {
     private readonly agent: string | null,
   ) {}
 
-  has(on: HookEvent): boolean {
-    return this.services.hooks.has(on);
+  /** Whether a hook of this kind may match; `tool`: for a call of this tool. */
+  has(on: HookEvent, tool?: string): boolean {
+    const { hooks } = this.services;
+    return hooks.has(on) && hooks.has(on, { ...this.fields, ...(tool === undefined ? {} : { tool }) });
+  }
+
+  /** The fields that all events of the conversation have and that are known at once. */
+  private get fields(): Omit<HookedJob, 'userId'> {
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.run.job;
+    return { workspaceId, jobId, threadId, principal, kind, agent: this.agent, workflow };
   }
 
   /** The model with its hooks; null: there are none, or the conversation only makes a call. */
@@ -81,9 +89,8 @@ export class StepHooks {
   }
 
   private async describe(): Promise<HookedJob> {
-    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.run.job;
-    const userId = await this.services.hooks.userIdOf(workspaceId, principal);
-    return { workspaceId, jobId, threadId, principal, userId, kind, agent: this.agent, workflow };
+    const { fields } = this;
+    return { ...fields, userId: await this.services.hooks.userIdOf(fields.workspaceId, fields.principal) };
   }
 }
 

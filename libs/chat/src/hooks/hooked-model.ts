@@ -70,13 +70,15 @@ export class HookedModel implements Model {
       return;
     }
     const changed = withChange(request, this.prepared.change);
-    if (this.init.hooks.has('afterModelCall', job)) yield await this.filtered(job, changed, signal);
+    if (this.init.hooks.has('afterModelCall', { ...job, round: this.round, model: request.model }))
+      yield await this.filtered(job, changed, signal);
     else yield* this.init.model.stream(changed, signal);
   }
 
   private async prepare(job: HookedJob, request: ModelRequest, signal: AbortSignal): Promise<Prepared> {
     const { hooks } = this.init;
-    if (!hooks.has('beforeModelCall', job)) return { type: 'ask', change: {} };
+    if (!hooks.has('beforeModelCall', { ...job, round: this.round, model: request.model }))
+      return { type: 'ask', change: {} };
     const { model, messages, tools = [], parameters = {} } = request;
     const shown = tools.map(({ function: { name, description, parameters: schema } }) => ({
       name,

@@ -6,7 +6,7 @@ import { matchesGlob } from '../matches-glob.js';
 /** Whether a hook runs for an event. Throws if its condition cannot be evaluated. */
 export type Matcher = (event: object) => boolean;
 
-/** A compiled match, or, as a clause, why it did not compile. `mayMatch` takes the fields of a job; false: the hook matches none of its events. */
+/** A compiled match, or, as a clause, why it did not compile. `mayMatch` takes some fields of an event; false: the hook matches no event with them. */
 export type CompiledMatch =
   | { readonly ok: true; readonly matches: Matcher; readonly mayMatch: Matcher }
   | { readonly ok: false; readonly problem: string };
@@ -70,8 +70,19 @@ function compileCondition(on: HookEvent, source: string): CompiledMatch {
     if (typeof value !== 'boolean') throw new Error('match gives no bool');
     return value;
   };
-  return { ok: true, matches, mayMatch: always };
+  // Without the other fields, CEL gives false only if no value of them would change that; else it throws.
+  const mayMatch: Matcher = (known) => {
+    try {
+      return run({ ...known }) !== false;
+    } catch {
+      return true;
+    }
+  };
+  return { ok: true, matches, mayMatch: early.test(source) ? mayMatch : always };
 }
+
+/** Fields that are known before the others. A condition without one of them decides nothing early. */
+const early = /\b(?:workspaceId|jobId|threadId|principal|kind|agent|workflow|round|model|tool|node)\b/;
 
 function compileGlobs(on: HookEvent, match: HookMatch): CompiledMatch {
   const tests: { readonly field: string; readonly globs: readonly string[] }[] = [];

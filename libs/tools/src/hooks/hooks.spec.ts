@@ -82,6 +82,28 @@ describe('Hooks', () => {
     expect(applied).toHaveLength(4);
   });
 
+  it.each([
+    ['tool == "send"', true],
+    ['tool == "pay"', false],
+    ['result != null && tool == "pay"', false],
+    ['tool == "pay" || result == null', true],
+    ['tool == "pay" ? true : kind == "workflow"', false],
+    ['!has(arguments.amount) && agent == "sales"', false],
+    ['result == null', true],
+    ['userId == "u2"', true],
+    [{ tool: 'pay' }, false],
+    [{ tool: 's*', agent: 'support' }, true],
+    [{ agent: 'sales' }, false],
+  ] as const)(
+    'decides by the fields that are known before the result whether a hook may match: %j',
+    (match, isPossible) => {
+      const hooks = hooksOf(returning('afterToolCall', undefined, { match }));
+      const { userId: _, ...known } = job;
+      expect(hooks.has('afterToolCall', { ...known, tool: 'send' })).toBe(isPossible);
+      expect(hooks.has('afterToolCall')).toBe(true);
+    },
+  );
+
   it('reports no hook for a kind without hooks', () => {
     const hooks = hooksOf(returning('beforeNode', undefined));
     expect([hooks.has('beforeNode'), hooks.has('afterNode')]).toEqual([true, false]);

@@ -1,4 +1,4 @@
-import type { ActionContext, HookContext, HookDefinition, HookedJob, HookEvent, HookEvents } from '@nightshift/plugin';
+import type { ActionContext, HookContext, HookDefinition, HookEvent, HookEvents } from '@nightshift/plugin';
 
 import { actionKinds } from '#jobs';
 import type { Clock, Logger, Metrics, Redactor } from '#platform';
@@ -109,11 +109,11 @@ export class Hooks {
     this.seconds = hookSeconds(host.metrics);
   }
 
-  /** Whether there is a hook of this kind that may match, for `job` if it is given. If not, do not even build its event. */
-  has(on: HookEvent, job?: HookedJob): boolean {
+  /** Whether there is a hook of this kind that may match an event with the fields that are `known` so far. If not, do not even build its event. */
+  has<On extends HookEvent>(on: On, known?: Partial<HookEvents[On]>): boolean {
     const hooks = this.byEvent.get(on);
-    if (hooks === undefined || job === undefined) return hooks !== undefined;
-    return hooks.some(({ mayMatch }) => mayMatch(job));
+    if (hooks === undefined || known === undefined) return hooks !== undefined;
+    return hooks.some(({ mayMatch }) => mayMatch(known));
   }
 
   /** How long the hooks of a kind may take together, ms. */

@@ -28,9 +28,19 @@ export class NodeHooks {
   constructor(private readonly scope: Pick<RunScope, 'run' | 'facts' | 'services'>) {}
 
   /** Whether a node run has to be executed with hooks. */
-  concern({ extra }: Pick<NodeRunRow, 'extra'>): boolean {
+  concern(row: NodeRunRow): boolean {
+    return row.extra.hooks !== undefined || this.mayMatch('beforeNode', row) || this.mayMatch('afterNode', row);
+  }
+
+  private mayMatch(on: 'beforeNode' | 'afterNode', row: NodeRunRow): boolean {
     const { hooks } = this.scope.services;
-    return extra.hooks !== undefined || hooks.has('beforeNode') || hooks.has('afterNode');
+    return hooks.has(on) && hooks.has(on, { ...this.fields, node: nodeOf(row) });
+  }
+
+  /** The fields that all events of the job have and that are known at once. */
+  private get fields(): Omit<HookedJob, 'userId'> {
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.scope.run.job;
+    return { workspaceId, jobId, threadId, principal, kind, agent: null, workflow };
   }
 
   /** `work` gets the row with the input after the hooks, and retries by itself: hooks run once for all attempts. */
@@ -50,7 +60,7 @@ export class NodeHooks {
     const known =
       facts.hookedOf(row.ordinal) ?? (extra.hooks === undefined ? undefined : { input, hooks: extra.hooks });
     if (known !== undefined) return known;
-    if (!services.hooks.has('beforeNode')) return { input, hooks: {} };
+    if (!this.mayMatch('beforeNode', row)) return { input, hooks: {} };
     const event = { ...(await this.job()), node: nodeOf(row), input };
     const after = await services.hooks.filter('beforeNode', event, {
       signal,
@@ -69,7 +79,7 @@ export class NodeHooks {
   private async after(row: NodeRunRow, signal: AbortSignal, report: Report): Promise<Report> {
     const { facts, services } = this.scope;
     const { event } = report;
-    if (event.type !== 'settled' || !services.hooks.has('afterNode')) return report;
+    if (event.type !== 'settled' || !this.mayMatch('afterNode', row)) return report;
     const { settlement, key } = event;
     const shown = { ...(await this.job()), node: nodeOf(row), output: settlement.output };
     const after = await services.hooks.filter('afterNode', shown, {
@@ -104,9 +114,8 @@ export class NodeHooks {
   }
 
   private async describe(): Promise<HookedJob> {
-    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.scope.run.job;
-    const userId = await this.scope.services.hooks.userIdOf(workspaceId, principal);
-    return { workspaceId, jobId, threadId, principal, userId, kind, agent: null, workflow };
+    const { fields } = this;
+    return { ...fields, userId: await this.scope.services.hooks.userIdOf(fields.workspaceId, fields.principal) };
   }
 }
 
