@@ -1,6 +1,6 @@
-import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { UserError } from '#platform/api';
+import { defineEnum, UserError } from '#platform/api';
 
 import type { StopState } from '../cancel/job-stopper.js';
 import type { StartedJob } from '../start/start-request.js';
@@ -8,23 +8,14 @@ import { JobStatusEnum } from './job.enums.js';
 import { JobModel } from './job.model.js';
 
 /** GraphQL's names of how a stop went. */
-export const StopStateEnum = {
-  ABORTED: 'aborted',
-  ALREADY_TERMINAL: 'already_terminal',
-  CANCEL_REQUESTED: 'cancel_requested',
-} as const satisfies Record<string, Exclude<StopState, 'not_found'>>;
-
-registerEnumType(StopStateEnum, {
-  name: 'StopState',
-  description: 'The result of a cancellation.',
-  valuesMap: {
-    ABORTED: { description: 'The job is cancelled.' },
-    ALREADY_TERMINAL: { description: 'The call had already ended.' },
-    CANCEL_REQUESTED: {
-      description: 'The worker was notified and has not ended the job yet. The job will end as CANCELLED.',
-    },
-  },
-});
+export const StopStateEnum = defineEnum('StopState', 'The result of a cancellation.', {
+  ABORTED: ['aborted', 'The job is cancelled.'],
+  ALREADY_TERMINAL: ['already_terminal', 'The call had already ended.'],
+  CANCEL_REQUESTED: [
+    'cancel_requested',
+    'The worker was notified and has not ended the job yet. The job will end as CANCELLED.',
+  ],
+}) satisfies Record<string, Exclude<StopState, 'not_found'>>;
 
 /** What a start gives. The ids are known at once; `job` reads the whole job. */
 @ObjectType({ description: 'The started job, or the reasons why none was started.' })

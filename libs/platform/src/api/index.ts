@@ -2,6 +2,7 @@ export { drainRestMiddleware } from './body/drain-rest.js';
 export { bodyMiddleware, hasEmptyBody, readBody, readPublicBody, readRawBody } from './body/read-body.js';
 export { CallerTurns } from './body/caller-turns.js';
 export { invalidCursor, invalidPage } from './connections/connection.errors.js';
+export { defineEnum } from './define-enum.js';
 export { connectionOf } from './connections/connection.model.js';
 export { idOfCursor, positionOfCursor, textOfCursor, toCursor } from './connections/cursor.js';
 export { toForwardConnection, toForwardPage } from './connections/forward-page.js';

@@ -1,64 +1,33 @@
-import { Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, Int, ObjectType } from '@nestjs/graphql';
 
-import { Json } from '#platform/api';
+import { defineEnum, Json } from '#platform/api';
 
 import type { ToolEffect, ToolRuntime, ToolSort } from '../tool.js';
 
 /** GraphQL's names of who runs a tool. */
-export const ToolRuntimeEnum = {
-  HYBRID: 'hybrid',
-  CLIENT: 'client',
-  SERVER: 'server',
-} as const satisfies Record<Uppercase<ToolRuntime>, ToolRuntime>;
-
-registerEnumType(ToolRuntimeEnum, {
-  name: 'ToolRuntime',
-  description: 'Where a tool can run.',
-  valuesMap: {
-    HYBRID: { description: 'On the server, or on the client if the server has no handler.' },
-    CLIENT: { description: 'Only on the client.' },
-    SERVER: { description: 'Only on the server.' },
-  },
-});
+export const ToolRuntimeEnum = defineEnum('ToolRuntime', 'Where a tool can run.', {
+  HYBRID: ['hybrid', 'On the server, or on the client if the server has no handler.'],
+  CLIENT: ['client', 'Only on the client.'],
+  SERVER: ['server', 'Only on the server.'],
+}) satisfies Record<Uppercase<ToolRuntime>, ToolRuntime>;
 
 /** GraphQL's names of what calling a tool twice would do. */
-export const ToolEffectEnum = {
-  PURE: 'pure',
-  IDEMPOTENT: 'idempotent',
-  ONCE: 'once',
-} as const satisfies Record<Uppercase<ToolEffect>, ToolEffect>;
-
-registerEnumType(ToolEffectEnum, {
-  name: 'ToolEffect',
-  description: 'The effect of repeating a tool call.',
-  valuesMap: {
-    PURE: { description: 'No effect: the tool changes nothing.' },
-    IDEMPOTENT: {
-      description:
-        'A repeated call has the same effect as one call, because the remote side honors the idempotency key.',
-    },
-    ONCE: { description: 'A repeated call would have its effect twice, so the tool is called at most once.' },
-  },
-});
+export const ToolEffectEnum = defineEnum('ToolEffect', 'The effect of repeating a tool call.', {
+  PURE: ['pure', 'No effect: the tool changes nothing.'],
+  IDEMPOTENT: [
+    'idempotent',
+    'A repeated call has the same effect as one call, because the remote side honors the idempotency key.',
+  ],
+  ONCE: ['once', 'A repeated call would have its effect twice, so the tool is called at most once.'],
+}) satisfies Record<Uppercase<ToolEffect>, ToolEffect>;
 
 /** GraphQL's names of what answers a call. */
-export const ToolSortEnum = {
-  SERVER: 'server',
-  CLIENT: 'client',
-  HTTP: 'http',
-  MCP: 'mcp',
-} as const satisfies Record<Uppercase<ToolSort>, ToolSort>;
-
-registerEnumType(ToolSortEnum, {
-  name: 'ToolSort',
-  description: 'What runs a call.',
-  valuesMap: {
-    SERVER: { description: 'Code of the installation.' },
-    CLIENT: { description: 'The client.' },
-    HTTP: { description: 'An HTTP tool that the workspace has defined.' },
-    MCP: { description: 'An MCP server that the workspace has connected.' },
-  },
-});
+export const ToolSortEnum = defineEnum('ToolSort', 'What runs a call.', {
+  SERVER: ['server', 'Code of the installation.'],
+  CLIENT: ['client', 'The client.'],
+  HTTP: ['http', 'An HTTP tool that the workspace has defined.'],
+  MCP: ['mcp', 'An MCP server that the workspace has connected.'],
+}) satisfies Record<Uppercase<ToolSort>, ToolSort>;
 
 /** A tool that a workspace can use. */
 @ObjectType('Tool', {

@@ -1,27 +1,19 @@
-import { Args, Context, Parent, registerEnumType, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
 import type { GraphqlContext } from '#auth/api';
 import type { Job } from '#jobs';
 import { JobModel } from '#jobs/api';
+import { defineEnum } from '#platform/api';
 
 import type { Workflow } from '../definitions/workflow.js';
 import { type DiagramFormat, WorkflowDiagrams } from '../state/workflow-diagrams.js';
 import { WorkflowModel } from './workflow.model.js';
 
 /** How a workflow is drawn. */
-const DiagramFormatEnum = { MERMAID: 'mermaid', SVG: 'svg' } as const satisfies Record<
-  Uppercase<DiagramFormat>,
-  DiagramFormat
->;
-
-registerEnumType(DiagramFormatEnum, {
-  name: 'DiagramFormat',
-  description: 'The format of a workflow diagram.',
-  valuesMap: {
-    MERMAID: { description: 'The text of a Mermaid flowchart.' },
-    SVG: { description: 'An SVG document without scripts and links.' },
-  },
-});
+const DiagramFormatEnum = defineEnum('DiagramFormat', 'The format of a workflow diagram.', {
+  MERMAID: ['mermaid', 'The text of a Mermaid flowchart.'],
+  SVG: ['svg', 'An SVG document without scripts and links.'],
+}) satisfies Record<Uppercase<DiagramFormat>, DiagramFormat>;
 
 /** It reads a whole definition, and draws it. */
 const complexity = 1_000;

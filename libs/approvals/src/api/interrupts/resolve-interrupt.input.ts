@@ -1,35 +1,26 @@
-import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
 import { InterruptDecisionEnum } from '#jobs/api';
-import { Json, UserError } from '#platform/api';
+import { defineEnum, Json, UserError } from '#platform/api';
 
 import type { HumanInputAction } from '../../interrupts/human-input-interrupt.js';
 
 /** GraphQL's names of actions on a form. */
-const InterruptActionEnum = {
-  APPROVE: 'approve',
-  REJECT: 'reject',
-  SUBMIT: 'submit',
-  MODIFY: 'modify',
-  SKIP: 'skip',
-  CUSTOM: 'custom',
-} as const satisfies Record<Uppercase<HumanInputAction>, HumanInputAction>;
-
-registerEnumType(InterruptActionEnum, {
-  name: 'InterruptAction',
-  description:
-    'The action on a HUMAN_INPUT request. `request.actions` lists the allowed ones. SUBMIT delivers the event of a WAIT.',
-  valuesMap: {
-    APPROVE: { description: 'Continues. `data`, if given, replaces the input.' },
-    REJECT: { description: 'Rejects the request.' },
-    SUBMIT: { description: 'Answers with `data`.' },
-    MODIFY: {
-      description: 'Continues with `data` instead of the shown value, or with the shown value if `data` is absent.',
-    },
-    SKIP: { description: 'Skips the question. Not allowed if `request.dataRequired` is true.' },
-    CUSTOM: { description: "One of the request's own options, in `data`." },
+const InterruptActionEnum = defineEnum(
+  'InterruptAction',
+  'The action on a HUMAN_INPUT request. `request.actions` lists the allowed ones. SUBMIT delivers the event of a WAIT.',
+  {
+    APPROVE: ['approve', 'Continues. `data`, if given, replaces the input.'],
+    REJECT: ['reject', 'Rejects the request.'],
+    SUBMIT: ['submit', 'Answers with `data`.'],
+    MODIFY: [
+      'modify',
+      'Continues with `data` instead of the shown value, or with the shown value if `data` is absent.',
+    ],
+    SKIP: ['skip', 'Skips the question. Not allowed if `request.dataRequired` is true.'],
+    CUSTOM: ['custom', "One of the request's own options, in `data`."],
   },
-});
+) satisfies Record<Uppercase<HumanInputAction>, HumanInputAction>;
 
 /** An answer. Which members it takes depends on the kind of the request. */
 @InputType({ description: 'A decision on one request. The kind of the request determines the allowed fields.' })

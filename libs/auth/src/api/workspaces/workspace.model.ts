@@ -1,47 +1,29 @@
-import { Field, Float, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime } from '#platform/api';
+import { connectionOf, DateTime, defineEnum } from '#platform/api';
 
 import type { KeyScope, Role } from '../../principal.js';
 import { ToolIsolationEnum, WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
 
 /** GraphQL's names of member roles. */
-export const MemberRoleEnum = {
-  OWNER: 'owner',
-  ADMIN: 'admin',
-  MEMBER: 'member',
-  VIEWER: 'viewer',
-} as const satisfies Record<Uppercase<Role>, Role>;
-
-registerEnumType(MemberRoleEnum, {
-  name: 'MemberRole',
-  description: 'What a member may do in a workspace.',
-  valuesMap: {
-    OWNER: { description: 'Everything.' },
-    ADMIN: { description: 'Administers the workspace, but cannot change owners.' },
-    MEMBER: { description: 'Starts jobs and changes their own.' },
-    VIEWER: { description: 'Reads.' },
-  },
-});
+export const MemberRoleEnum = defineEnum('MemberRole', 'What a member may do in a workspace.', {
+  OWNER: ['owner', 'Everything.'],
+  ADMIN: ['admin', 'Administers the workspace, but cannot change owners.'],
+  MEMBER: ['member', 'Starts jobs and changes their own.'],
+  VIEWER: ['viewer', 'Reads.'],
+}) satisfies Record<Uppercase<Role>, Role>;
 
 /** GraphQL's names of key scopes. */
-export const KeyScopeEnum = {
-  READ: 'read',
-  WRITE: 'write',
-  ADMIN: 'admin',
-  APPROVE: 'approve',
-} as const satisfies Record<Uppercase<KeyScope>, KeyScope>;
-
-registerEnumType(KeyScopeEnum, {
-  name: 'KeyScope',
-  description: 'What an API key may be used for. A scope only narrows the role of the user; no scope implies another.',
-  valuesMap: {
-    READ: { description: 'Reading.' },
-    WRITE: { description: 'Starting and changing jobs, threads and workflow drafts.' },
-    ADMIN: { description: 'Administration of the workspace.' },
-    APPROVE: { description: 'Deciding requests.' },
+export const KeyScopeEnum = defineEnum(
+  'KeyScope',
+  'What an API key may be used for. A scope only narrows the role of the user; no scope implies another.',
+  {
+    READ: ['read', 'Reading.'],
+    WRITE: ['write', 'Starting and changing jobs, threads and workflow drafts.'],
+    ADMIN: ['admin', 'Administration of the workspace.'],
+    APPROVE: ['approve', 'Deciding requests.'],
   },
-});
+) satisfies Record<Uppercase<KeyScope>, KeyScope>;
 
 @ObjectType({ description: 'A person.' })
 export class User {

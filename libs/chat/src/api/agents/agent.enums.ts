@@ -1,20 +1,14 @@
-import { registerEnumType } from '@nestjs/graphql';
+import { defineEnum } from '#platform/api';
 
 import type { ToolEventFormat } from '../../agent.js';
 
 /** Values are those of the header `X-Tool-Event-Format`. */
-export const ToolEventFormatEnum = {
-  INLINE: 'inline',
-  OPEN_WEBUI: 'open-webui',
-  NONE: 'none',
-} as const satisfies Record<string, ToolEventFormat>;
-
-registerEnumType(ToolEventFormatEnum, {
-  name: 'ToolEventFormat',
-  description: 'How an answer shows calls of server tools to OpenAI clients. More values may be added.',
-  valuesMap: {
-    INLINE: { description: 'As `<tool>` lines in the text.' },
-    OPEN_WEBUI: { description: 'As blocks that Open WebUI renders.' },
-    NONE: { description: 'Not at all: the text is that of the model only.' },
+export const ToolEventFormatEnum = defineEnum(
+  'ToolEventFormat',
+  'How an answer shows calls of server tools to OpenAI clients. More values may be added.',
+  {
+    INLINE: ['inline', 'As `<tool>` lines in the text.'],
+    OPEN_WEBUI: ['open-webui', 'As blocks that Open WebUI renders.'],
+    NONE: ['none', 'Not at all: the text is that of the model only.'],
   },
-});
+) satisfies Record<string, ToolEventFormat>;

@@ -1,8 +1,8 @@
-import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import { WhenBusyEnum } from '#auth/api';
 import { ProviderDownActionEnum } from '#jobs/api';
-import { DateTime, Json } from '#platform/api';
+import { DateTime, defineEnum, Json } from '#platform/api';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 import { ToolEffectEnum } from '#tools/api';
 
@@ -42,23 +42,15 @@ export class ChatMessageInput {
 }
 
 /** GraphQL's names of the outcomes of a call that no client serves. */
-export const OnClientTimeoutEnum = {
-  WAIT: 'wait',
-  SKIP: 'skip',
-  FAIL: 'fail',
-} as const satisfies Record<Uppercase<OnClientTimeout>, OnClientTimeout>;
-
-registerEnumType(OnClientTimeoutEnum, {
-  name: 'OnClientTimeout',
-  description: 'What happens to a call that no client runs before its timeout.',
-  valuesMap: {
-    WAIT: {
-      description: 'The call waits for 24 hours, or for its own timeout if that is longer. Then it is TIMED_OUT.',
-    },
-    SKIP: { description: 'The call is SKIPPED and the job continues without its result.' },
-    FAIL: { description: 'The job fails with `client_tool_timeout`.' },
+export const OnClientTimeoutEnum = defineEnum(
+  'OnClientTimeout',
+  'What happens to a call that no client runs before its timeout.',
+  {
+    WAIT: ['wait', 'The call waits for 24 hours, or for its own timeout if that is longer. Then it is TIMED_OUT.'],
+    SKIP: ['skip', 'The call is SKIPPED and the job continues without its result.'],
+    FAIL: ['fail', 'The job fails with `client_tool_timeout`.'],
   },
-});
+) satisfies Record<Uppercase<OnClientTimeout>, OnClientTimeout>;
 
 /** A tool that clients of the requester run. */
 @InputType({

@@ -1,43 +1,27 @@
-import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, Json, UserError } from '#platform/api';
 import { ToolEffectEnum } from '#tools/api';
 
 import type { McpSettings, McpToolStatus } from '../../mcp/mcp-server.js';
 
 /** GraphQL's names of how a server is reached. */
-export const McpTransportEnum = {
-  HTTP: 'http',
-  STDIO: 'stdio',
-} as const satisfies Record<Uppercase<McpSettings['transport']>, McpSettings['transport']>;
-
-registerEnumType(McpTransportEnum, {
-  name: 'McpTransport',
-  description: 'How an MCP server is reached.',
-  valuesMap: {
-    HTTP: { description: 'Over streamable HTTP.' },
-    STDIO: { description: 'As a process that Nightshift starts, if the operator allows it.' },
-  },
-});
+export const McpTransportEnum = defineEnum('McpTransport', 'How an MCP server is reached.', {
+  HTTP: ['http', 'Over streamable HTTP.'],
+  STDIO: ['stdio', 'As a process that Nightshift starts, if the operator allows it.'],
+}) satisfies Record<Uppercase<McpSettings['transport']>, McpSettings['transport']>;
 
 /** GraphQL's names of the difference between the accepted definition of a tool and its server's current one. */
-export const McpToolStatusEnum = {
-  NEW: 'new',
-  ACCEPTED: 'accepted',
-  CHANGED: 'changed',
-  GONE: 'gone',
-} as const satisfies Record<Uppercase<McpToolStatus>, McpToolStatus>;
-
-registerEnumType(McpToolStatusEnum, {
-  name: 'McpToolStatus',
-  description: 'The status of a tool: its accepted definition compared with the current one.',
-  valuesMap: {
-    NEW: { description: 'Not accepted yet. The tool is not offered.' },
-    ACCEPTED: { description: 'The definition is the accepted one. The tool is offered.' },
-    CHANGED: { description: 'The definition changed. The tool is not offered until it is accepted again.' },
-    GONE: { description: 'The tool was accepted, and the server no longer lists it.' },
+export const McpToolStatusEnum = defineEnum(
+  'McpToolStatus',
+  'The status of a tool: its accepted definition compared with the current one.',
+  {
+    NEW: ['new', 'Not accepted yet. The tool is not offered.'],
+    ACCEPTED: ['accepted', 'The definition is the accepted one. The tool is offered.'],
+    CHANGED: ['changed', 'The definition changed. The tool is not offered until it is accepted again.'],
+    GONE: ['gone', 'The tool was accepted, and the server no longer lists it.'],
   },
-});
+) satisfies Record<Uppercase<McpToolStatus>, McpToolStatus>;
 
 @ObjectType({
   description:

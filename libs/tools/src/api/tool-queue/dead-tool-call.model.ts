@@ -1,30 +1,22 @@
-import { Field, ID, InputType, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, UserError } from '#platform/api';
 
 import type { DeadToolCall } from '../../tool-queue/dead-tool-calls.service.js';
 import { ToolCallStatusEnum } from '../tool-calls/tool-call.enums.js';
 
 /** GraphQL's names of why something lies among the dead letters. */
-export const DeadToolCallReasonEnum = {
-  UNREADABLE: 'unreadable',
-  UNKNOWN_CALL: 'unknown_call',
-  NOT_APPLIED: 'not_applied',
-  NOT_TAKEN: 'not_taken',
-  ATTEMPTS: 'attempts',
-} as const satisfies Record<Uppercase<DeadToolCall['reason']>, DeadToolCall['reason']>;
-
-registerEnumType(DeadToolCallReasonEnum, {
-  name: 'DeadToolCallReason',
-  description: 'Why a message became a dead letter. The list may grow.',
-  valuesMap: {
-    UNREADABLE: { description: 'A message that could not be parsed.' },
-    UNKNOWN_CALL: { description: 'A response to an unknown call.' },
-    NOT_APPLIED: { description: 'A response that could not be applied.' },
-    NOT_TAKEN: { description: 'No process took the call in time. It ended as `TIMED_OUT`.' },
-    ATTEMPTS: { description: 'Every process that ran the call was lost. The call ended as `ERROR`.' },
+export const DeadToolCallReasonEnum = defineEnum(
+  'DeadToolCallReason',
+  'Why a message became a dead letter. The list may grow.',
+  {
+    UNREADABLE: ['unreadable', 'A message that could not be parsed.'],
+    UNKNOWN_CALL: ['unknown_call', 'A response to an unknown call.'],
+    NOT_APPLIED: ['not_applied', 'A response that could not be applied.'],
+    NOT_TAKEN: ['not_taken', 'No process took the call in time. It ended as `TIMED_OUT`.'],
+    ATTEMPTS: ['attempts', 'Every process that ran the call was lost. The call ended as `ERROR`.'],
   },
-});
+) satisfies Record<Uppercase<DeadToolCall['reason']>, DeadToolCall['reason']>;
 
 @ObjectType('DeadToolCall', { description: 'A message that the isolated tool queue gave up on.' })
 export class DeadToolCallModel {
@@ -73,20 +65,10 @@ export class RedriveToolCallPayload {
 }
 
 /** Where the stop of a call stands. */
-export const CancelToolCallStateEnum = {
-  CANCELLED: 'cancelled',
-  STOPPING: 'stopping',
-  SETTLED: 'settled',
-} as const;
-
-registerEnumType(CancelToolCallStateEnum, {
-  name: 'CancelToolCallState',
-  description: "The state of a call's cancellation.",
-  valuesMap: {
-    CANCELLED: { description: 'The call had not started; it is cancelled.' },
-    STOPPING: { description: 'The tool worker was notified and has ten seconds to stop.' },
-    SETTLED: { description: 'The call had already ended.' },
-  },
+export const CancelToolCallStateEnum = defineEnum('CancelToolCallState', "The state of a call's cancellation.", {
+  CANCELLED: ['cancelled', 'The call had not started; it is cancelled.'],
+  STOPPING: ['stopping', 'The tool worker was notified and has ten seconds to stop.'],
+  SETTLED: ['settled', 'The call had already ended.'],
 });
 
 @InputType({ description: 'The isolated tool call to cancel.' })
