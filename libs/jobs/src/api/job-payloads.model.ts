@@ -1,6 +1,6 @@
-import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
+import { ID, Int } from '@nestjs/graphql';
 
-import { defineEnum, UserError } from '#platform/api';
+import { defineEnum, payloadOf, UserError } from '#platform/api';
 
 import type { StopState } from '../cancel/job-stopper.js';
 import type { StartedJob } from '../start/start-request.js';
@@ -18,50 +18,32 @@ export const StopStateEnum = defineEnum('StopState', 'The result of a cancellati
 }) satisfies Record<string, Exclude<StopState, 'not_found'>>;
 
 /** What a start gives. The ids are known at once; `job` reads the whole job. */
-@ObjectType({ description: 'The started job, or the reasons why none was started.' })
-export class StartJobPayload {
-  @Field(() => ID, { nullable: true, description: 'The job.' })
-  jobId?: string | null;
-
-  @Field(() => JobStatusEnum, {
-    nullable: true,
-    description: 'Its status: QUEUED, or any status if `replayed`.',
-  })
-  status?: string | null;
-
-  @Field(() => ID, { nullable: true, description: 'The thread: server id, or the id of the client.' })
-  threadId?: string | null;
-
-  @Field(() => ID, {
-    nullable: true,
-    description: "The assistant message of the job: server id, or the client's own id.",
-  })
-  messageId?: string | null;
-
-  @Field(() => Boolean, {
-    nullable: true,
-    description: 'Whether an earlier request with this idempotency key started the job. Then nothing new was stored.',
-  })
-  replayed?: boolean | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing was started. Empty if a job was started.' })
-  userErrors!: UserError[];
-}
+export const StartJobPayload = payloadOf({
+  name: 'StartJobPayload',
+  description: 'The started job, or the reasons why none was started.',
+  fields: {
+    jobId: [ID, 'The job.'],
+    status: [JobStatusEnum, 'Its status: QUEUED, or any status if `replayed`.'],
+    threadId: [ID, 'The thread: server id, or the id of the client.'],
+    messageId: [ID, "The assistant message of the job: server id, or the client's own id."],
+    replayed: [
+      Boolean,
+      'Whether an earlier request with this idempotency key started the job. Then nothing new was stored.',
+    ],
+  },
+  errors: 'The reasons why nothing was started. Empty if a job was started.',
+});
 
 /** What a start gives before `job` is read. */
 export type StartPayload = Partial<StartedJob> & { readonly userErrors: readonly UserError[] };
 
-@ObjectType({ description: 'The result of the cancellation.' })
-export class CancelJobPayload {
-  @Field(() => StopStateEnum, { nullable: true, description: 'The result.' })
-  state?: string | null;
-
-  @Field(() => Int, { nullable: true, description: 'How many descendant jobs were cancelled.' })
-  stoppedSubJobs?: number | null;
-
-  @Field(() => JobModel, { nullable: true, description: 'The current state of the job.' })
-  job?: JobModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing was cancelled.' })
-  userErrors!: UserError[];
-}
+export const CancelJobPayload = payloadOf({
+  name: 'CancelJobPayload',
+  description: 'The result of the cancellation.',
+  fields: {
+    state: [StopStateEnum, 'The result.'],
+    stoppedSubJobs: [Int, 'How many descendant jobs were cancelled.'],
+    job: [JobModel, 'The current state of the job.'],
+  },
+  errors: 'The reasons why nothing was cancelled.',
+});

@@ -1,6 +1,6 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { DateTime, UserError } from '#platform/api';
+import { DateTime, payloadOf } from '#platform/api';
 
 /** A place to ask for models that a workspace has set up. */
 @ObjectType('ModelProvider', {
@@ -80,13 +80,8 @@ export class ModelProviderRefInput {
   id!: string;
 }
 
-@ObjectType({
+export const ModelProviderPayload = payloadOf({
+  name: 'ModelProviderPayload',
   description: 'The provider after the change (before it, if deleted), or the reasons why nothing changed.',
-})
-export class ModelProviderPayload {
-  @Field(() => ModelProviderModel, { nullable: true, description: 'The provider.' })
-  modelProvider?: ModelProviderModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+  fields: { modelProvider: [ModelProviderModel, 'The provider.'] },
+});

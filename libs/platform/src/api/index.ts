@@ -20,6 +20,7 @@ export {
   tooLarge,
 } from './errors/http.errors.js';
 export { orNull } from './errors/or-null.js';
+export { payloadOf } from './errors/payload.model.js';
 export { toPayload, UserError } from './errors/user-error.model.js';
 export { DateTimeFilter, IdFilter } from './filters/filter.input.js';
 export { both, toIdOrNone } from './filters/narrow.js';

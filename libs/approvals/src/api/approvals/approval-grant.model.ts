@@ -1,6 +1,6 @@
 import { ArgsType, Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, ForwardPageArgs, UserError } from '#platform/api';
+import { connectionOf, DateTime, ForwardPageArgs, payloadOf } from '#platform/api';
 
 @ObjectType('ApprovalGrant', {
   description: 'A time-limited approval of one operation, in one thread, for one requester.',
@@ -80,11 +80,8 @@ export class RevokeApprovalGrantInput {
   id!: string;
 }
 
-@ObjectType({ description: 'The grant after the change, or the reasons why nothing changed.' })
-export class ApprovalGrantPayload {
-  @Field(() => ApprovalGrantModel, { nullable: true, description: 'The grant.' })
-  approvalGrant?: ApprovalGrantModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const ApprovalGrantPayload = payloadOf({
+  name: 'ApprovalGrantPayload',
+  description: 'The grant after the change, or the reasons why nothing changed.',
+  fields: { approvalGrant: [ApprovalGrantModel, 'The grant.'] },
+});

@@ -3,7 +3,7 @@ import { ArgsType, Field, Float, ID, InputType, Int, ObjectType } from '@nestjs/
 import type { Role } from '#auth';
 import { MemberRoleEnum } from '#auth/api';
 import { DecidableByEnum } from '#jobs/api';
-import { DateTime, Json, UserError } from '#platform/api';
+import { DateTime, Json, payloadOf } from '#platform/api';
 
 import { ApprovalActionEnum, ExpireActionEnum, PolicyLayerEnum } from './approval.enums.js';
 
@@ -114,20 +114,15 @@ export class SaveApprovalPolicyInput {
   expectedVersion?: number | null;
 }
 
-@ObjectType({ description: 'A policy with its defaults, or its faults.' })
-export class ValidateApprovalPolicyPayload {
-  @Field(() => Json, { nullable: true, description: 'The policy with all defaults filled in.' })
-  policy?: unknown;
+export const ValidateApprovalPolicyPayload = payloadOf({
+  name: 'ValidateApprovalPolicyPayload',
+  description: 'A policy with its defaults, or its faults.',
+  fields: { policy: [Json, 'The policy with all defaults filled in.'] },
+  errors: 'The faults of the policy.',
+});
 
-  @Field(() => [UserError], { description: 'The faults of the policy.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The policy after the change, or the reasons why nothing changed.' })
-export class ApprovalPolicyPayload {
-  @Field(() => ApprovalPolicyModel, { nullable: true, description: 'The policy.' })
-  approvalPolicy?: ApprovalPolicyModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const ApprovalPolicyPayload = payloadOf({
+  name: 'ApprovalPolicyPayload',
+  description: 'The policy after the change, or the reasons why nothing changed.',
+  fields: { approvalPolicy: [ApprovalPolicyModel, 'The policy.'] },
+});

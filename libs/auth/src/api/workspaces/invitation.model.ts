@@ -1,6 +1,6 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, UserError } from '#platform/api';
+import { connectionOf, DateTime, payloadOf } from '#platform/api';
 
 import { Member, MemberRoleEnum } from './workspace.model.js';
 
@@ -57,37 +57,26 @@ export class InvitationInput {
   id!: string;
 }
 
-@ObjectType({
+export const InvitationPayload = payloadOf({
+  name: 'InvitationPayload',
   description: 'The invitation after the change (before it, if revoked), or the reasons why nothing changed.',
-})
-export class InvitationPayload {
-  @Field(() => InvitationModel, { nullable: true, description: 'The invitation.' })
-  invitation?: InvitationModel | null;
+  fields: { invitation: [InvitationModel, 'The invitation.'] },
+});
 
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const AcceptInvitationPayload = payloadOf({
+  name: 'AcceptInvitationPayload',
+  description: 'The membership that was accepted, or the reasons why nothing changed.',
+  fields: {
+    workspaceId: [ID, 'The workspace that the person is now a member of.'],
+    member: [Member, 'The person as its member.'],
+  },
+});
 
-@ObjectType({ description: 'The membership that was accepted, or the reasons why nothing changed.' })
-export class AcceptInvitationPayload {
-  @Field(() => ID, { nullable: true, description: 'The workspace that the person is now a member of.' })
-  workspaceId?: string | null;
-
-  @Field(() => Member, { nullable: true, description: 'The person as its member.' })
-  member?: Member | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The workspace whose invitation was declined, or the reasons why nothing changed.' })
-export class DeclineInvitationPayload {
-  @Field(() => ID, { nullable: true, description: 'The workspace.' })
-  workspaceId?: string | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const DeclineInvitationPayload = payloadOf({
+  name: 'DeclineInvitationPayload',
+  description: 'The workspace whose invitation was declined, or the reasons why nothing changed.',
+  fields: { workspaceId: [ID, 'The workspace.'] },
+});
 
 /** A page of invitations. */
 export const InvitationConnection = connectionOf(InvitationModel, 'Invitation');

@@ -1,6 +1,6 @@
-import { Field, Float, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
+import { Field, Float, ID, InputType, Int } from '@nestjs/graphql';
 
-import { DateTime, UserError } from '#platform/api';
+import { DateTime, payloadOf } from '#platform/api';
 
 import type { KeyScope, Role } from '../../principal.js';
 import type { WorkspaceChanges } from '../../workspaces/workspace.js';
@@ -117,60 +117,44 @@ export class RevokeApiKeyInput {
   id!: string;
 }
 
-@ObjectType({ description: 'The workspace after the change, or the reasons why nothing changed.' })
-export class WorkspacePayload {
-  @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
-  workspace?: WorkspaceModel | null;
+export const WorkspacePayload = payloadOf({
+  name: 'WorkspacePayload',
+  description: 'The workspace after the change, or the reasons why nothing changed.',
+  fields: { workspace: [WorkspaceModel, 'The workspace.'] },
+});
 
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The new workspace, or the reasons why none was created.' })
-export class CreateWorkspacePayload {
-  @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
-  workspace?: WorkspaceModel | null;
-
-  @Field(() => ApiKeyModel, {
-    nullable: true,
-    description:
+export const CreateWorkspacePayload = payloadOf({
+  name: 'CreateWorkspacePayload',
+  description: 'The new workspace, or the reasons why none was created.',
+  fields: {
+    workspace: [WorkspaceModel, 'The workspace.'],
+    apiKey: [
+      ApiKeyModel,
       'The first API key of the new workspace, for a caller that used an API key: that key is not valid in the new workspace.',
-  })
-  apiKey?: ApiKeyModel | null;
+    ],
+    secret: [String, 'The whole first key, shown only now: store it safely.'],
+  },
+  errors: 'The reasons why no workspace was created.',
+});
 
-  @Field(() => String, { nullable: true, description: 'The whole first key, shown only now: store it safely.' })
-  secret?: string | null;
+export const MemberPayload = payloadOf({
+  name: 'MemberPayload',
+  description: 'The member after the change (before it, if removed), or the reasons why nothing changed.',
+  fields: { member: [Member, 'The member.'] },
+});
 
-  @Field(() => [UserError], { description: 'The reasons why no workspace was created.' })
-  userErrors!: UserError[];
-}
+export const CreateApiKeyPayload = payloadOf({
+  name: 'CreateApiKeyPayload',
+  description: 'The new key, or the reasons why none was created.',
+  fields: {
+    apiKey: [ApiKeyModel, 'The key, without its secret.'],
+    secret: [String, 'The complete key. It is shown only once, so store it safely.'],
+  },
+  errors: 'The reasons why nothing was created.',
+});
 
-@ObjectType({ description: 'The member after the change (before it, if removed), or the reasons why nothing changed.' })
-export class MemberPayload {
-  @Field(() => Member, { nullable: true, description: 'The member.' })
-  member?: Member | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The new key, or the reasons why none was created.' })
-export class CreateApiKeyPayload {
-  @Field(() => ApiKeyModel, { nullable: true, description: 'The key, without its secret.' })
-  apiKey?: ApiKeyModel | null;
-
-  @Field(() => String, { nullable: true, description: 'The complete key. It is shown only once, so store it safely.' })
-  secret?: string | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing was created.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The key after the change, or the reasons why nothing changed.' })
-export class ApiKeyPayload {
-  @Field(() => ApiKeyModel, { nullable: true, description: 'The key.' })
-  apiKey?: ApiKeyModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const ApiKeyPayload = payloadOf({
+  name: 'ApiKeyPayload',
+  description: 'The key after the change, or the reasons why nothing changed.',
+  fields: { apiKey: [ApiKeyModel, 'The key.'] },
+});

@@ -1,7 +1,7 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import { ProviderDownActionEnum } from '#jobs/api';
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 
 import type { ToolEventFormat } from '../../agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
@@ -157,11 +157,8 @@ export class JobAgent {
 export const AgentConnection = connectionOf(AgentModel, 'Agent');
 export const AgentVersionConnection = connectionOf(AgentVersionModel, 'AgentVersion');
 
-@ObjectType({ description: 'The agent after the change (before it, if archived), or the reasons why nothing changed.' })
-export class AgentPayload {
-  @Field(() => AgentModel, { nullable: true, description: 'The agent.' })
-  agent?: AgentModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const AgentPayload = payloadOf({
+  name: 'AgentPayload',
+  description: 'The agent after the change (before it, if archived), or the reasons why nothing changed.',
+  fields: { agent: [AgentModel, 'The agent.'] },
+});

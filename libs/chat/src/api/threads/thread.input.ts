@@ -1,6 +1,6 @@
-import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
+import { Field, ID, InputType } from '@nestjs/graphql';
 
-import { UserError } from '#platform/api';
+import { payloadOf } from '#platform/api';
 
 import { ThreadModel } from './thread.model.js';
 
@@ -25,11 +25,8 @@ export class RenameThreadInput {
   title!: string;
 }
 
-@ObjectType({ description: 'The thread after the change, or the reasons why nothing changed.' })
-export class ThreadPayload {
-  @Field(() => ThreadModel, { nullable: true, description: 'The thread.' })
-  thread?: ThreadModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const ThreadPayload = payloadOf({
+  name: 'ThreadPayload',
+  description: 'The thread after the change, or the reasons why nothing changed.',
+  fields: { thread: [ThreadModel, 'The thread.'] },
+});

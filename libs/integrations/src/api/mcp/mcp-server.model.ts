@@ -1,6 +1,6 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, defineEnum, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, Json, payloadOf } from '#platform/api';
 import { ToolEffectEnum } from '#tools/api';
 
 import type { McpSettings, McpToolStatus } from '../../mcp/mcp-server.js';
@@ -183,14 +183,11 @@ export class McpServerModel {
   updatedAt!: number;
 }
 
-@ObjectType({ description: 'The server after the change (before it, if removed), or the reasons why nothing changed.' })
-export class McpServerPayload {
-  @Field(() => McpServerModel, { nullable: true, description: 'The server.' })
-  mcpServer?: McpServerModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const McpServerPayload = payloadOf({
+  name: 'McpServerPayload',
+  description: 'The server after the change (before it, if removed), or the reasons why nothing changed.',
+  fields: { mcpServer: [McpServerModel, 'The server.'] },
+});
 
 /** A page of MCP servers. */
 export const McpServerConnection = connectionOf(McpServerModel, 'McpServer');

@@ -1,6 +1,6 @@
 import { Field, InputType, ObjectType } from '@nestjs/graphql';
 
-import { DateTime, UserError } from '#platform/api';
+import { DateTime, payloadOf } from '#platform/api';
 
 @ObjectType('WorkspaceSecret', {
   description: 'A secret that tools of the workspace can use. Its value is never returned.',
@@ -34,11 +34,8 @@ export class RemoveWorkspaceSecretInput {
   name!: string;
 }
 
-@ObjectType({ description: 'The secret after the change (before it, if removed), or the reasons why nothing changed.' })
-export class WorkspaceSecretPayload {
-  @Field(() => WorkspaceSecretModel, { nullable: true, description: 'The secret, without its value.' })
-  secret?: WorkspaceSecretModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const WorkspaceSecretPayload = payloadOf({
+  name: 'WorkspaceSecretPayload',
+  description: 'The secret after the change (before it, if removed), or the reasons why nothing changed.',
+  fields: { secret: [WorkspaceSecretModel, 'The secret, without its value.'] },
+});

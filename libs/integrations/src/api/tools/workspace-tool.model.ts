@@ -1,6 +1,6 @@
 import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 
 const definitionText = 'Its definition in the format of `registerTool`, with all defaults filled in (docs/tools.md).';
 
@@ -102,23 +102,18 @@ export class SetOutboundHostsInput {
   hosts!: string[];
 }
 
-@ObjectType({ description: 'The tool after the change (before it, if removed), or the reasons why nothing changed.' })
-export class WorkspaceToolPayload {
-  @Field(() => WorkspaceToolModel, { nullable: true, description: 'The tool.' })
-  tool?: WorkspaceToolModel | null;
+export const WorkspaceToolPayload = payloadOf({
+  name: 'WorkspaceToolPayload',
+  description: 'The tool after the change (before it, if removed), or the reasons why nothing changed.',
+  fields: { tool: [WorkspaceToolModel, 'The tool.'] },
+});
 
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'A definition with its defaults, or its faults.' })
-export class ValidateToolPayload {
-  @Field(() => Json, { nullable: true, description: definitionText })
-  definition?: unknown;
-
-  @Field(() => [UserError], { description: 'The faults of the definition.' })
-  userErrors!: UserError[];
-}
+export const ValidateToolPayload = payloadOf({
+  name: 'ValidateToolPayload',
+  description: 'A definition with its defaults, or its faults.',
+  fields: { definition: [Json, definitionText] },
+  errors: 'The faults of the definition.',
+});
 
 @ObjectType('ToolTrial', { description: 'The result of one call of a tool. Secrets are redacted.' })
 export class ToolTrialModel {
@@ -147,20 +142,15 @@ export class ToolTrialModel {
   excerpt!: string | null;
 }
 
-@ObjectType({ description: 'The result of the call, or the reasons why there was none.' })
-export class TestToolPayload {
-  @Field(() => ToolTrialModel, { nullable: true, description: 'The call.' })
-  trial?: ToolTrialModel | null;
+export const TestToolPayload = payloadOf({
+  name: 'TestToolPayload',
+  description: 'The result of the call, or the reasons why there was none.',
+  fields: { trial: [ToolTrialModel, 'The call.'] },
+  errors: 'The reasons why there was no call.',
+});
 
-  @Field(() => [UserError], { description: 'The reasons why there was no call.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The list after the change, or the reasons why it did not change.' })
-export class OutboundHostsPayload {
-  @Field(() => [String], { nullable: true, description: 'The hosts in normalized form.' })
-  hosts?: readonly string[] | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const OutboundHostsPayload = payloadOf({
+  name: 'OutboundHostsPayload',
+  description: 'The list after the change, or the reasons why it did not change.',
+  fields: { hosts: [[String], 'The hosts in normalized form.'] },
+});

@@ -1,6 +1,6 @@
 import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, defineEnum, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, payloadOf } from '#platform/api';
 
 import type { DeadToolCall } from '../../tool-queue/dead-tool-calls.service.js';
 import { ToolCallStatusEnum } from '../tool-calls/tool-call.enums.js';
@@ -55,14 +55,12 @@ export class RedriveToolCallInput {
   id!: string;
 }
 
-@ObjectType({ description: 'The dead letter and its call, or the reasons why nothing was sent.' })
-export class RedriveToolCallPayload {
-  @Field(() => DeadToolCallModel, { nullable: true, description: 'The dead letter, removed from the list.' })
-  deadToolCall?: DeadToolCallModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing was sent.' })
-  userErrors!: UserError[];
-}
+export const RedriveToolCallPayload = payloadOf({
+  name: 'RedriveToolCallPayload',
+  description: 'The dead letter and its call, or the reasons why nothing was sent.',
+  fields: { deadToolCall: [DeadToolCallModel, 'The dead letter, removed from the list.'] },
+  errors: 'The reasons why nothing was sent.',
+});
 
 /** Where the stop of a call stands. */
 export const CancelToolCallStateEnum = defineEnum('CancelToolCallState', "The state of a call's cancellation.", {
@@ -77,11 +75,9 @@ export class CancelToolCallInput {
   id!: string;
 }
 
-@ObjectType({ description: 'The state of the cancellation, or the reasons why the call was not cancelled.' })
-export class CancelToolCallPayload {
-  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'The current state of the cancellation.' })
-  state?: string | null;
-
-  @Field(() => [UserError], { description: 'The reasons why the call was not cancelled.' })
-  userErrors!: UserError[];
-}
+export const CancelToolCallPayload = payloadOf({
+  name: 'CancelToolCallPayload',
+  description: 'The state of the cancellation, or the reasons why the call was not cancelled.',
+  fields: { state: [CancelToolCallStateEnum, 'The current state of the cancellation.'] },
+  errors: 'The reasons why the call was not cancelled.',
+});
