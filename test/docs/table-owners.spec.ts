@@ -13,6 +13,7 @@ interface Ownership {
 
 const audited = 'records a change in the transaction that makes it';
 const conversation = 'reads a conversation or an answer in one statement';
+const ownDocuments = 'reads own rows as documents, for receivers of deliveries';
 const nodeState = 'reads or ends the node runs of a job in one statement';
 
 const ownerships: Readonly<Record<string, Ownership>> = {
@@ -62,7 +63,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/chat': conversation,
       'libs/files': 'keeps files that an unfinished job refers to',
       'libs/tools': 'reads the job of a ledger row, and fences the row by its lease',
-      'libs/triggers': 'counts the jobs of a trigger that have not ended, and reads the key of a job that ended',
+      'libs/triggers': 'counts the jobs of a trigger that have not ended, and reads the key of a job and its document',
       'libs/workflows': 'reads a run with its job in one statement',
     },
   },
@@ -85,6 +86,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     others: {
       'libs/files': 'keeps files that a message refers to',
       'libs/jobs': 'rejects a repeated message of a start, and keeps the text of removed jobs',
+      'libs/triggers': ownDocuments,
     },
   },
   model_provider: { owner: 'libs/models' },
@@ -112,7 +114,10 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   syntrix_turn: { owner: 'libs/triggers' },
   thread: {
     owner: 'libs/chat',
-    others: { 'libs/jobs': 'locks the thread of a start, and names it in notifications' },
+    others: {
+      'libs/jobs': 'locks the thread of a start, and names it in notifications',
+      'libs/triggers': ownDocuments,
+    },
   },
   tool_call: {
     owner: 'libs/tools',
@@ -120,6 +125,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
       'libs/approvals': 'reads a call that starts, and replays a policy on past calls',
       'libs/chat': conversation,
       'libs/jobs': 'ends the calls of a job in the statement that claims, cancels or resumes it',
+      'libs/triggers': ownDocuments,
       'libs/workflows': nodeState,
     },
   },

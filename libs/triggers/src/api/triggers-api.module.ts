@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { TriggersModule } from '../triggers.module.js';
 import { NotificationChannelsResolver } from './notification-channels.resolver.js';
+import { OwnDocumentsController } from './own-documents.controller.js';
 import { SyntrixConnectionsResolver } from './syntrix/syntrix-connections.resolver.js';
 import { SyntrixWebhooksController } from './syntrix/syntrix-webhooks.controller.js';
 import { HooksController, TriggersController } from './triggers.controller.js';
@@ -12,7 +13,13 @@ import { WebhooksResolver } from './webhooks.resolver.js';
 /** Triggers, webhook endpoints and their deliveries, and notification channels. */
 @Module({
   imports: [TriggersModule],
-  controllers: [HooksController, SyntrixWebhooksController, TriggersController, UnsubscribeController],
+  controllers: [
+    HooksController,
+    OwnDocumentsController,
+    SyntrixWebhooksController,
+    TriggersController,
+    UnsubscribeController,
+  ],
   providers: [NotificationChannelsResolver, SyntrixConnectionsResolver, TriggersResolver, WebhooksResolver],
 })
 export class TriggersApiModule {}

@@ -6,6 +6,7 @@ import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
 import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
 
 import { Deliveries } from '../outbound/deliveries.service.js';
+import type { TriggerTarget } from '../outbound/delivery.js';
 import { ChangesRepository, type PushedChange, type StoredChange } from './changes.repository.js';
 import { threadOf } from './map-input.js';
 import { type DocumentChange, TriggerIndex } from './trigger-index.js';
@@ -150,6 +151,7 @@ export class Changes {
       target: {
         ...{ url: url ?? '', headers, signature: 'both', concurrency },
         rate: rateLimit === null ? null : { key: triggerId, limit: rateLimit },
+        token: tokenOf(trigger, change),
         secretNames: secretsRef === null ? [] : [secretsRef],
         policy: {
           maxAttempts: retryPolicy.maxAttempts,
@@ -178,12 +180,27 @@ export class Changes {
   }
 }
 
+/** Receivers of a change of an own row may read its thread. */
+function tokenOf(
+  { id: triggerId, definition }: StoredTrigger,
+  change: StoredChange,
+): NonNullable<TriggerTarget['token']> | null {
+  const { database, body, isOwn } = change;
+  if (!definition.issueToken || !isOwn) return null;
+  const threadId = body.collection === 'jobs' ? body.document?.['threadId'] : body.collection.split('/')[1];
+  return typeof threadId === 'string' ? { triggerId, database, threadId } : null;
+}
+
 /** The names of the database whose documents are the rows of the workspace. */
 export async function ownDatabases(tx: PrismaTransaction, workspaceId: string): Promise<readonly string[]> {
   const workspace = await tx.workspace.findUnique({ where: { id: workspaceId }, select: { name: true } });
   if (workspace === null) throw new AppError({ code: 'not_found', message: 'Workspace not found' });
-  const slug = toSlug(workspace.name);
-  return slug === '' ? [workspaceId] : [workspaceId, slug];
+  return ownDatabasesOf({ id: workspaceId, name: workspace.name });
+}
+
+export function ownDatabasesOf({ id, name }: { readonly id: string; readonly name: string }): readonly string[] {
+  const slug = toSlug(name);
+  return slug === '' ? [id] : [id, slug];
 }
 
 /** What a trigger sees of a change. `id` and `collection` of the document win over its fields of these names. */

@@ -12,6 +12,8 @@ import { ChangesRepository } from './changes.repository.js';
 import { Changes } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
 import { Hooks } from './hooks.service.js';
+import { OwnDocumentsRepository } from './own-documents.repository.js';
+import { OwnDocuments } from './own-documents.service.js';
 import { OwnRowHints } from './own-row-hints.js';
 import { TriggerFileLoader } from './trigger-file-loader.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
@@ -32,10 +34,11 @@ import { TriggersService } from './triggers.service.js';
     WorkflowsModule,
   ],
   providers: [
-    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks, OwnRowHints],
+    ...[Changes, ChangesRepository, FileWorkspacesRepository, Hooks],
+    ...[OwnDocuments, OwnDocumentsRepository, OwnRowHints],
     ...[TriggerFileLoader, TriggerRunsRepository, TriggerStarts, TriggerWorker, TriggersRepository, TriggersService],
   ],
-  exports: [Changes, Hooks, TriggerFileLoader, TriggerWorker, TriggersService],
+  exports: [Changes, Hooks, OwnDocuments, TriggerFileLoader, TriggerWorker, TriggersService],
 })
 export class InboundModule implements OnModuleInit {
   constructor(

@@ -91,6 +91,8 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
   assertDatabase(database);
   const source = oneOf(given, 'source', triggerSources) ?? 'changes';
   const start = given['start'] == null ? null : parseStart(given['start']);
+  const issueToken = flag(given, 'issueToken') ?? false;
+  if (issueToken && start !== null) throw new TriggerProblem('issueToken and start exclude each other');
   return {
     triggerId,
     version: toVersion(given['version']),
@@ -108,7 +110,7 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
     concurrency: whole(given, 'concurrency', triggerLimits.concurrency) ?? 16,
     rateLimit: whole(given, 'rateLimit', triggerLimits.rate) ?? null,
     includeBefore: flag(given, 'includeBefore') ?? true,
-    issueToken: flag(given, 'issueToken') ?? false,
+    issueToken,
     start,
   };
 }

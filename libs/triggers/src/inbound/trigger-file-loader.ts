@@ -4,11 +4,12 @@ import { JobTelemetry } from '#jobs';
 import { Config, newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
 import { canonicalJson, lockWorkspace } from '#tools';
 
-import { ownDatabases } from './changes.service.js';
+import { ownDatabases, ownDatabasesOf } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
 import { ownKindsOf } from './own-kinds.js';
 import type { TriggerDefinition } from './trigger-definition.js';
 import { parseTriggerFiles, readTriggerFiles, TriggerFileError } from './trigger-files.js';
+import { tokenOfOtherDatabase } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 
 /**
@@ -74,6 +75,9 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         throw new TriggerFileError(
           `${path}: database ${JSON.stringify(definition.database)} names no workspace: set TRIGGERS_WORKSPACE`,
         );
+      const isOwn = ownKindsOf(definition, ownDatabasesOf(workspace)).length > 0;
+      if (definition.issueToken && !isOwn)
+        throw new TriggerFileError(`${path}: trigger ${definition.triggerId}: ${tokenOfOtherDatabase}`);
       placed.get(workspace.id)?.push(definition);
     }
     return placed;

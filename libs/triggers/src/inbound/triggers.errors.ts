@@ -6,6 +6,10 @@ export const triggerNotFound = () => new AppError({ code: 'not_found', message: 
 export const badTrigger = (reason: string) =>
   new AppError({ code: 'bad_request', message: reason, field: 'definition' });
 
+/** Tokens open own rows only. */
+export const tokenOfOtherDatabase =
+  'issueToken is for the messages, tool calls and jobs of the workspace: set database to its id or name, and collection to one of theirs';
+
 export const tooManyTriggers = (limit: number) =>
   new AppError({ code: 'conflict', message: `A workspace can have ${limit} triggers. Delete one first.` });
 

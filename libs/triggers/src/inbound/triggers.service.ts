@@ -17,6 +17,7 @@ import {
   badTrigger,
   runNotFound,
   runNotWaiting,
+  tokenOfOtherDatabase,
   tooManyTriggers,
   triggerNotFound,
   triggerOfFile,
@@ -124,6 +125,7 @@ export class TriggersService {
       if (known === null && (await this.triggers.count(tx, workspaceId)) >= MAX_TRIGGERS)
         throw tooManyTriggers(MAX_TRIGGERS);
       const ownKinds = ownKindsOf(definition, await ownDatabases(tx, workspaceId));
+      if (definition.issueToken && ownKinds.length === 0) throw badTrigger(tokenOfOtherDatabase);
       const id = known?.id ?? newId();
       const saved = { id, origin: 'api', enabled, ownKinds, definition, savedBy: principal.id } as const;
       await this.triggers.save(tx, workspaceId, saved);

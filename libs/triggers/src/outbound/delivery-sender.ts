@@ -8,6 +8,7 @@ import {
   type OutboundAnswer,
   OutboundError,
   Redactor,
+  type Secret,
   SecretBox,
   systemClock,
   toStorableText,
@@ -19,6 +20,7 @@ import { Deliveries } from './deliveries.service.js';
 import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
 import { DeliveryRate } from './delivery-rate.js';
 import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
+import { PreIssuedTokens } from './pre-issued-tokens.js';
 import { isBlocked, WebhookClient } from './webhook-client.js';
 import { endpointPlace } from './webhook-endpoint.js';
 
@@ -61,6 +63,7 @@ export class DeliverySender {
     private readonly redactor: Redactor,
     private readonly channels: ChannelSender,
     private readonly rate: DeliveryRate,
+    private readonly tokens: PreIssuedTokens,
   ) {}
 
   /** What answers for URLs without a host. Registered once, at boot. */
@@ -122,7 +125,8 @@ export class DeliverySender {
       const found = await this.workspaceSecrets.resolve(workspaceId, secretNames);
       const secrets = secretNames.flatMap((name) => found.get(name) ?? []);
       if (secrets.length < secretNames.length) return null;
-      return { url, headers, signature, secrets, timeoutMs: policy.timeoutMs };
+      const token = target.token == null ? null : this.tokens.mint({ workspaceId, ...target.token });
+      return { url, headers, signature, secrets, timeoutMs: policy.timeoutMs, token };
     }
     if (endpoint === null || endpointId === null) throw new Error('a delivery has neither endpoint nor target');
     const { url, headers, signature, secretCipher, previousCipher } = endpoint;
@@ -132,8 +136,9 @@ export class DeliverySender {
     return { url, headers, signature, secrets, timeoutMs: endpointTimeoutMs };
   }
 
-  private async post({ workspaceId, id, body }: DueDelivery, outgoing: Outgoing): Promise<Tried> {
-    const { url, signature, secrets, timeoutMs } = outgoing;
+  private async post({ workspaceId, id, body: stored }: DueDelivery, outgoing: Outgoing): Promise<Tried> {
+    const { url, signature, secrets, timeoutMs, token = null } = outgoing;
+    const body = token === null ? stored : withToken(stored, token);
     const timestamp = Math.floor(this.clock.now() / 1_000);
     const revealed = secrets.map((secret) => secret.reveal());
     const headers = {
@@ -147,7 +152,8 @@ export class DeliverySender {
       : await this.client.post({ url, headers, body, timeoutMs });
     const verdict = judgeAnswer(answer, this.clock.now());
     const error = verdict.kind === 'delivered' ? null : `http_${answer.status}`;
-    const release = secrets.map((secret) => this.redactor.add(secret, workspaceId));
+    const hidden = token === null ? secrets : [...secrets, token];
+    const release = hidden.map((secret) => this.redactor.add(secret, workspaceId));
     const excerpt = this.excerptOf(workspaceId, answer.body);
     for (const done of release) done();
     return { verdict, attempt: { status: answer.status, error, excerpt } };
@@ -168,4 +174,9 @@ export class DeliverySender {
     const redactor = this.redactor.of(workspaceId);
     return toStorableText(body.length > excerptBytes ? redactor.redactCut(text) : redactor.redact(text));
   }
+}
+
+/** The stored body has no token: a dead letter may be sent again after days, with a new one. */
+function withToken(body: string, token: Secret): string {
+  return JSON.stringify({ ...(JSON.parse(body) as object), preIssuedToken: token.reveal() });
 }

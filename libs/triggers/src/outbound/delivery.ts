@@ -26,6 +26,8 @@ export interface TriggerTarget {
   readonly concurrency: number;
   /** Requests in a second, of all deliveries with this key in the whole installation. Null or absent: any number. */
   readonly rate?: { readonly key: string; readonly limit: number } | null;
+  /** The body gets a token for the own rows of this thread. Null or absent: none. */
+  readonly token?: { readonly triggerId: string; readonly database: string; readonly threadId: string } | null;
 }
 
 /** A webhook of a trigger. */
@@ -76,6 +78,8 @@ export interface Outgoing {
   readonly signature: SignatureStyle;
   readonly secrets: readonly Secret[];
   readonly timeoutMs: number;
+  /** Sent as `preIssuedToken`, in this attempt only. Null or absent: none. */
+  readonly token?: Secret | null;
 }
 
 /** The result of one attempt. */

@@ -17,6 +17,7 @@ import { NotificationChannels } from './notifications/notification-channels.serv
 import { NotificationDispatch } from './notifications/notification-dispatch.service.js';
 import { NotificationDispatcher } from './notifications/notification-dispatcher.js';
 import { UnsubscribeLinks } from './notifications/unsubscribe-links.js';
+import { PreIssuedTokens } from './pre-issued-tokens.js';
 import { WebhookClient } from './webhook-client.js';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository.js';
 import { WebhookEndpoints } from './webhook-endpoints.service.js';
@@ -53,6 +54,7 @@ class DeliveryRetention implements OnModuleInit {
     DeliverySender,
     DeliveryWorker,
     EndpointHealthRepository,
+    PreIssuedTokens,
     WebhookClient,
     WebhookEndpoints,
     WebhookEndpointsRepository,
@@ -62,6 +64,7 @@ class DeliveryRetention implements OnModuleInit {
     DeliverySender,
     DeliveryWorker,
     NotificationChannels,
+    PreIssuedTokens,
     UnsubscribeLinks,
     WebhookClient,
     WebhookEndpoints,

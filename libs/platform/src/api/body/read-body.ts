@@ -20,6 +20,7 @@ const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
   { path: /^\/hooks\//i, bytes: 1_048_576 },
   { path: /^\/webhook\//i, bytes: 1_048_576 },
   { path: /^\/api\/triggers\/[^/]+\/changes\/?$/i, bytes: 1_048_576 },
+  { path: /^\/trigger\//i, bytes: 262_144 },
 ];
 
 /** How large a body may be that is sent to this url. */
