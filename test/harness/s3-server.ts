@@ -17,6 +17,8 @@ export interface S3Server {
   readonly objects: ReadonlyMap<string, Buffer>;
   /** Reasons of refused requests. */
   readonly refusals: readonly string[];
+  /** Number of requests so far. */
+  readonly requests: number;
   /** Every request is answered with this status, until null is set. */
   failWith: number | null;
   close(): Promise<void>;
@@ -25,8 +27,9 @@ export interface S3Server {
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const refusals: string[] = [];
-  const state: { failWith: number | null } = { failWith: null };
+  const state: { failWith: number | null; requests: number } = { failWith: null, requests: 0 };
   const server: Server = createServer((request, response) => {
+    state.requests += 1;
     void (async () => {
       const body = await bodyOf(request);
       const problem = signatureProblem(request, body);

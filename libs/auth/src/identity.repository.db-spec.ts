@@ -29,7 +29,9 @@ describe('SECURITY DEFINER', () => {
                 LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.privilege_type = 'EXECUTE')::text[] AS granted
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
        WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`);
+    const ofTriggers = ['job_change()', 'message_change()', 'tool_call_change()']; // need no grant
     const reviewed = [
+      'files_in_messages(text[])',
       'identity_invitations(text,uuid,uuid,integer,timestamp with time zone)',
       'identity_key(text)',
       'identity_key_revoked(uuid,uuid)',
@@ -37,14 +39,14 @@ describe('SECURITY DEFINER', () => {
       'identity_revoke_key(uuid,uuid,timestamp with time zone)',
       'identity_user_by_email(uuid,text,text)',
       'identity_user_by_subject(uuid,text,text,text,text)',
-      'job_finished_change()', // of a trigger, which needs no grant
+      ...ofTriggers,
       'tool_call_search(boolean,text[],uuid,uuid,boolean,integer)',
     ];
     const promise = {
       owner: 'nightshift_owner',
       settings: expect.arrayContaining(['search_path=pg_catalog, pg_temp']),
     };
-    const grantedTo = (name: string) => (name === 'job_finished_change()' ? [] : ['nightshift_api']);
+    const grantedTo = (name: string) => (ofTriggers.includes(name) ? [] : ['nightshift_api']);
     expect(rows).toEqual(
       reviewed.map((name) => ({ name, ...promise, granted: [...grantedTo(name), 'nightshift_owner'] })),
     );

@@ -51,7 +51,7 @@ export class FilesRepository {
     const where = { workspaceId, hash: { in: [...hashes] } };
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       // A conversation uses its files in every round: a write each hour is enough.
-      const lt = new Date(keptUntil.getTime() - 3_600_000);
+      const lt = new Date(keptUntil.getTime() - Math.min(3_600_000, (keptUntil.getTime() - Date.now()) / 4));
       await tx.storedFile.updateMany({ where: { ...where, keptUntil: { lt } }, data: { keptUntil } });
       return (await tx.storedFile.findMany({ where })).map(toPlacedFile);
     });
@@ -82,48 +82,61 @@ export class FilesRepository {
     return count === 1;
   }
 
-  /** Puts the row of a file back whose content could not be deleted, to be deleted later. Nothing happens if its content was uploaded again. */
-  async putBack({ createdAt, ...file }: PlacedFile): Promise<void> {
-    const row = { ...file, createdAt: new Date(createdAt), keptUntil: new Date() };
-    await this.prisma.withWorkspace(file, (tx) => tx.storedFile.createMany({ data: [row], skipDuplicates: true }));
+  /**
+   * Looks at up to `limit` files that are due and not in the stores `except`, and postpones those that something refers to until `keptUntil`.
+   * Returns the others, which nothing refers to, and how many were due.
+   */
+  async findExpired(workspaceId: string, { limit, except, keptUntil }: ExpirySearch): Promise<Expiry> {
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const where = { workspaceId, keptUntil: { lt: new Date() }, store: { notIn: [...except] } };
+      const due = await tx.storedFile.findMany({ where, orderBy: { keptUntil: 'asc' }, take: limit });
+      if (due.length === 0) return { due: 0, expired: [] };
+      const used = new Set([...(await hashesInMessages(tx, due)), ...(await hashesOfWaiting(tx, workspaceId))]);
+      const ids = due.filter(({ hash }) => used.has(hash)).map(({ id }) => id);
+      await tx.storedFile.updateMany({ where: { workspaceId, id: { in: ids } }, data: { keptUntil } });
+      return { due: due.length, expired: due.filter(({ hash }) => !used.has(hash)).map(toPlacedFile) };
+    });
   }
 
-  /** Deletes and returns up to `limit` rows that are due, and postpones those that a message or an unfinished job refers to until `keptUntil`. */
-  async takeExpired(workspaceId: string, limit: number, keptUntil: Date): Promise<PlacedFile[]> {
-    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      const due = await tx.$queryRaw<DueFile[]>`SELECT f.id, f.hash, EXISTS (
-    SELECT 1 FROM message m WHERE m.workspace_id = f.workspace_id AND m.content @> '[{"type": "file"}]'
-       AND m.content @> jsonb_build_array(jsonb_build_object('type', 'file', 'file', jsonb_build_object('file_id', f.hash)))) AS used
-  FROM stored_file f WHERE f.workspace_id = ${workspaceId}::uuid AND f.kept_until < clock_timestamp()
- ORDER BY f.kept_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
-      const open = due.every(({ used }) => used) ? new Set<string>() : await hashesOfOpenJobs(tx, workspaceId);
-      const idsOf = (isUsed: boolean) =>
-        due.filter(({ used, hash }) => (used || open.has(hash)) === isUsed).map(({ id }) => id);
-      const of = (ids: string[]) => ({ workspaceId, id: { in: ids } });
-      await tx.storedFile.updateMany({ where: of(idsOf(true)), data: { keptUntil } });
-      const expired = await tx.storedFile.findMany({ where: of(idsOf(false)) });
-      await tx.storedFile.deleteMany({ where: of(expired.map(({ id }) => id)) });
-      return expired.map(toPlacedFile);
-    });
+  /** Whether nothing has used the file since it was found. */
+  async isExpired({ workspaceId, id }: PlacedFile): Promise<boolean> {
+    const where = { workspaceId, id, keptUntil: { lt: new Date() } };
+    return (await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.storedFile.count({ where }))) === 1;
   }
 }
 
-interface DueFile {
-  readonly id: string;
-  readonly hash: string;
-  /** A message refers to it. */
-  readonly used: boolean;
+interface ExpirySearch {
+  readonly limit: number;
+  readonly except: readonly string[];
+  readonly keptUntil: Date;
+}
+
+/** What a search for expired files has found. */
+interface Expiry {
+  readonly due: number;
+  readonly expired: readonly PlacedFile[];
+}
+
+/** Those of the files that a message refers to. */
+async function hashesInMessages(tx: PrismaTransaction, files: readonly StoredFileRow[]): Promise<readonly string[]> {
+  const hashes = files.map(({ hash }) => hash);
+  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT hash FROM files_in_messages(${hashes}::text[]) AS hash`;
+  return rows.map(({ hash }) => hash);
 }
 
 /**
- * Every text in the inputs of unfinished jobs that can be a hash. The messages of a job that starts later, and the attachments of a workflow,
- * are in its input only. It is read once for all files that are due, and a file in it is due again a day later.
+ * Every text that can be a hash in the inputs of unfinished jobs, of schedules, and of trigger runs that have not started a job: no message has it
+ * yet. It is read once for all files that are due, which is rare: a file in it is due again after the retention time.
  */
-async function hashesOfOpenJobs(tx: PrismaTransaction, workspaceId: string): Promise<ReadonlySet<string>> {
-  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT DISTINCT found.match[1] AS hash
-  FROM job j CROSS JOIN LATERAL regexp_matches(j.input::text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)
- WHERE j.workspace_id = ${workspaceId}::uuid AND j.status IN ('queued', 'running', 'waiting')`;
-  return new Set(rows.map(({ hash }) => hash));
+async function hashesOfWaiting(tx: PrismaTransaction, workspaceId: string): Promise<readonly string[]> {
+  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT DISTINCT found.match[1] AS hash FROM (
+  SELECT input::text AS text FROM job WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
+  UNION ALL
+  SELECT chat::text FROM workflow_schedule WHERE workspace_id = ${workspaceId}::uuid AND chat IS NOT NULL
+  UNION ALL
+  SELECT event::text FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due') AS waiting
+ CROSS JOIN LATERAL regexp_matches(waiting.text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)`;
+  return rows.map(({ hash }) => hash);
 }
 
 function readable(scope: Scope): Prisma.StoredFileWhereInput {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
-import { Config, Redactor } from '#platform';
+import { Config, ManualClock, newId, Redactor } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
@@ -10,6 +10,7 @@ import { FilesRepository } from './files.repository.js';
 import { Files } from './files.service.js';
 import { FileStores } from './store/file-stores.js';
 import { PostgresFileStore } from './store/postgres-file-store.repository.js';
+import { S3FileStore } from './store/s3-file-store.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;
@@ -50,17 +51,87 @@ describe('Files', () => {
     await expect(files.get(member, hash)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('removes an expired object in a later pass if the bucket does not respond', async () => {
-    const { hash } = await save('removed by the retention');
-    await database.prisma.withWorkspace(member, (tx) =>
+  const expire = (hash: string) =>
+    database.prisma.withWorkspace(member, (tx) =>
       tx.storedFile.updateMany({ where: { hash }, data: { keptUntil: new Date(0) } }),
     );
+  /** One row of each kind that keeps a file. */
+  const refer = (inMessage: string, inSchedule: string, inRun: string) =>
+    database.prisma.withWorkspace(member, async (tx) => {
+      const { workspaceId, userId } = member;
+      const [threadId, triggerId] = [newId(), newId()];
+      const content = [{ type: 'file', file: { file_id: inMessage } }];
+      await tx.thread.create({ data: { workspaceId, id: threadId, createdBy: userId } });
+      await tx.message.create({ data: { workspaceId, id: newId(), threadId, position: 1, role: 'user', content } });
+      const saved = { createdBy: member.id, savedBy: member.id, enabled: false };
+      const slots = { cron: '0 9 * * *', timeZone: 'UTC', missed: 'skip', prompt: '' };
+      const chat = { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: inSchedule } }] }] };
+      await tx.schedule.create({ data: { workspaceId, id: newId(), chat, ...slots, ...saved } });
+      const names = { database: 'd', triggerId: 't', origin: 'api', savedBy: member.id };
+      await tx.trigger.create({ data: { workspaceId, id: triggerId, definition: {}, ...names } });
+      const event = { body: { attachment: inRun } };
+      await tx.triggerRun.create({ data: { workspaceId, id: newId(), triggerId, key: 'k', event, tryAt: new Date() } });
+    });
+  const has = (hash: string) =>
+    files.get(member, hash).then(
+      () => true,
+      () => false,
+    );
+
+  it('leaves a bucket alone for ten minutes in which it did not respond, then removes its expired objects', async () => {
+    const clock = new ManualClock();
+    files.clock = clock;
+    const { hash } = await save('removed by the retention');
+    const { hash: other } = await save('also removed by the retention');
+    await Promise.all([expire(hash), expire(other)]);
     bucket.failWith = 500;
-    await files.forget(member.workspaceId);
-    expect(bucket.objects.size).toBe(1);
+    const { requests } = bucket;
+    expect(await files.forget(member.workspaceId)).toBe(2);
+    expect(await files.forget(member.workspaceId)).toBe(0);
+    expect(bucket.requests - requests).toBe(1);
     bucket.failWith = null;
+    expect([bucket.objects.size, await has(hash)]).toEqual([2, true]);
+    clock.advance(600_001);
+    expect(await files.forget(member.workspaceId)).toBe(2);
+    expect([bucket.objects.size, await has(hash), await has(other)]).toEqual([0, false, false]);
+  });
+
+  it('keeps the row of an expired file until its content is deleted', async () => {
+    const { hash } = await save('its process ends');
+    await expire(hash);
+    const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockRejectedValue(new Error('the process ends here'));
+    await expect(files.forget(member.workspaceId)).rejects.toThrow('the process ends here');
+    deletion.mockRestore();
+    expect(await has(hash)).toBe(true);
     await files.forget(member.workspaceId);
-    expect(bucket.objects.size).toBe(0);
-    await expect(files.get(member, hash)).rejects.toMatchObject({ code: 'not_found' });
+    expect([bucket.objects.size, await has(hash)]).toEqual([0, false]);
+  });
+
+  it('keeps files that messages, schedules and due trigger runs refer to for another retention time', async () => {
+    const hashes: string[] = [];
+    for (const name of ['message', 'schedule', 'trigger run', 'nothing'])
+      hashes.push((await save(`used by ${name}`)).hash);
+    const [inMessage = '', inSchedule = '', inRun = '', inNothing = ''] = hashes;
+    await refer(inMessage, inSchedule, inRun);
+    await Promise.all(hashes.map(expire));
+    expect(await files.forget(member.workspaceId)).toBe(4);
+    expect(await Promise.all(hashes.map(has))).toEqual([true, true, true, false]);
+    const least = Date.now() + Config.from({ NODE_ENV: 'test' }).values.FILE_RETENTION_MS - 600_000;
+    const kept = await database.prisma.withWorkspace(member, (tx) =>
+      tx.storedFile.count({ where: { hash: { in: hashes }, keptUntil: { gt: new Date(least) } } }),
+    );
+    expect([kept, await has(inNothing)]).toEqual([3, false]);
+  });
+
+  it('finds messages that refer to a file with the index of references', async () => {
+    const scans = await database.prisma.withWorkspace(member, async (tx) => {
+      const count = () =>
+        tx.$queryRaw<{ n: number }[]>`SELECT pg_stat_get_xact_numscans('message_files'::regclass)::int AS n`;
+      const [before] = await count();
+      await tx.$queryRaw`SELECT * FROM files_in_messages(ARRAY[repeat('0', 64), repeat('1', 64)])`;
+      const [after] = await count();
+      return (after?.n ?? 0) - (before?.n ?? 0);
+    });
+    expect(scans).toBe(2);
   });
 });

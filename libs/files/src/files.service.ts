@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { AppError, Config, newId, type Page, type PageRequest, systemClock } from '#platform';
+import { AppError, type Clock, Config, newId, type Page, type PageRequest, systemClock } from '#platform';
 
 import { typeProblem } from './file-type.js';
 import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
@@ -27,11 +27,17 @@ export interface NewContent {
 
 /** Rows that the retention handles at once. */
 const batch = 50;
-const dayMs = 86_400_000;
+/** How long the retention leaves a store alone that did not respond. */
+const awayMs = 600_000;
 
 /** The files of workspaces: one row for each content of a workspace, and the content in a store. */
 @Injectable()
 export class Files {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+  /** By store, by the monotonic clock. */
+  private readonly awayUntil = new Map<string, number>();
+
   constructor(
     private readonly files: FilesRepository,
     private readonly stores: FileStores,
@@ -100,22 +106,34 @@ export class Files {
     return this.stores.of(file.store).read(file, range);
   }
 
-  /** For the retention: removes files that no message and no unfinished job refers to and whose retention time is over. */
+  /**
+   * For the retention: removes files that nothing refers to and whose retention time is over. Returns how many it looked at. The files of a store
+   * that does not respond stay until a later pass.
+   */
   async forget(workspaceId: string): Promise<number> {
-    const expired = await this.files.takeExpired(workspaceId, batch, new Date(systemClock.now() + dayMs));
-    for (const file of expired) await this.deleteContent(file);
+    const search = { limit: batch, except: this.awayStores(), keptUntil: this.keptUntil() };
+    const { due, expired } = await this.files.findExpired(workspaceId, search);
+    for (const file of expired) await this.removeExpired(file);
     await this.postgres.deleteAbandoned(workspaceId, systemClock.now());
-    return expired.length;
+    return due;
   }
 
-  /** The row is deleted already. If the bucket does not respond, it is put back, and the next pass tries again. */
-  private async deleteContent(file: PlacedFile): Promise<void> {
+  /** As `remove`, the content first. If the process ends in between, the next pass removes the row. */
+  private async removeExpired(file: PlacedFile): Promise<void> {
+    if (this.awayStores().includes(file.store) || !(await this.files.isExpired(file))) return;
     try {
       await this.stores.of(file.store).delete(file);
     } catch (error) {
-      await this.files.putBack(file);
       if (!(error instanceof AppError)) throw error;
+      this.awayUntil.set(file.store, this.clock.monotonic() + awayMs);
+      return;
     }
+    await this.files.delete(file);
+  }
+
+  /** Stores that have not responded to the retention a short time ago: each request to them may take 30 s. */
+  private awayStores(): string[] {
+    return [...this.awayUntil].filter(([, until]) => until > this.clock.monotonic()).map(([store]) => store);
   }
 
   private keptUntil(): Date {

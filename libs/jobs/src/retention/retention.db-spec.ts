@@ -222,4 +222,19 @@ describe('Retention', () => {
     expect((await pass()).markers).toBe(1);
     expect(await inWorkspace('SELECT key FROM admission')).toEqual([{ key: 'new' }]);
   });
+
+  it('passes on to other workspaces and rows when one cannot be deleted', async () => {
+    const visits: string[] = [];
+    const retention = jobs.app.get(Retention);
+    retention.register({ forget: () => Promise.reject(new Error('away')) });
+    retention.register({
+      forget: (workspaceId) => {
+        visits.push(workspaceId);
+        return Promise.resolve(0);
+      },
+    });
+    await pass();
+    expect(visits.length).toBeGreaterThan(1);
+    expect(visits).toContain(jobs.workspaceId);
+  });
 });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, type QueueHandler, Queues } from '#platform';
 
+import { JobTelemetry } from '../job.telemetry.js';
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
 
@@ -14,7 +15,7 @@ export interface RetentionResult {
   readonly markers: number;
 }
 
-/** Deletes other expired rows of a workspace, one batch per call; returns how many. */
+/** Deletes other expired rows of a workspace, one batch per call; returns how many it looked at. */
 export interface Forgetter {
   forget(workspaceId: string): Promise<number>;
 }
@@ -40,6 +41,7 @@ export class Retention {
     private readonly config: Config,
     private readonly queues: Queues,
     notifications: NotificationsRepository,
+    private readonly telemetry: JobTelemetry,
   ) {
     this.forgetters = [notifications];
   }
@@ -97,8 +99,17 @@ export class Retention {
     let deleted = 0;
     for (const id of workspaces) {
       deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
-      for (const forgetter of this.forgetters) await this.inBatches(() => forgetter.forget(id));
+      for (const forgetter of this.forgetters) await this.forgetIn(id, forgetter);
     }
     return deleted;
+  }
+
+  /** An error must not end the retention of other rows and workspaces. */
+  private async forgetIn(workspaceId: string, forgetter: Forgetter): Promise<void> {
+    try {
+      await this.inBatches(() => forgetter.forget(workspaceId));
+    } catch (err) {
+      this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
+    }
   }
 }
