@@ -67,6 +67,7 @@ export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service
 export type { DirectCall } from './direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
 export { CallProgress } from './calls/call-progress.js';
+export { unlessCancelled } from './calls/job-calls.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';
 export type { ConversationOptions, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
 export { NodeConversations } from './nodes/node-conversations.service.js';

@@ -1,6 +1,6 @@
 import type { NodeContext } from '@nightshift/plugin';
 
-import { CallProgress } from '#chat';
+import { CallProgress, unlessCancelled } from '#chat';
 import { AppError, crashpoint, systemClock, toStorableText } from '#platform';
 
 import type { JsonObject } from '../definition/json.js';
@@ -93,14 +93,14 @@ export class PluginRun {
     return { type: 'waiting', interruptIds: [id] };
   }
 
-  /** Stores the start of an attempt, except for a `pure` node. Returns the number of the attempt. */
+  /** Stores the start of an attempt, except for a `pure` node. Returns the number of the attempt. Throws after a cancel was acknowledged. */
   private async begin({ effect }: PluginNode): Promise<number> {
     const { run, facts } = this.scope;
     const { ordinal } = this.row;
     const attempt = facts.beginAttempt(ordinal);
     if (effect === 'pure') return attempt;
-    run.append({ rows: [nodeRunRow(run.job, facts.completed(this.row), facts.of(ordinal))] });
-    await run.commit();
+    const write = { rows: [nodeRunRow(run.job, facts.completed(this.row), facts.of(ordinal))] };
+    if (!(await unlessCancelled(run, () => run.commitUnlessCancelled(write)))) run.signal.throwIfAborted();
     run.assertValid();
     crashpoint('before-plugin-node');
     return attempt;

@@ -1,0 +1,33 @@
+import { expect, it, jest } from '@jest/globals';
+
+import { CancelRequested, JobCancelled } from '#jobs';
+
+import type { NodeRunRow } from '../engine/node-run.js';
+import { PluginRun } from './plugin-run.js';
+import { RunFacts } from './run-facts.js';
+import type { RunScope } from './run-scope.js';
+
+it.each(['once', 'idempotent'])(
+  'does not run the code of a %s node after a cancel was acknowledged',
+  async (effect) => {
+    const code = jest.fn();
+    const controller = new AbortController();
+    const node = { type: 'pay', effect, parse: () => Promise.resolve({}), definition: { run: code } };
+    const scope = {
+      run: {
+        job: { jobId: 'j', workspaceId: 'w', format: 1 },
+        ...{ signal: controller.signal, abort: controller.abort.bind(controller) },
+        // As of a job whose cancel is stored: a write without this condition is accepted.
+        ...{ append: () => undefined, commit: () => Promise.resolve(), assertValid: () => undefined },
+        commitUnlessCancelled: () => Promise.reject(new CancelRequested('j', 'human')),
+      },
+      services: { plugins: { find: () => node } },
+      facts: new RunFacts(() => 0),
+    };
+    const row = { ordinal: 1, nodeId: 'n', status: 'running', input: '', extra: {}, path: [], iteration: [] };
+    // A start of a plugin node reads no more of these than this.
+    const run = new PluginRun(scope as unknown as RunScope, row as unknown as NodeRunRow);
+    await expect(run.run('pay', { given: {}, signal: controller.signal })).rejects.toBeInstanceOf(JobCancelled);
+    expect(code).not.toHaveBeenCalled();
+  },
+);
