@@ -8,7 +8,13 @@ export function isJobKind(text: string): text is JobKind {
 }
 
 /** The newest layout of job rows that this build reads and writes. An older build does not claim jobs of a newer format. */
-export const jobFormat = 3;
+export const jobFormat = 4;
+
+/** Of a job that begins later: builds before it begin queued jobs without regard to their instant. */
+export const delayedFormat = 4;
+
+/** SQL: the instant of a job has come, or it has none. Older workers take a job out of its line before its instant. */
+export const isDue = (job: string) => `(${job}.start_at IS NULL OR ${job}.start_at <= clock_timestamp())`;
 
 /** Identifies a job across workspaces. */
 export interface JobRef {

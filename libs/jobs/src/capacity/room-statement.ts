@@ -1,5 +1,7 @@
 import type { Config } from '#platform';
 
+import { isDue } from '../job.js';
+
 /** A limit of the installation for a workspace, and one for each of its users. */
 export interface InstallationLimits {
   readonly workspace: number;
@@ -119,7 +121,7 @@ next AS (
     LEFT JOIN agent c ON c.workspace_id = p.workspace_id AND c.id = p.agent, LATERAL (
       SELECT j.id, j.kind, j.agent_id, j.created_at FROM job j
        WHERE j.workspace_id = p.workspace_id AND ${holderOf('j')} = p.holder AND ${agentOf('j')} = p.agent AND ${queued}
-         AND j.format <= ${format} AND j.created_at < clock_timestamp() - ${minAgeMs}::int * interval '1 ms'
+         AND j.format <= ${format} AND j.created_at < clock_timestamp() - ${minAgeMs}::int * interval '1 ms' AND ${isDue('j')}
        ORDER BY ${holderOf('j')}, ${agentOf('j')}, j.created_at, j.id
        LIMIT least(c.max_running_jobs, CASE WHEN p.holder = p.workspace_id THEN least(s.max_jobs, ${ceilings.workspace})
          ELSE least(s.max_jobs_per_user, ${ceilings.user}) END)) AS f),

@@ -13,7 +13,7 @@ import {
   roomClauses,
   waitingWorkspaces,
 } from '../capacity/room-statement.js';
-import { type JobFailure, jobFormat, type JobRef } from '../job.js';
+import { isDue, type JobFailure, jobFormat, type JobRef } from '../job.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
 /** A job that this worker has claimed. Contains everything that a handler needs to begin, so no second read is necessary. */
@@ -84,7 +84,7 @@ export interface Renewed {
 
 /** A queued job, or a running one whose lease has expired. */
 const isClaimable = `j.format <= $2 AND NOT j.in_line
-     AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))`;
+     AND ((j.status = 'queued' AND ${isDue('j')}) OR (j.status = 'running' AND j.lease_until < clock_timestamp()))`;
 
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"`;
@@ -92,7 +92,7 @@ const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uui
 /** The queued jobs named in $1 that fit under the caps of their workspace, user and agent. */
 const roomOf = (isAsked: string, ceilings: CeilingParameters) => `asked AS (
   SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.agent_id, j.created_at FROM ${wanted}
-   WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isAsked}),
+   WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isDue('j')} AND ${isAsked}),
 ${roomClauses(ceilings)}`;
 
 const lockSql = lockCounts(`SELECT w."workspaceId" FROM json_to_recordset($1::json) AS w("workspaceId" text)`);

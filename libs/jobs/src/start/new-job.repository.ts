@@ -13,7 +13,7 @@ import {
   statementName,
 } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
-import { type JobKind, jobKinds } from '../job.js';
+import { delayedFormat, type JobKind, jobKinds } from '../job.js';
 import { JobQueue } from '../queue/job-queue.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { TurnMessages } from '../thread-queue/turn-messages.js';
@@ -226,7 +226,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     i,
     id: request.jobId,
     kind: request.kind,
-    format: request.format ?? 1,
+    format: request.startAt === undefined ? (request.format ?? 1) : delayedFormat,
     in_line: job.inLine,
     thread_id: job.threadId,
     message_id: job.messageId,

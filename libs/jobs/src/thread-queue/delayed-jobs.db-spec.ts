@@ -64,6 +64,21 @@ describe('DelayedJobs', () => {
     expect(await isClaimable(request)).toBe(true);
   });
 
+  it('neither claims nor finds a job before its instant when an older worker took it out of its line', async () => {
+    const request = await delayed();
+    await jobs.rows('UPDATE job SET in_line = false WHERE id = $1', [request.jobId]);
+    const leases = jobs.app.get(LeaseRepository);
+    const found = async () => (await leases.findRunnable(1_000, 0)).some(({ jobId }) => jobId === request.jobId);
+    expect([await isClaimable(request), await found()]).toEqual([false, false]);
+    await turnBack(request);
+    expect([await isClaimable(request), await found()]).toEqual([true, true]);
+  });
+
+  it('stores a delayed job in a format that older workers leave alone', async () => {
+    const { jobId } = await delayed();
+    expect(await jobs.rows('SELECT format > 3 AS "isNew" FROM job WHERE id = $1', [jobId])).toEqual([{ isNew: true }]);
+  });
+
   it('sends one queue message for the instant with the start', async () => {
     const request = await delayed();
     expect(await messagesOf('job.due', request)).toEqual([request.startAt]);
