@@ -24,6 +24,7 @@ import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { ChatCalls, ChatHandler } from './chat.handler.js';
 import { ChatService } from './chat.service.js';
+import { DelayedRights } from './delayed-rights.js';
 import { DirectCalls } from './direct/direct-calls.service.js';
 import { PendingCallsRepository } from './direct/pending-calls.repository.js';
 import { ExternalChats } from './external/external-chats.js';
@@ -78,6 +79,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     ChatService,
     ConversationHooks,
     ConversationRepository,
+    DelayedRights,
     DirectCalls,
     ExternalChats,
     NodeConversations,

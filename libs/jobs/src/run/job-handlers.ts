@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
 import type { JobKind } from '../job.js';
-import type { JobHandler } from './job-handler.js';
+import type { JobHandler, JobOutcome } from './job-handler.js';
+import type { ClaimedJob } from './lease.repository.js';
 
 /** The handlers of this process, which the libs above register at boot. One per kind. */
 @Injectable()
 export class JobHandlers {
   private readonly byKind = new Map<string, JobHandler>();
+  /** Whether the requester of a delayed job may begin it now. The library that knows rights sets it at boot. */
+  mayBegin: (job: ClaimedJob) => Promise<boolean> = () => Promise.resolve(true);
 
   register(handler: JobHandler): void {
     if (this.byKind.has(handler.kind)) throw new Error(`kind ${handler.kind} has two handlers`);
@@ -20,4 +23,18 @@ export class JobHandlers {
   find(kind: string): JobHandler | undefined {
     return this.byKind.get(kind);
   }
+
+  /** The handler of a claimed job; that of a delayed one begins only with the right of its requester. */
+  of(job: ClaimedJob): JobHandler | undefined {
+    const handler = this.find(job.kind);
+    const begins = job.isDelayed === true && job.rounds === 0 && job.answered === 0;
+    if (handler === undefined || !begins) return handler;
+    return { kind: handler.kind, run: async (run) => ((await this.mayBegin(job)) ? handler.run(run) : rightLost) };
+  }
 }
+
+const rightLost: JobOutcome = {
+  status: 'failed',
+  code: 'right_lost',
+  message: 'The member who started this job may not start jobs of the workspace any more, or the API key was revoked.',
+};

@@ -146,7 +146,7 @@ export class JobRunner {
     const deadline = this.watchDeadline(run);
     if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
     try {
-      await this.ender.runToEnd(run, this.handlers.find(job.kind));
+      await this.ender.runToEnd(run, this.handlers.of(job));
     } finally {
       deadline.cancel();
       this.keeper.remove(run);

@@ -24,6 +24,8 @@ export interface ClaimedJob {
   /** Format of the stored data, as the job's kind numbers them. */
   readonly format: number;
   readonly epoch: number;
+  /** It was accepted for a later instant, which has come. */
+  readonly isDelayed?: boolean;
   /** Claims since the last committed progress, this one included. */
   readonly attempts: number;
   readonly threadId: string | null;
@@ -122,6 +124,7 @@ logged AS (
          clock_timestamp() FROM claimed)
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch AS epoch, attempts, thread_id AS "threadId",
        message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", agent_id AS "agentId", principal, model, input, key_cipher AS "keyCipher", restarts,
+       start_at IS NOT NULL AS "isDelayed",
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
        (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",
