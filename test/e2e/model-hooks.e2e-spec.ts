@@ -1,24 +1,38 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestServer, type FinishedJob, type TestServer } from '@nightshift/plugin/testing';
 
+import { eventually } from '../harness/eventually.js';
 import { type NodeSketch, workflowDocument } from '../harness/workflow-document.js';
 
-const plugin = `import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
+const plugin = (folder: string) => `import { appendFileSync, existsSync } from 'node:fs';
+import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
 
 const note = defineTool({
   name: 'note', description: 'Notes a text.', effect: 'pure',
   input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   execute: ({ text }) => ({ length: text.length }),
 });
+const hang = defineTool({
+  name: 'hang', description: 'Waits for a file.', effect: 'idempotent', input: { type: 'object' },
+  async execute(_args, { attempt }) {
+    appendFileSync(${JSON.stringify(folder)} + '/hang.log', attempt + '\\n');
+    while (!existsSync(${JSON.stringify(folder)} + '/go')) await new Promise((resolve) => setTimeout(resolve, 20));
+    return 'went';
+  },
+});
 const said = ({ messages }) => String(messages.findLast(({ role }) => role === 'user')?.content);
 const before = defineHook({
   on: 'beforeModelCall', name: 'before', failure: 'closed',
   run: (event) => {
     const text = said(event);
+    if (text === 'crash') {
+      appendFileSync(${JSON.stringify(folder)} + '/rounds.log', 'before ' + event.round + '\\n');
+      return { parameters: { temperature: 0 } };
+    }
     if (text.includes('deny')) return { deny: 'no budget' };
     if (text.includes('throw')) throw new Error('broken');
     if (text.includes('no-note')) return { tools: event.tools.filter(({ name }) => name !== 'note') };
@@ -28,7 +42,11 @@ const before = defineHook({
 });
 const choice = defineHook({
   on: 'afterModelCall', name: 'choice',
-  run: ({ round, toolCalls }) => {
+  run: ({ round, toolCalls, text }) => {
+    if (text.includes('4711')) {
+      appendFileSync(${JSON.stringify(folder)} + '/rounds.log', 'after ' + round + '\\n');
+      return { text: text.replace('4711', '****') };
+    }
     if (round === 0 && toolCalls[0]?.arguments.includes('cook')) return { dropCalls: [toolCalls[0].callId], reason: 'not this one' };
   },
 });
@@ -42,7 +60,7 @@ const call = defineHook({
   on: 'beforeToolCall', name: 'call', match: 'tool == "note" && arguments.text == "insert"',
   run: async (_event, { secrets }) => ({ arguments: { text: 'The key is ' + await secret(secrets) } }),
 });
-export default definePlugin({ name: 'acme', version: '1', tools: [note], secrets: ['ACME_KEY'], hooks: [before, choice, start, call] });
+export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], secrets: ['ACME_KEY'], hooks: [before, choice, start, call] });
 `;
 
 const SECRET = 'acme-secret-1234567890';
@@ -52,7 +70,7 @@ let server: TestServer;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-model-hooks-'));
   mkdirSync(join(folder, 'plugins'));
-  writeFileSync(join(folder, 'plugins/acme.ts'), plugin);
+  writeFileSync(join(folder, 'plugins/acme.ts'), plugin(folder));
   server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
   const create = `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { userErrors { message } } }`;
   for (const name of ['Clerk', 'Cook']) await server.graphql(create, { input: { name, description: `A ${name}.` } });
@@ -139,6 +157,24 @@ describe('hooks of the model call that chooses an agent', () => {
 });
 
 describe('changes of hooks', () => {
+  it('are recorded once with their round, and their hooks do not run again for it, if the server is killed after it', async () => {
+    server.model.reply([{ name: 'hang', arguments: {} }], 'I have 4711.');
+    const jobId = await server.start({ message: 'crash', tools: ['hang'] });
+    await eventually('the tool runs', () => (existsSync(join(folder, 'hang.log')) ? true : undefined));
+    await server.kill();
+    writeFileSync(join(folder, 'go'), '');
+    await server.restart();
+    const job = await server.finished(jobId);
+    expect([job.status, job.text]).toEqual(['completed', 'I have ****.']);
+    expect(readFileSync(join(folder, 'hang.log'), 'utf8')).toBe('1\n2\n');
+    expect(readFileSync(join(folder, 'rounds.log'), 'utf8')).toBe('before 1\nbefore 2\nafter 2\n');
+    expect(bodies(job, 'hook-applied').map(({ on, round }) => [on, round])).toEqual([
+      ['beforeModelCall', 1],
+      ['beforeModelCall', 2],
+      ['afterModelCall', 2],
+    ]);
+  });
+
   it('contain no secrets of the workspace in arguments and inputs', async () => {
     server.model.reply([{ name: 'note', arguments: { text: 'insert' } }], 'done');
     const job = await server.run({ message: 'insert', tools: ['note'] });
