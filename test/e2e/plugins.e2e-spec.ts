@@ -140,6 +140,13 @@ describe('server with a plugin in ./plugins', () => {
     );
   });
 
+  it('shows the values that a tool yields as progress, and not as its result', async () => {
+    server.model.reply([{ name: 'shout', arguments: { text: 'hello' } }], 'done');
+    const { events } = await server.run({ message: 'Use the tool', tools: ['shout'] });
+    const shown = events.filter(({ type }) => type === 'tool-progress').map(({ body }) => body);
+    expect(shown).toEqual([expect.objectContaining({ progress: 1, total: 2, message: 'half of it' })]);
+  });
+
   it('runs its isolated tools, which read secrets of the manifest; values are redacted', async () => {
     const { status, result } = await callOf('shout_isolated', {});
     expect(status).toBe('complete');
