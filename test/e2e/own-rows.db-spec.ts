@@ -5,17 +5,17 @@ import { type ClaimedJob, JobStarter, JobUpdater, roundRow } from '#jobs';
 import { newId } from '#platform';
 import { type NewCall, newCallRow, openCallRow, settleCallRow, startCallRow, verifyCallRow } from '#tools';
 
-import { claimOne } from '../../../../test/harness/claim-one.js';
-import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
-import { openTestIdentities } from '../../../../test/harness/identities.js';
-import { endOf, writeOf } from '../../../../test/harness/jobs.js';
-import { AnswerWritesRepository } from '../../../chat/src/answers/answer-writes.repository.js';
-import { CancelRepository } from '../../../jobs/src/cancel/cancel.repository.js';
-import type { JobWrite } from '../../../jobs/src/events/commit-statement.js';
-import { EventLogRepository } from '../../../jobs/src/events/event-log.repository.js';
-import { RetentionRepository } from '../../../jobs/src/retention/retention.repository.js';
-import { LeaseRepository } from '../../../jobs/src/run/lease.repository.js';
+import { AnswerWritesRepository } from '../../libs/chat/src/answers/answer-writes.repository.js';
+import { CancelRepository } from '../../libs/jobs/src/cancel/cancel.repository.js';
+import type { JobWrite } from '../../libs/jobs/src/events/commit-statement.js';
+import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import { RetentionRepository } from '../../libs/jobs/src/retention/retention.repository.js';
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { claimOne } from '../harness/claim-one.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { startTestEngine, type TestEngine } from '../harness/engine.js';
+import { openTestIdentities } from '../harness/identities.js';
+import { endOf, writeOf } from '../harness/jobs.js';
 
 interface Change {
   readonly type: string;
