@@ -214,7 +214,7 @@ it('A query filters, orders and pages documents', async () => {
   const isUser = { field: 'role', op: '==', value: 'user' };
   expect(await contents(isUser, { field: 'content', op: '!=', value: 'One' })).toEqual(['Double 4', 'Two']);
   expect(await contents(isUser, { field: 'position', op: '>=', value: 2 })).toEqual(['One', 'Two']);
-  expect(await contents({ field: 'position', op: '<', value: 'text' })).toEqual([]);
+  expect(await contents({ field: 'position', op: '>', value: 'text' })).toEqual([]);
   expect(await contents({ field: 'absent', op: '==', value: null }, isUser)).toHaveLength(3);
 });
 
