@@ -1,6 +1,6 @@
 import { ID, Int } from '@nestjs/graphql';
 
-import { defineEnum, payloadOf, UserError } from '#platform/api';
+import { defineEnum, payloadOf, type UserError } from '#platform/api';
 
 import type { StopState } from '../cancel/job-stopper.js';
 import type { StartedJob } from '../start/start-request.js';
