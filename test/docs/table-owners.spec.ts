@@ -11,7 +11,6 @@ interface Ownership {
   readonly others?: Readonly<Record<string, string>>;
 }
 
-const audited = 'records a change in the transaction that makes it';
 const conversation = 'reads a conversation or an answer in one statement';
 const ownDocuments = 'reads own rows as documents, for receivers of deliveries';
 const nodeState = 'reads or ends the node runs of a job in one statement';
@@ -32,13 +31,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   approval_policy: { owner: 'libs/approvals' },
   audit_entry: {
     owner: 'libs/auth',
-    others: {
-      'libs/approvals': audited,
-      'libs/models': audited,
-      'libs/schedules': audited,
-      'libs/tools': audited,
-      'libs/workflows': audited,
-    },
+    others: { 'libs/platform': 'appends an entry in the transaction of the change that it records' },
   },
   document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },

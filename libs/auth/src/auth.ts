@@ -5,7 +5,6 @@ import { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
 import { ApiKeyCodec } from './api-keys/api-key-codec.js';
 import { ApiKeysRepository } from './api-keys/api-keys.repository.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { AuditRepository } from './audit/audit.repository.js';
 import { Authenticator } from './authenticator.service.js';
 import { IdentityRepository } from './identity.repository.js';
 import { type FetchKeys, JwtVerifier, type TokenRefusal } from './jwt/jwt-verifier.js';
@@ -56,12 +55,10 @@ export function openAuth(init: AuthInit): Auth {
   const identities = new IdentityRepository(prisma);
   const access = new AccessCache(identities, bus, clock);
   const codec = new ApiKeyCodec(secret, previousSecrets);
-  const audit = new AuditRepository();
   const keys = new ApiKeysRepository();
   const tables = {
     workspaces: new WorkspacesRepository(),
     memberships: new MembershipsRepository(),
-    audit,
     apiKeys: keys,
   };
   const changes = new MembershipChanges(prisma, tables, bus);
@@ -74,7 +71,7 @@ export function openAuth(init: AuthInit): Auth {
     clock,
     ttlMs: config.values.INVITATION_TTL_MS,
   });
-  const apiKeys = new ApiKeysService({ prisma, keys, audit, codec, bus, clock, config });
+  const apiKeys = new ApiKeysService({ prisma, keys, codec, bus, clock, config });
   const workspaces = new WorkspacesService({ prisma, identities, tables, bus, apiKeys, config });
   const members = new MembersService(prisma, tables, changes);
   const refused = (refusal: TokenRefusal) => logger?.warn({ ...refusal }, 'a token was refused');

@@ -2,7 +2,6 @@ export { type AbilitySubject, type Action, type AppAbility, asSubject, type Subj
 export { abilityOf, assertCan, type Question, scopeOf } from './ability.factory.js';
 export type { ApiKey } from './api-keys/api-keys.repository.js';
 export { ApiKeysService, type NewApiKeyInput } from './api-keys/api-keys.service.js';
-export type { AuditEntry } from './audit/audit.repository.js';
 export { type Auth, type AuthInit, openAuth } from './auth.js';
 export { unauthenticated } from './auth.errors.js';
 export { AuthModule } from './auth.module.js';

@@ -58,7 +58,6 @@ export {
 } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds, type JobRef } from './job.js';
 export {
-  canMove,
   isJobStatus,
   isTerminal,
   jobMoves,

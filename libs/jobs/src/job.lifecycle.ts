@@ -28,10 +28,6 @@ export function isTerminal(status: JobStatus): status is TerminalStatus {
   return jobMoves[status].length === 0;
 }
 
-export function canMove(from: JobStatus, to: JobStatus): boolean {
-  return jobMoves[from].includes(to);
-}
-
 export function isJobStatus(text: string): text is JobStatus {
   return (jobStatuses as readonly string[]).includes(text);
 }

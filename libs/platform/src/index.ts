@@ -32,6 +32,7 @@ export { Redactor } from './secrets/redactor.js';
 export { type RedactingStream, type TextRedactor } from './secrets/text-redactor.js';
 export { Secret } from './secrets/secret.js';
 export { type HeldSecrets, rootBox, toolBox, ToolSecretBox, toolsKeyOf } from './secrets/installation-secret.js';
+export { appendAudit } from './prisma/audit.repository.js';
 export { resealColumn, type Resealed, type SealedColumn } from './prisma/reseal.repository.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';

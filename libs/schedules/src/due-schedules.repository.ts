@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
-import { type AddressedMessage, idFrom, newId, Prisma, PrismaService, type PrismaTransaction, Queues } from '#platform';
+import {
+  type AddressedMessage,
+  appendAudit,
+  idFrom,
+  Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  Queues,
+} from '#platform';
 
 import type { MissedPolicy, SlotPlan } from './missed-slots.js';
 import type { ScheduledSlot, ScheduleTarget, StopReason } from './schedule.js';
@@ -196,7 +204,5 @@ async function stopIn(
   await tx.scheduledSlot.updateMany({ where: due, data: { status: 'skipped', tryAt: null } });
   if (count === 0) return;
   const subject = { subjectType: 'Schedule', subjectId: scheduleId, details: { reason } };
-  await tx.auditEntry.create({
-    data: { id: newId(), workspaceId, actor: 'system', action: 'schedule-stopped', ...subject },
-  });
+  await appendAudit(tx, { workspaceId, actor: 'system', action: 'schedule-stopped', ...subject });
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '#auth';
-import { newId, type Prisma, type PrismaTransaction } from '#platform';
+import { appendAudit, type Prisma, type PrismaTransaction } from '#platform';
 
 /** What was changed about the tools of a workspace, or what it is made of. */
 export interface AdminChange {
@@ -25,7 +25,7 @@ export interface AdminChange {
 /** Adds to the append-only audit, in the transaction of the change. */
 export async function recordChange(tx: PrismaTransaction, principal: Principal, change: AdminChange): Promise<void> {
   const { workspaceId, id: actor } = principal;
-  await tx.auditEntry.create({ data: { id: newId(), workspaceId, actor, ...change } });
+  await appendAudit(tx, { workspaceId, actor, ...change });
 }
 
 /** Keeps others from changing tools, secrets and workflows of this workspace until the transaction ends. */

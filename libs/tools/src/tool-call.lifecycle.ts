@@ -1,4 +1,4 @@
-import { type ToolCallStatus, toolCallStatuses } from './tool-call.js';
+import type { ToolCallStatus } from './tool-call.js';
 
 /**
  * The life of a tool call:
@@ -40,9 +40,4 @@ export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallSta
 /** Whether nothing changes the call any more, not even a decision. */
 export function isFinal(status: ToolCallStatus): boolean {
   return toolCallMoves[status].length === 0;
-}
-
-/** The statuses from which a call can reach `to`. */
-export function movesTo(to: ToolCallStatus): readonly ToolCallStatus[] {
-  return toolCallStatuses.filter((from) => toolCallMoves[from].includes(to));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { firstIdAt, newId, Prisma, PrismaService, type PrismaTransaction, systemClock } from '#platform';
+import { appendAudit, firstIdAt, newId, Prisma, PrismaService, type PrismaTransaction, systemClock } from '#platform';
 
 /** A person's "yes, for the next minutes": to one operation, in one thread, for one requester. */
 export interface ApprovalGrant {
@@ -120,8 +120,7 @@ export class ApprovalGrantsRepository {
         clock_timestamp(), clock_timestamp() + ${minutes}::int * interval '1 minute')`;
     const subject = { subjectType: 'ApprovalGrant', subjectId: id };
     const details = { operation, threadId, minutes, interruptId };
-    const entry = { id: newId(), workspaceId, actor: grantedBy, action: 'approval-grant-created', ...subject, details };
-    await tx.auditEntry.createMany({ data: [entry] });
+    await appendAudit(tx, { workspaceId, actor: grantedBy, action: 'approval-grant-created', ...subject, details });
     return id;
   }
 
@@ -142,8 +141,8 @@ export class ApprovalGrantsRepository {
   async recordUse(workspaceId: string, use: { grantId: string; jobId: string; tool: string }): Promise<void> {
     const { grantId, ...details } = use;
     const subject = { subjectType: 'ApprovalGrant', subjectId: grantId };
-    const entry = { id: newId(), workspaceId, actor: 'system', action: 'approval-grant-used', ...subject, details };
-    await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.auditEntry.createMany({ data: [entry] }));
+    const entry = { workspaceId, actor: 'system', action: 'approval-grant-used', ...subject, details };
+    await this.prisma.withWorkspace({ workspaceId }, (tx) => appendAudit(tx, entry));
   }
 
   /** Newest first; one more than `take` is not read. */
@@ -184,8 +183,7 @@ export class ApprovalGrantsRepository {
       if (ended === undefined) return;
       const { operation, threadId } = ended;
       const subject = { subjectType: 'ApprovalGrant', subjectId: id, details: { operation, threadId } };
-      const entry = { id: newId(), workspaceId, actor: by, action: 'approval-grant-revoked', ...subject };
-      await tx.auditEntry.create({ data: entry });
+      await appendAudit(tx, { workspaceId, actor: by, action: 'approval-grant-revoked', ...subject });
     });
   }
 

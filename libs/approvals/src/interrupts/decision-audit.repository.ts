@@ -1,4 +1,4 @@
-import { newId, type Prisma, type PrismaTransaction } from '#platform';
+import { appendAudit, type Prisma, type PrismaTransaction } from '#platform';
 
 /** What was decided, by whom and about what; written in the transaction of the decision. */
 export interface DecisionRecord {
@@ -17,5 +17,5 @@ export async function recordDecision(tx: PrismaTransaction, record: DecisionReco
   const { workspaceId, actor, action, interruptId } = record;
   const details = record.details as Prisma.InputJsonObject; // members of JSON documents
   const subject = { subjectType: 'Interrupt', subjectId: interruptId };
-  await tx.auditEntry.createMany({ data: [{ workspaceId, id: newId(), actor, action, ...subject, details }] });
+  await appendAudit(tx, { workspaceId, actor, action, ...subject, details });
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type ApprovalPolicyRow, newId, type Prisma, PrismaService, type PrismaTransaction } from '#platform';
+import { appendAudit, type ApprovalPolicyRow, type Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
 import { type ApprovalPolicy, readStoredPolicy } from './approval-policy.js';
 
@@ -55,8 +55,7 @@ export class ApprovalPoliciesRepository {
   async insert(tx: PrismaTransaction, { workspaceId, version, policy, by }: NewPolicy): Promise<StoredPolicy> {
     const details = { version, rules: policy.rules.length };
     const subject = { subjectType: 'Workspace', subjectId: workspaceId };
-    const entry = { id: newId(), workspaceId, actor: by, action: 'approval-policy-saved', ...subject, details };
-    await tx.auditEntry.create({ data: entry });
+    await appendAudit(tx, { workspaceId, actor: by, action: 'approval-policy-saved', ...subject, details });
     const json = policy as unknown as Prisma.InputJsonObject; // parsed from JSON
     return toPolicy(await tx.approvalPolicy.create({ data: { workspaceId, version, policy: json, createdBy: by } }));
   }

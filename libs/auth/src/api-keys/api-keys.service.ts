@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import {
+  appendAudit,
   type Bus,
   type Clock,
   type Config,
@@ -14,7 +15,6 @@ import {
 
 import { SCOPES_OF } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
-import type { AuditRepository } from '../audit/audit.repository.js';
 import { invalidInput, limitReached, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import { rowsFor, toPage } from '../page.js';
@@ -46,7 +46,6 @@ const newApiKeyInput = z.strictObject({
 export interface ApiKeysServiceParts {
   readonly prisma: PrismaService;
   readonly keys: ApiKeysRepository;
-  readonly audit: AuditRepository;
   readonly codec: ApiKeyCodec;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -110,7 +109,7 @@ export class ApiKeysService {
       const stored = await this.parts.keys.insert(tx, fresh);
       const subject = { subjectType: 'ApiKey', subjectId: stored.id };
       const details = { name, prefix: stored.prefix, scopes: [...stored.scopes] };
-      await this.parts.audit.append(tx, {
+      await appendAudit(tx, {
         workspaceId,
         actor,
         action: 'api-key-created',
@@ -139,7 +138,7 @@ export class ApiKeysService {
   /** The same, audited as `actor`. */
   async revokeAs(actor: string, principal: MemberPrincipal, id: string): Promise<ApiKey> {
     const { workspaceId } = principal;
-    const { prisma, keys, audit, bus, clock } = this.parts;
+    const { prisma, keys, bus, clock } = this.parts;
     let elsewhere: readonly KeyRef[] = [];
     const revoked = await prisma.withWorkspace(principal, async (tx) => {
       const key = isId(id) ? await keys.find(tx, scopeOf(principal), id) : null;
@@ -155,17 +154,17 @@ export class ApiKeysService {
       elsewhere = ended.filter((one) => one.workspaceId !== workspaceId);
       const here = ended.filter((one) => one.workspaceId === workspaceId);
       for (const { id: subjectId } of here.filter((one) => one.id !== key.id))
-        await audit.append(tx, revokedWith(key.id, { workspaceId, actor, subjectId }));
+        await appendAudit(tx, revokedWith(key.id, { workspaceId, actor, subjectId }));
       if (!here.some((one) => one.id === key.id)) return key;
       const subject = { subjectType: 'ApiKey', subjectId: key.id, details: { name: key.name, prefix: key.prefix } };
-      await audit.append(tx, { workspaceId, actor, action: 'api-key-revoked', ...subject });
+      await appendAudit(tx, { workspaceId, actor, action: 'api-key-revoked', ...subject });
       return { ...key, revokedAt: at };
     });
     for (const one of new Set([workspaceId, ...elsewhere.map((ended) => ended.workspaceId)]))
       bus.publish('access-changed', { workspaceId: one });
     for (const one of elsewhere) {
       const entry = { workspaceId: one.workspaceId, actor, subjectId: one.id };
-      await prisma.withWorkspace(one, (tx) => audit.append(tx, revokedWith(id, entry)));
+      await prisma.withWorkspace(one, (tx) => appendAudit(tx, revokedWith(id, entry)));
     }
     return revoked;
   }

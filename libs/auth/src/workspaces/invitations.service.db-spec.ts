@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import { newId } from '#platform';
 
+import { auditOf } from '../../../../test/harness/audit.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { emailOf, openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import type { Auth } from '../auth.js';
@@ -32,8 +33,7 @@ const invite = (who: MemberPrincipal, role: Role, subject = guest) =>
 const received = async (subject = guest) =>
   (await auth.invitations.received(await identityOf(subject), { first: 100 })).items;
 const listed = async () => (await auth.invitations.list(world.owner, { first: 100 })).items;
-const audit = async () =>
-  (await auth.workspaces.listAudit(world.owner, { first: 100 })).items.map(({ action, actor }) => ({ action, actor }));
+const audit = async () => (await auditOf(database, world.owner)).map(({ action, actor }) => ({ action, actor }));
 const keyOf = async (who: MemberPrincipal) => {
   const { text } = await auth.apiKeys.create(who, { name: 'k', scopes: KEY_SCOPES });
   return auth.authenticator.authenticate({ authorization: `Bearer ${text}` });

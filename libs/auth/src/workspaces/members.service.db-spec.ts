@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import { newId } from '#platform';
 
+import { auditOf } from '../../../../test/harness/audit.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import type { Auth } from '../auth.js';
@@ -29,7 +30,7 @@ const roles = async () => {
   return Object.fromEntries(items.map(({ email, role }) => [email.replace(/@.*|team\d+-/g, ''), role]));
 };
 const audit = async () =>
-  (await auth.workspaces.listAudit(world.owner, { first: 100 })).items.map(({ action, actor, subjectId, details }) => ({
+  (await auditOf(database, world.owner)).map(({ action, actor, subjectId, details }) => ({
     action,
     actor,
     subjectId,

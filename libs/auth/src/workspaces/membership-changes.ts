@@ -1,7 +1,6 @@
-import type { Bus, PrismaService, PrismaTransaction } from '#platform';
+import { appendAudit, type Bus, type PrismaService, type PrismaTransaction } from '#platform';
 
 import { type AppAbility, defineAbility } from '../abilities.js';
-import type { AuditRepository } from '../audit/audit.repository.js';
 import { notFound } from '../auth.errors.js';
 import type { MemberPrincipal } from '../principal.js';
 import type { Member, MembershipsRepository } from './memberships.repository.js';
@@ -11,7 +10,6 @@ import type { WorkspacesRepository } from './workspaces.repository.js';
 export interface MembershipChangeTables {
   readonly workspaces: WorkspacesRepository;
   readonly memberships: MembershipsRepository;
-  readonly audit: AuditRepository;
 }
 
 /** What a change runs with. */
@@ -65,6 +63,6 @@ export class MembershipChanges {
       readonly details: Record<string, string | number>;
     },
   ): Promise<void> {
-    return this.tables.audit.append(tx, { ...by, ...entry });
+    return appendAudit(tx, { ...by, ...entry });
   }
 }

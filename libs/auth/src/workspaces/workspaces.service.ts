@@ -1,9 +1,8 @@
-import { type Bus, type Config, newId, type Page, type PageRequest, type PrismaService } from '#platform';
+import { appendAudit, type Bus, type Config, newId, type PrismaService } from '#platform';
 
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
 import type { ApiKeysService } from '../api-keys/api-keys.service.js';
-import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
 import {
   aboveCeiling,
   forbidden,
@@ -14,7 +13,6 @@ import {
 } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
-import { rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { type MemberPrincipal, userPrincipal } from '../principal.js';
 import type { MembershipsRepository } from './memberships.repository.js';
@@ -33,7 +31,6 @@ export interface Me {
 export interface WorkspaceTables {
   readonly workspaces: WorkspacesRepository;
   readonly memberships: MembershipsRepository;
-  readonly audit: AuditRepository;
 }
 
 /** Dependencies of `WorkspacesService`. */
@@ -52,7 +49,7 @@ export interface FirstKey {
   readonly text: string;
 }
 
-/** Tenants: making one, its settings, its audit, and who one is in which. */
+/** Tenants: making one, its settings, and who one is in which. */
 export class WorkspacesService {
   private readonly prisma: PrismaService;
   private readonly tables: WorkspaceTables;
@@ -87,7 +84,7 @@ export class WorkspacesService {
       const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });
       await this.tables.memberships.insert(tx, { workspaceId, userId: identity.userId }, 'owner');
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };
-      await this.tables.audit.append(tx, {
+      await appendAudit(tx, {
         workspaceId,
         actor,
         action: 'workspace-created',
@@ -141,7 +138,7 @@ export class WorkspacesService {
     return this.prisma.withWorkspace(principal, async (tx) => {
       const workspace = await this.tables.workspaces.update(tx, workspaceId, changes);
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };
-      await this.tables.audit.append(tx, {
+      await appendAudit(tx, {
         workspaceId,
         actor: principal.id,
         action: 'workspace-changed',
@@ -159,16 +156,5 @@ export class WorkspacesService {
       throw aboveCeiling('maxJobsPerUser', 'RUNNING_JOBS_PER_USER_CEILING', RUNNING_JOBS_PER_USER_CEILING);
     if (toolIsolation === 'queue' && this.parts.config.values.TOOL_ISOLATION_CEILING !== 'queue')
       throw toolIsolationRefused();
-  }
-
-  /** The audit, newest first. Throws `not_found` for a caller that may not read it. */
-  async listAudit(principal: MemberPrincipal, page: PageRequest): Promise<Page<AuditEntry>> {
-    const { workspaceId } = principal;
-    assertCan(abilityOf(principal), { action: 'read', subject: 'AuditEntry', row: { workspaceId } });
-    const rows = rowsFor(page);
-    const found = await this.prisma.withWorkspace(principal, (tx) =>
-      this.tables.audit.list(tx, { workspaceId, ...rows }),
-    );
-    return toPage(found, rows.take);
   }
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import {
+  appendAudit,
   type ModelProviderRow,
-  newId,
   type Prisma,
   PrismaService,
   type PrismaTransaction,
@@ -126,9 +126,7 @@ export class ModelProvidersRepository {
     const { workspaceId, principal: actor } = scope;
     const details = { name, baseUrl, defaultModel, keyHint };
     const subject = { subjectType: 'ModelProvider', subjectId: id };
-    await tx.auditEntry.create({
-      data: { id: newId(), workspaceId, actor, action: entry.action, ...subject, details },
-    });
+    await appendAudit(tx, { workspaceId, actor, action: entry.action, ...subject, details });
   }
 }
 

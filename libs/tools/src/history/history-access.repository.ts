@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { newId, type Prisma, PrismaService } from '#platform';
+import { appendAudit, type Prisma, PrismaService } from '#platform';
 
 /** A read of calls by a principal who may read those of all members. */
 export interface HistoryAccess {
@@ -21,7 +21,7 @@ export class HistoryAccessRepository {
     const { workspaceId, id: actor } = principal;
     const about = { subjectType: subject.type, subjectId: subject.id };
     const json = details as Prisma.InputJsonObject; // its callers pass JSON only
-    const entry = { workspaceId, id: newId(), actor, action, ...about, details: json };
-    await this.prisma.withWorkspace(principal, (tx) => tx.auditEntry.create({ data: entry }));
+    const entry = { workspaceId, actor, action, ...about, details: json };
+    await this.prisma.withWorkspace(principal, (tx) => appendAudit(tx, entry));
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { LockedJob } from '#jobs';
-import { Config, newId, Queues, TOOL_QUEUES } from '#platform';
+import { appendAudit, Config, Queues, TOOL_QUEUES } from '#platform';
 
 import type { CancelRequest } from './queue-message.js';
 import { callsAgainSql, requestId, selectRequestsSql } from './request-message.part.js';
@@ -148,9 +148,8 @@ export class QueueStateRepository {
 
   /** Who sent a call again, in the append-only audit. */
   async recordRedrive({ client, workspaceId }: LockedJob, id: string, by: string): Promise<void> {
-    const subject = { subjectType: 'ToolCall', subjectId: id, details: {} };
-    const entry = { workspaceId, id: newId(), actor: by, action: 'tool-call-redriven', ...subject };
-    await client.auditEntry.createMany({ data: [entry] });
+    const subject = { subjectType: 'ToolCall', subjectId: id };
+    await appendAudit(client, { workspaceId, actor: by, action: 'tool-call-redriven', ...subject });
   }
 
   private async send({ client, workspaceId }: LockedJob, id: string, delayMs: number): Promise<void> {
