@@ -57,14 +57,7 @@ export {
   openInterruptRow,
 } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds, type JobRef } from './job.js';
-export {
-  isJobStatus,
-  isTerminal,
-  jobMoves,
-  type JobStatus,
-  jobStatuses,
-  terminalStatuses,
-} from './job.lifecycle.js';
+export { isJobStatus, isTerminal, jobMoves, type JobStatus, jobStatuses, terminalStatuses } from './job.lifecycle.js';
 export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
 export { type RowKind, RowWorkspacesRepository } from './row-workspaces.repository.js';
 export { JobTelemetry } from './job.telemetry.js';

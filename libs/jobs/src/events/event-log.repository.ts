@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
-import { type AddressedMessage, Config, isPassing, Postgres, PrismaService, type SqlStatement, systemClock } from '#platform';
+import {
+  type AddressedMessage,
+  Config,
+  isPassing,
+  Postgres,
+  PrismaService,
+  type SqlStatement,
+  systemClock,
+} from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { createLogger, newId, Postgres, PrismaService, RateCountersRepository, SharedRate, systemClock } from '#platform';
+import {
+  createLogger,
+  newId,
+  Postgres,
+  PrismaService,
+  RateCountersRepository,
+  SharedRate,
+  systemClock,
+} from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
 import { StartLimiter } from './start-limiter.js';
@@ -22,8 +30,7 @@ describe('rate limit counters', () => {
     await database.close();
   });
 
-  const countersOf = (postgres: Postgres) =>
-    new RateCountersRepository(postgres, new PrismaService(postgres), logger);
+  const countersOf = (postgres: Postgres) => new RateCountersRepository(postgres, new PrismaService(postgres), logger);
   /** The same limit in two processes. */
   const open = (name: string, limit: number) =>
     [database.postgres, other].map(
