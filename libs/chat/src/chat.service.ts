@@ -46,14 +46,16 @@ export class ChatService {
   /**
    * Accepts a job that answers in a thread; it is committed on return. Throws `forbidden` (a viewer), `not_found` (no such thread for this
    * principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of `JobStarter.start` (for a
-   * sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent is gone.
+   * sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent or a file is gone.
    */
   async start(principal: Principal, given: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
     const terms = await this.termsOf(principal, given);
     if ('jobId' in terms) return terms;
-    const request = { ...given, messages: await this.attached.accept(principal, given.messages) };
+    const messages = await this.orStarted(principal, given, () => this.attached.accept(principal, given.messages));
+    if ('jobId' in messages) return messages;
+    const request = { ...given, messages };
     const toolPins = await this.check(principal, request, terms);
     const jobId = newId();
     const { providerKey } = request;
@@ -79,14 +81,21 @@ export class ChatService {
     });
   }
 
-  /** Checks a chat that is started later. Throws as `start` for the right, the agent, the tools, the model and the messages. */
-  async assertStartable(principal: Principal, request: StartChat): Promise<void> {
+  /**
+   * Checks a chat that is started later, and stores the files of its messages. Returns the messages with references in place of contents.
+   * Throws as `start` for the right, the agent, the tools, the model and the messages.
+   */
+  async acceptForLater(principal: Principal, request: StartChat): Promise<readonly ChatMessage[]> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
     const terms = await this.termsOf(principal, request);
-    if ('jobId' in terms) return;
+    if ('jobId' in terms) return request.messages;
     await this.check(principal, request, terms);
-    await this.models.modelNameFor({ workspaceId, wanted: terms.model ?? request.model, hasOwnKey: false });
+    const wanted = terms.model ?? request.model;
+    const model = await this.models.modelNameFor({ workspaceId, wanted, hasOwnKey: false });
+    const messages = await this.attached.accept(principal, request.messages);
+    this.attached.assertReadable(model, messages);
+    return messages;
   }
 
   /**
@@ -128,12 +137,22 @@ export class ChatService {
   }
 
   /** The pinned agent. If the agent is gone but the key started a job before, that job. */
-  private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<PinnedAgent | StartedJob> {
-    if (agent === undefined) return NO_AGENT;
+  private async termsOf(principal: Principal, given: StartChat): Promise<PinnedAgent | StartedJob> {
+    const { agent } = given;
+    return agent === undefined
+      ? NO_AGENT
+      : this.orStarted(principal, given, () => this.agents.choose(principal, agent));
+  }
+
+  /** What `check` resolves with. If it rejects because something is gone, but the key started a job before, that job. */
+  private async orStarted<Value>(
+    { workspaceId, id }: Principal,
+    { idempotency }: StartChat,
+    check: () => Promise<Value>,
+  ): Promise<Value | StartedJob> {
     try {
-      return await this.agents.choose(principal, agent);
+      return await check();
     } catch (error) {
-      const { workspaceId, id } = principal;
       const known =
         idempotency === null ? null : await this.starter.replay({ workspaceId, principal: id, idempotency });
       if (known === null) throw error;

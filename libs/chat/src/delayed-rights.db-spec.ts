@@ -38,12 +38,22 @@ describe('DelayedRights', () => {
   const completed = { status: 'completed', code: null };
 
   it.each([
-    ['runs', 'a member', () => people.member, completed],
-    ['fails', 'a viewer', () => people.viewer, rightLost],
-    ['fails', 'a user who left', () => ({ ...people.member, id: `user:${newId()}` }), rightLost],
-    ['fails', 'a key that is gone', () => ({ ...people.member, id: `key:${newId()}` }), rightLost],
-    ['runs', 'the system', () => ({ ...people.member, id: 'system' }), completed],
-  ])('%s the delayed job of %s', async (_does, _who, requester, end) => {
+    { does: 'runs', who: 'a member', requester: () => people.member, end: completed },
+    { does: 'fails', who: 'a viewer', requester: () => people.viewer, end: rightLost },
+    {
+      does: 'fails',
+      who: 'a user who left',
+      requester: () => ({ ...people.member, id: `user:${newId()}` }),
+      end: rightLost,
+    },
+    {
+      does: 'fails',
+      who: 'a key that is gone',
+      requester: () => ({ ...people.member, id: `key:${newId()}` }),
+      end: rightLost,
+    },
+    { does: 'runs', who: 'the system', requester: () => ({ ...people.member, id: 'system' }), end: completed },
+  ])('$does the delayed job of $who', async ({ requester, end }) => {
     const { workspaceId, id: principal, userId: createdBy } = requester();
     const startAt = Date.now() + 3_600_000;
     const request = jobs.request({ workspaceId, principal, createdBy, startAt });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
+import { Files } from '#files';
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
@@ -82,6 +83,18 @@ describe('the schedules of chats', () => {
     ]);
     await expect(service().get(here.viewer, ofChat.id)).rejects.toMatchObject({ code: 'not_found' });
     await expect(service().remove(here.admin, ofWorkflow.id, 'chat')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('store the files of their messages and refer to them', async () => {
+    const url = `data:text/plain;base64,${Buffer.from('a scheduled file').toString('base64')}`;
+    const parts = [{ type: 'file', file: { filename: 'plan.txt', file_data: url } }];
+    const saved = await chat({ messages: [{ role: 'user', content: parts }] });
+    const { items } = await engine.app.get(Files).list(here.member, { first: 5, after: undefined });
+    expect(items).toMatchObject([{ name: 'plan.txt', mime: 'text/plain' }]);
+    const reference = { type: 'file', file: { file_id: items[0]?.hash, mime: 'text/plain', filename: 'plan.txt' } };
+    expect(saved.chat?.messages).toEqual([{ role: 'user', content: [reference] }]);
+    const absent = [{ type: 'file', file: { file_id: '0'.repeat(64) } }];
+    await expect(chat({ messages: [{ role: 'user', content: absent }] })).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('reject an unknown agent, an unknown tool, no messages and a chat that is too long', async () => {

@@ -112,12 +112,13 @@ export class SchedulesService {
     });
   }
 
-  /** The same for a chat. Also throws what `ChatService.start` throws for the agent, the tools and the messages. */
+  /** The same for a chat, whose files are stored. Also throws what `ChatService.start` throws for the agent, the tools and the messages. */
   async saveChat(principal: MemberPrincipal, { chat, ...given }: SavedChatSchedule): Promise<Schedule> {
     assertMayChange(principal, 'chat');
     if (JSON.stringify(chat).length > longestChat) throw chatTooLong(longestChat);
-    await this.chats.assertStartable(principal, toStartChat(chat, null));
-    return this.write(principal, given, () => Promise.resolve({ workflowId: null, prompt: '', chat }));
+    const messages = await this.chats.acceptForLater(principal, toStartChat(chat, null));
+    const stored = { ...chat, messages };
+    return this.write(principal, given, () => Promise.resolve({ workflowId: null, prompt: '', chat: stored }));
   }
 
   /**
