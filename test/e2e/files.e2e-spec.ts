@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { Files } from '#files';
 import { Retention } from '#jobs';
 import { newId } from '#platform';
 
@@ -110,6 +111,44 @@ describe('POST /api/files', () => {
     expect(reply.status).toBe(415);
   });
 
+  it('counts a small file as 4 KiB', async () => {
+    const { workspaceId, userId: createdBy } = (await test.people.workspaceOf('small')).owner.principal;
+    const files = test.api.app.get(Files);
+    const save = (text: string) =>
+      files.save({ workspaceId, createdBy, content: Buffer.from(text), mime: 'text/plain', name: null });
+    const row = {
+      workspaceId,
+      mime: 'text/plain',
+      bytes: 1,
+      store: 'postgres',
+      keptUntil: new Date(Date.now() + 60_000),
+    };
+    const hashes = Array.from({ length: Math.floor(6_000_000 / 4_096) - 1 }, (_, i) => hashOf(Buffer.from(`row ${i}`)));
+    await database.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.storedFile.createMany({ data: hashes.map((hash) => ({ ...row, id: newId(), hash })) }),
+    );
+    await save('the last that fits');
+    await expect(save('too many')).rejects.toMatchObject({ code: 'limit_reached' });
+  });
+
+  it('limits the uploads of a user in a minute', async () => {
+    const limited = await startTestApi(database, { takesJobs: false, env: { UPLOADS_PER_MINUTE: '2' } });
+    try {
+      const { owner, member } = await limited.people.workspaceOf('busy');
+      const send = async ({ key }: TestMember, text: string) => {
+        const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'text/plain' };
+        return fetch(new URL('/api/files', limited.url), { method: 'POST', headers, body: text });
+      };
+      for (const text of ['1', '2']) expect((await send(owner, text)).status).toBe(201);
+      const refused = await send(owner, '3');
+      expect(refused.status).toBe(429);
+      expect(await refused.json()).toMatchObject({ code: 'rate_limited', limit: 'UPLOADS_PER_MINUTE', limitValue: 2 });
+      expect((await send(member, '3')).status).toBe(201);
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('rejects uploads over the quota of the workspace, also parallel ones', async () => {
     const people = await test.people.workspaceOf('full');
     const contents = ['a', 'b', 'c', 'd'].map((letter) => Buffer.alloc(1_900_000, letter));
@@ -194,6 +233,36 @@ describe('DELETE /api/files/{hash}', () => {
     expect((await open(red.owner, hashOf(own))).status).toBe(404);
     expect((await upload(red.member, own)).status).toBe(201);
     expect(await (await open(red.owner, hashOf(own))).text()).toBe('of the member');
+  });
+});
+
+describe('a start with a file', () => {
+  it('returns the job of a repeated idempotency key also after the file was deleted', async () => {
+    const content = Buffer.from('of one start');
+    await upload(red.member, content);
+    const body = {
+      messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: hashOf(content), mime: 'text/plain' } }] }],
+      ...{
+        model: 'm',
+        _threadId: newId(),
+        _messageId: newId(),
+        _startAt: new Date(Date.now() + 86_400_000).toISOString(),
+      },
+    };
+    const start = async (key: string) => {
+      const headers = { ...bearer(red.member), 'Content-Type': 'application/json', 'Idempotency-Key': key };
+      const reply = await fetch(new URL('/api/jobs', test.url), {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      return (await reply.json()) as Record<string, unknown>;
+    };
+    const first = await start('once');
+    expect(first).toMatchObject({ jobId: expect.any(String) });
+    await open(red.member, hashOf(content), { method: 'DELETE' });
+    expect(await start('once')).toMatchObject({ jobId: first['jobId'] });
+    expect(await start('another')).toMatchObject({ code: 'not_found' });
   });
 });
 

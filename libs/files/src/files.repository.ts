@@ -23,6 +23,9 @@ export interface NewFile extends Omit<PlacedFile, 'createdAt'> {
   readonly keptUntil: Date;
 }
 
+/** What a file counts at least, since its row and its pages take space too. It bounds the number of files of a workspace. */
+export const leastBytes = 4_096;
+
 /** The rows of files. */
 @Injectable()
 export class FilesRepository {
@@ -57,7 +60,7 @@ export class FilesRepository {
     });
   }
 
-  /** Bytes of all files. */
+  /** Bytes that all files count. */
   async bytesOf(workspaceId: string): Promise<number> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) => sumOf(tx, workspaceId));
   }
@@ -68,7 +71,7 @@ export class FilesRepository {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       // One upload at a time, so that two of them cannot both be the last that fits.
       await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('files of ' || ${workspaceId}, 0))::text`;
-      if ((await sumOf(tx, workspaceId)) + file.bytes > mostBytes) return 'full';
+      if ((await sumOf(tx, workspaceId)) + Math.max(file.bytes, leastBytes) > mostBytes) return 'full';
       const { count } = await tx.storedFile.createMany({ data: [file], skipDuplicates: true });
       return count === 1 ? 'inserted' : 'known';
     });
@@ -144,7 +147,11 @@ function readable(scope: Scope): Prisma.StoredFileWhereInput {
 }
 
 async function sumOf(tx: PrismaTransaction, workspaceId: string): Promise<number> {
-  return (await tx.storedFile.aggregate({ where: { workspaceId }, _sum: { bytes: true } }))._sum.bytes ?? 0;
+  const [row] = await tx.$queryRaw<
+    { sum: number }[]
+  >`SELECT coalesce(sum(greatest(bytes, ${leastBytes}::int)), 0)::float8 AS sum
+    FROM stored_file WHERE workspace_id = ${workspaceId}::uuid`;
+  return row?.sum ?? 0;
 }
 
 function toPlacedFile(row: StoredFileRow): PlacedFile {

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { AppError, type Clock, Config, newId, type Page, type PageRequest, systemClock } from '#platform';
+import { AppError, type Clock, Config, newId, type Page, type PageRequest, systemClock, TimedCache } from '#platform';
 
 import { typeProblem } from './file-type.js';
 import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
-import { FilesRepository, type PlacedFile } from './files.repository.js';
+import { FilesRepository, leastBytes, type PlacedFile } from './files.repository.js';
 import type { ByteRange } from './store/file-store.js';
 import { FileStores } from './store/file-stores.js';
 import { PostgresFileStore } from './store/postgres-file-store.repository.js';
@@ -25,6 +25,7 @@ export interface NewContent {
   readonly name: string | null;
 }
 
+const sumFreshMs = 1_000;
 /** Rows that the retention handles at once. */
 const batch = 50;
 /** How long the retention leaves a store alone that did not respond. */
@@ -35,6 +36,8 @@ const awayMs = 600_000;
 export class Files {
   /** Tests replace it. */
   clock: Clock = systemClock;
+  /** Spares uploads to a full workspace the write of their content; the insert of the row counts again. */
+  private readonly sums = new TimedCache<number>({ clock: systemClock, ttlMs: sumFreshMs, max: 1_000 });
   /** By store, by the monotonic clock. */
   private readonly awayUntil = new Map<string, number>();
 
@@ -65,7 +68,8 @@ export class Files {
     const hash = known ?? createHash('sha256').update(content).digest('hex');
     const [found] = await this.use(workspaceId, [hash]);
     if (found !== undefined) return found;
-    if ((await this.files.bytesOf(workspaceId)) + content.length > mostBytes) throw workspaceFull(mostBytes);
+    const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
+    if (total > mostBytes - Math.max(content.length, leastBytes)) throw workspaceFull(mostBytes);
     const store = this.stores.current;
     const file = { workspaceId, id: newId(), hash, mime, bytes: content.length, name, store, createdBy };
     await this.stores.of(store).put(file, { content, hash });
@@ -93,6 +97,7 @@ export class Files {
     assertCan(abilityOf(principal), { action: 'delete', subject: 'StoredFile', row: file });
     await this.stores.of(file.store).delete(file); // first: without its row, nothing would find the content again
     if (!(await this.files.delete(file))) throw fileNotFound();
+    this.sums.forget(file.workspaceId);
     return file;
   }
 

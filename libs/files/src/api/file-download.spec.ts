@@ -19,12 +19,14 @@ class SlowFiles {
   readonly reads: { readonly range: ByteRange; readonly respond: () => void }[] = [];
 
   readonly users: string[] = [];
+  error: Error | null = null;
 
   get({ userId }: MemberPrincipal) {
     return Promise.resolve({ hash: 'a', mime: 'text/plain', bytes, name: userId });
   }
 
   read({ name: userId }: { readonly name: string }, range: ByteRange): Promise<Uint8Array> {
+    if (this.error !== null) return Promise.reject(this.error);
     return new Promise((resolve) => {
       const respond = () => {
         resolve(new Uint8Array(range.end - range.start));
@@ -44,9 +46,21 @@ function responseTo({ reads }: { readonly reads: boolean }) {
       if (reads) next();
     },
   });
-  const self = () => stream;
-  const response = Object.assign(stream, { setHeader: self, status: self, attachment: self });
-  return { taken, response: response as unknown as Response }; // what a download uses of it
+  const self = () => response;
+  const headers = new Set<string>();
+  const setHeader = (name: string): unknown => {
+    headers.add(name);
+    return response;
+  };
+  const removeHeader = (name: string) => headers.delete(name);
+  const response = Object.assign(stream, {
+    setHeader,
+    removeHeader,
+    headersSent: false,
+    status: self,
+    attachment: self,
+  });
+  return { taken, headers, response: response as unknown as Response }; // what a download uses of it
 }
 
 function stage() {
@@ -56,11 +70,11 @@ function stage() {
   const clock = new ManualClock();
   download.clock = clock;
   const start = (userId: string, reads: boolean) => {
-    const { taken, response } = responseTo({ reads });
+    const { taken, headers, response } = responseTo({ reads });
     const request = { params: { hash: 'a' }, headers: {}, method: 'GET', fresh: false, range: () => undefined };
     const principal = { id: `user:${userId}`, userId, workspaceId: 'w' } as MemberPrincipal; // as above
     const ended = download.write(principal, request as unknown as Request<{ hash: string }>, response);
-    return { taken, response, ended };
+    return { taken, headers, response, ended };
   };
   const nextTurn = async () => {
     clock.advance(1);
@@ -81,6 +95,17 @@ describe('FileDownload', () => {
     await ended;
     expect(taken).toEqual([524_288, 524_288, 524_288, bytes - 3 * 524_288]);
     expect(streams.size).toBe(0);
+  });
+
+  it('sends no header of the file with an error', async () => {
+    const { files, nextTurn, start } = stage();
+    files.error = new Error('away');
+    const { headers, ended } = start('ada', true);
+    const refused = expect(ended).rejects.toThrow('away');
+    await setImmediate();
+    await nextTurn();
+    await refused;
+    expect([...headers]).toEqual([]);
   });
 
   it('reads the parts of users in turns, whatever the number of their downloads', async () => {

@@ -27,6 +27,9 @@ const perUser: RateLimit = {
   counts: 'downloads of files of a user at once',
 };
 
+/** Headers that are set before the first part is read. */
+const ofFile = ['ETag', 'Accept-Ranges', 'Cache-Control'];
+
 /** Writes the content of a file, a part at a time: the next one is read when the client has taken the last one. */
 @Injectable()
 export class FileDownload {
@@ -61,9 +64,17 @@ export class FileDownload {
     }
     const [one, more] = Array.isArray(ranges) && ranges.type === 'bytes' ? ranges : [];
     const range = one === undefined || more !== undefined ? null : { start: one.start, end: one.end + 1 };
-    describe(response, file, range);
-    if (request.method === 'HEAD') response.end();
-    else await this.sendInSlot(principal, { file, range: range ?? { start: 0, end: file.bytes } }, response);
+    if (request.method === 'HEAD') {
+      describe(response, file, range);
+      response.end();
+      return;
+    }
+    try {
+      await this.sendInSlot(principal, { file, range }, response);
+    } catch (error) {
+      if (!response.headersSent) for (const name of ofFile) response.removeHeader(name); // the error is not the file
+      throw error;
+    }
   }
 
   /** Slow clients keep their connections for long, so a user and a workspace have a limited number of downloads. */
@@ -82,9 +93,11 @@ export class FileDownload {
   }
 
   private async send(userId: string, content: Content, response: Response): Promise<void> {
-    const parts = this.partsOf(userId, content, response);
+    const { file, range } = content;
+    const parts = this.partsOf(userId, { file, range: range ?? { start: 0, end: file.bytes } }, response);
     const first = await parts.next();
     if (response.destroyed) return; // the client has left
+    describe(response, file, range);
     try {
       await pipeline(Readable.from(joined(first, parts), { objectMode: true, highWaterMark: 1 }), response);
     } catch (error) {
@@ -93,7 +106,7 @@ export class FileDownload {
     }
   }
 
-  private async *partsOf(userId: string, { file, range: { start, end } }: Content, response: Response) {
+  private async *partsOf(userId: string, { file, range: { start, end } }: Part, response: Response) {
     let timeout: Timer | undefined;
     try {
       for (let at = start; at < end && !response.destroyed;) {
@@ -110,7 +123,7 @@ export class FileDownload {
   }
 
   /** Empty: the client has left while the read waited. */
-  private async readInTurn(userId: string, { file, range }: Content, response: Response): Promise<Uint8Array> {
+  private async readInTurn(userId: string, { file, range }: Part, response: Response): Promise<Uint8Array> {
     this.turns ??= new CallerTurns(this.clock);
     const { turns } = this;
     const turnMs = Math.max(1, (partMs * (range.end - range.start)) / partBytes);
@@ -127,11 +140,13 @@ export class FileDownload {
   }
 }
 
-/** A file, and what of it is sent. */
+/** A file, and what of it is sent; null: all of it. */
 interface Content {
   readonly file: PlacedFile;
-  readonly range: ByteRange;
+  readonly range: ByteRange | null;
 }
+
+type Part = Content & { readonly range: ByteRange };
 
 type Parts = AsyncGenerator<Uint8Array, void>;
 

@@ -11,6 +11,7 @@ import { toMediaType } from '../file-type.js';
 import { fileTooLarge } from '../files.errors.js';
 import { Files } from '../files.service.js';
 import { type StoredFile, toFileName } from '../stored-file.js';
+import { UploadLimiter } from './upload-limiter.js';
 
 /** Reads the body of an upload. The type and the announced size are checked before a byte is read. */
 @Injectable()
@@ -18,9 +19,10 @@ export class FileUpload {
   constructor(
     private readonly files: Files,
     private readonly config: Config,
+    private readonly limiter: UploadLimiter,
   ) {}
 
-  /** Throws as `Files.save` and `readRawBody` do. */
+  /** Throws `rate_limited`, and as `Files.save` and `readRawBody` do. */
   async receive(principal: MemberPrincipal, request: Request, givenName: string | undefined): Promise<StoredFile> {
     const { workspaceId, userId } = principal;
     const mime = toMediaType(request.headers['content-type'] ?? '');
@@ -28,6 +30,7 @@ export class FileUpload {
     this.files.assertAllowed(mime);
     const limitBytes = this.config.values.MAX_FILE_BYTES;
     if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw fileTooLarge(limitBytes);
+    await this.limiter.take(userId);
     const hash = createHash('sha256');
     let saved: StoredFile | undefined;
     await readRawBody(request, userId, {

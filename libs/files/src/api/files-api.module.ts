@@ -7,11 +7,12 @@ import { FileDownload } from './file-download.js';
 import { FileUpload } from './file-upload.js';
 import { FilesController } from './files.controller.js';
 import { FilesResolver } from './files.resolver.js';
+import { UploadLimiter } from './upload-limiter.js';
 
 /** Files of a workspace: upload, download, list. */
 @Module({
   imports: [FilesModule, ViewersModule],
   controllers: [FilesController],
-  providers: [FileDownload, FilesResolver, FileUpload],
+  providers: [FileDownload, FilesResolver, FileUpload, UploadLimiter],
 })
 export class FilesApiModule {}

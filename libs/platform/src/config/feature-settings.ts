@@ -159,10 +159,14 @@ export const fileSettings = {
       fallback: types,
       description: 'Allowed media types of files.',
     }),
-  FILE_BYTES_PER_WORKSPACE: whole([1_073_741_824, 1_024, 1e15], 'Maximum total size of the files of a workspace.'),
+  FILE_BYTES_PER_WORKSPACE: whole(
+    [1_073_741_824, 1_024, 1e15],
+    'Maximum total size of the files of a workspace. A file counts at least 4,096 bytes.',
+  ),
+  UPLOADS_PER_MINUTE: whole([600, 1, 1_000_000], 'Uploads of files of a user, with all keys and in all workspaces.'),
   FILE_RETENTION_MS: ms(
     [30 * 86_400_000, 60_000, 4_000 * 86_400_000],
-    'How long the server keeps a file that no message and no unfinished job refers to, counted from its last upload or use.',
+    'How long the server keeps a file that nothing refers to, counted from its last upload or use.',
   ),
   FILE_BYTES_PER_MODEL_REQUEST: whole(
     [20_971_520, 1_024, 104_857_600],
