@@ -10,6 +10,10 @@ import { ForegroundJobsRepository } from './foreground-jobs.repository.js';
 const mostWatched = 1_000;
 const longestDelayMs = 1_000;
 const shortestDelayMs = 50;
+/** Between checks while jobs run in the background and no other process has accepted one that does not. */
+const rareDelayMs = 15_000;
+/** How long after such a job the checks stay frequent. */
+const frequentMs = 600_000;
 
 /**
  * Cancels jobs that run only while a client follows them, once they have been without a viewer for FOREGROUND_GRACE_MS: after the start,
@@ -19,6 +23,9 @@ const shortestDelayMs = 50;
 export class ForegroundWatch {
   protected readonly clock: Clock = systemClock;
   private readonly graceMs: number;
+  private readonly isExpected: boolean;
+  /** By the monotonic clock. */
+  private seenAt = -Infinity;
   /** When this process first saw the job without a viewer, by the monotonic clock. */
   private unwatchedSince = new Map<string, number>();
   private timer: Timer | undefined;
@@ -32,6 +39,7 @@ export class ForegroundWatch {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.graceMs = config.values.FOREGROUND_GRACE_MS;
+    this.isExpected = !config.values.BACKGROUND_JOBS_ENABLED;
   }
 
   start(): void {
@@ -51,6 +59,7 @@ export class ForegroundWatch {
   async check(): Promise<void> {
     const now = this.clock.monotonic();
     const unwatched = await this.repository.findUnwatched(mostWatched);
+    if (unwatched.length > 0) this.seenAt = now;
     const since = new Map(unwatched.map(({ jobId }) => [jobId, this.unwatchedSince.get(jobId) ?? now]));
     this.unwatchedSince = since;
     for (const job of unwatched) if (now - (since.get(job.jobId) ?? now) >= this.graceMs) await this.cancel(job);
@@ -62,10 +71,14 @@ export class ForegroundWatch {
     this.logger.info({ ...job }, 'cancelled a job whose clients have disconnected');
   }
 
+  private delayMs(): number {
+    const isFrequent = this.isExpected || this.clock.monotonic() - this.seenAt < frequentMs;
+    return isFrequent ? Math.max(shortestDelayMs, Math.min(this.graceMs / 4, longestDelayMs)) : rareDelayMs;
+  }
+
   private checkLater(): void {
     if (this.isStopped) return;
-    const delayMs = Math.max(shortestDelayMs, Math.min(this.graceMs / 4, longestDelayMs));
-    this.timer = this.clock.after(delayMs, () => {
+    this.timer = this.clock.after(this.delayMs(), () => {
       this.checking = this.check()
         .catch((err: unknown) => {
           this.logger.warn({ err }, 'jobs without a client were not checked');
