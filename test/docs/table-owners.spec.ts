@@ -124,7 +124,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   },
   tool_output: { owner: 'libs/tools' },
   trigger_definition: { owner: 'libs/triggers' },
-  trigger_run: { owner: 'libs/triggers' },
+  trigger_run: { owner: 'libs/triggers', others: { 'libs/files': 'keeps files that a due run refers to' } },
   user_sockets: { owner: 'apps/api' },
   webhook_delivery: {
     owner: 'libs/triggers',
@@ -138,7 +138,10 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   workflow_memory: { owner: 'libs/workflows' },
   workflow_schedule: {
     owner: 'libs/schedules',
-    others: { 'libs/workflows': 'removes the schedules of a workflow that is removed' },
+    others: {
+      'libs/files': 'keeps files that a schedule refers to',
+      'libs/workflows': 'removes the schedules of a workflow that is removed',
+    },
   },
   workflow_version: { owner: 'libs/workflows' },
   workspace: {
