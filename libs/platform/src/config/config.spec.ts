@@ -21,6 +21,10 @@ describe('Config', () => {
     expect(Config.from({ PORT: '', DATABASE_URL: '' }).values.PORT).toBe(4000);
   });
 
+  it('adds the ports of http and https to OUTBOUND_PORTS', () => {
+    expect(Config.from({ OUTBOUND_PORTS: '8443,443' }).values.OUTBOUND_PORTS).toEqual([443, 80, 8443]);
+  });
+
   it.each([
     ['PORT', '70000', 'PORT must be a whole number from 0 to 65535.'],
     ['PORT', 'http', 'PORT must be a whole number from 0 to 65535.'],

@@ -103,10 +103,12 @@ export const settings = z.object({
     .default('80,443,8080,8443')
     .transform((list) => list.split(',').map((port) => Number(port.trim() || NaN)))
     .pipe(z.array(z.int().min(1).max(65_535)).min(1))
+    .transform((ports) => [...new Set([443, 80, ...ports])])
     .meta({
       allowed: 'a comma-separated list of ports from 1 to 65535',
       fallback: '80,443,8080,8443',
-      description: 'Ports that tools of workspaces may connect to.',
+      description:
+        'Ports that tools, webhooks and connections of workspaces may connect to; 443 and 80 are always allowed.',
     }),
   WEBHOOKS_ALLOW_HTTP: flag(false, 'Webhooks may also be sent to http:// URLs.'),
   WEBHOOKS_ALLOW_CIDRS: list(

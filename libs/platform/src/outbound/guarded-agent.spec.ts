@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { createGuardedAgent, type GuardedAgentOptions, isPublicAddress } from './guarded-agent.js';
+import { createGuardedAgent, type GuardedAgentOptions, inRanges, isPublicAddress } from './guarded-agent.js';
 
 /** A resolver that answers from a list, one entry per question; a repeated last one. */
 function answering(...answers: readonly (readonly string[])[]): {
@@ -109,5 +109,16 @@ describe('createGuardedAgent', () => {
       true,
     ]);
     expect(['', 'x', '999.1.1.1'].map(isPublicAddress)).toEqual([false, false, false]);
+  });
+
+  it('judges the IPv4 address in an address of NAT64 or 6to4', () => {
+    expect(['64:ff9b::808:808', '2002:808:808::1'].map(isPublicAddress)).toEqual([true, true]);
+    expect(['64:ff9b::a00:1', '2002:a9fe:a9fe::1', '64:ff9b:1::808:808'].map(isPublicAddress)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    const isAllowed = inRanges(['10.0.0.0/8']);
+    expect(['64:ff9b::a00:1', '2002:a00:1::', '64:ff9b::808:808'].map(isAllowed)).toEqual([true, true, false]);
   });
 });

@@ -18,10 +18,24 @@ export interface GuardedAgentOptions {
 /** All addresses of IPv6 that are given to hosts (RFC 4291, 2.4). IPv4-compatible ones (::/96) are outside. */
 const globalUnicast = ipaddr.IPv6.parse('2000::');
 
-/** Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6; NAT64, 6to4, Teredo and the like are not. */
+/** Addresses of IPv6 that contain one of IPv4, from this byte on: NAT64 (RFC 6052) and 6to4 (RFC 3056). */
+const embeddings = [
+  { range: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 },
+  { range: ipaddr.IPv6.parse('2002::'), bits: 16, at: 2 },
+] as const;
+
+/** The address that packets reach in the end: the IPv4 address in one of IPv6, if it contains one. */
+function unwrap(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
+  const parsed = ipaddr.process(address); // unwraps IPv4-mapped ones
+  if (parsed instanceof ipaddr.IPv4) return parsed;
+  const found = embeddings.find(({ range, bits }) => parsed.match(range, bits));
+  return found === undefined ? parsed : new ipaddr.IPv4(parsed.toByteArray().slice(found.at, found.at + 4));
+}
+
+/** Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6 (mapped, NAT64, 6to4); Teredo and the like are not. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address);
+  const parsed = unwrap(address);
   if (parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast, 3)) return false;
   return parsed.range() === 'unicast';
 }
@@ -31,7 +45,7 @@ export function inRanges(ranges: readonly string[]): (address: string) => boolea
   const parsed = ranges.map((range) => ipaddr.parseCIDR(range));
   return (address) => {
     if (!ipaddr.isValid(address)) return false;
-    const found = ipaddr.process(address);
+    const found = unwrap(address);
     return parsed.some(([start, bits]) => start.kind() === found.kind() && found.match(start, bits));
   };
 }

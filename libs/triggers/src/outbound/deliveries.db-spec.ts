@@ -125,8 +125,16 @@ describe('Deliveries', () => {
       await add(deliveryOf({ target: { ...deliveryOf().target, url } }));
       await webhooks.app.get(DeliveryWorker).start();
       expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'blocked_address', log: [] }]);
+      expect(receiver.received).toEqual([]);
     },
   );
+
+  it('makes a delivery with a header that cannot be sent a dead letter, and says so', async () => {
+    await add(deliveryOf({ target: { ...deliveryOf().target, headers: { 'X-Team': 'a\nb' } } }));
+    await webhooks.app.get(DeliveryWorker).start();
+    expect(await finished(1)).toMatchObject([{ status: 'dead', reason: 'outbound_request_invalid', log: [] }]);
+    expect(receiver.received).toEqual([]);
+  });
 
   it('delivers 500 webhooks to a server that fails, hangs, limits and breaks off, in the order of their keys', async () => {
     const kinds = ['ok', 'fails', 'hangs', 'limits', 'breaks', 'dies'];

@@ -111,6 +111,7 @@ export class DeliverySender {
         return unsent(error.code); // such as `secret_unreadable`: another attempt fails the same way
       }
       if (isBlocked(error)) return unsent('blocked_address');
+      if (error.code === 'outbound_request_invalid') return unsent(error.code);
       return {
         verdict: { kind: 'retry', error: error.code },
         attempt: { status: null, error: error.code, excerpt: '' },

@@ -13,13 +13,7 @@ export interface WebhookRequest {
 const mostBytes = 16_384;
 
 /** Failures of the address itself: nothing was sent, and another attempt would not be either. */
-const refusals = new Set([
-  'address_refused',
-  'outbound_url_refused',
-  'outbound_port_refused',
-  'outbound_host_refused',
-  'outbound_request_invalid',
-]);
+const refusals = new Set(['address_refused', 'outbound_url_refused', 'outbound_port_refused', 'outbound_host_refused']);
 
 /** The client of webhooks: guarded like that of tools, https unless WEBHOOKS_ALLOW_HTTP, and no redirects. */
 @Injectable()
