@@ -22,7 +22,7 @@ describe('Config', () => {
   });
 
   it('adds the ports of http and https to OUTBOUND_PORTS', () => {
-    expect(Config.from({ OUTBOUND_PORTS: '8443,443' }).values.OUTBOUND_PORTS).toEqual([443, 80, 8443]);
+    expect(Config.from({ OUTBOUND_PORTS: '8443,443' }).values.OUTBOUND_PORTS).toEqual([80, 443, 8443]);
   });
 
   it.each([

@@ -103,7 +103,7 @@ export const settings = z.object({
     .default('80,443,8080,8443')
     .transform((list) => list.split(',').map((port) => Number(port.trim() || NaN)))
     .pipe(z.array(z.int().min(1).max(65_535)).min(1))
-    .transform((ports) => [...new Set([443, 80, ...ports])])
+    .transform((ports) => [...new Set([80, 443, ...ports])])
     .meta({
       allowed: 'a comma-separated list of ports from 1 to 65535',
       fallback: '80,443,8080,8443',
