@@ -38,9 +38,13 @@ export class JobTelemetry {
     this.deltaLength = metrics.histogram('nightshift_delta_length', 'UTF-16 units of text in one stored delta', {
       buckets: [16, 64, 256, 1_024, 4_096, 16_384],
     });
-    this.sentEvents = metrics.histogram('sse_broadcast_batch_size', 'Events that a viewer receives at once', {
-      buckets: [1, 2, 5, 10, 20, 50, 100, 500, 2_000],
-    });
+    this.sentEvents = metrics.histogram(
+      'sse_broadcast_batch_size',
+      'Events that are written at once to a viewer of an event stream (SSE)',
+      {
+        buckets: [1, 2, 5, 10, 20, 50, 100, 500, 2_000],
+      },
+    );
     this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, at its end', {
       buckets: [0, 1, 2, 3, 5, 8, 10, 20],
     });

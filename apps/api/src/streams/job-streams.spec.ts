@@ -18,6 +18,7 @@ function scene(options: {
 }) {
   const written: string[] = [];
   const follows: (number | undefined)[] = [];
+  const sent: number[] = [];
   let congested = false;
   const feed = {
     async *follow({ after, signal }: FollowOptions) {
@@ -54,8 +55,11 @@ function scene(options: {
     writer: writer as unknown as SseWriter,
     access: { check: options.check ?? (() => Promise.resolve(null)) },
     logger: createLogger({ level: 'silent' }),
+    sent: (count) => {
+      sent.push(count);
+    },
   });
-  return { viewer, written, follows };
+  return { viewer, written, follows, sent };
 }
 
 async function* upTo(...numbers: number[]) {
@@ -70,6 +74,15 @@ describe('JobViewer', () => {
     const { viewer, written } = scene({ give: () => upTo(1, 2, 3) });
     await viewer.run();
     expect(written).toEqual(['1', '2', '3', 'end ']);
+  });
+
+  it('counts the events of each write, and none that is not written', async () => {
+    const lost = scene({ give: () => upTo(1), check: () => Promise.resolve('unauthorized') });
+    await lost.viewer.run();
+    expect(lost.sent).toEqual([]);
+    const { viewer, sent } = scene({ give: () => upTo(1, 2) });
+    await viewer.run();
+    expect(sent).toEqual([1, 1]);
   });
 
   it('continues from the client’s position once a full socket has drained', async () => {

@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import { type AccessWatch, ViewerAccess } from '#auth/api';
+import { JobTelemetry } from '#jobs';
 import { LOGGER, type Logger, systemClock } from '#platform';
 import { type CloseReason, OpenStreams } from '#platform/api';
 
@@ -24,6 +25,8 @@ interface JobViewerParts {
   readonly access: Pick<AccessWatch, 'check'>;
   readonly feed: JobFeed;
   readonly logger: Logger;
+  /** Counts the events of one write to the socket. */
+  readonly sent: (count: number) => void;
 }
 
 /** How one subscription to the feed ended: finally, or to be continued from a number (undefined: from a new snapshot). */
@@ -83,7 +86,7 @@ export class JobViewer {
   }
 
   private async follow(after: number | undefined): Promise<Followed> {
-    const { workspaceId, jobId, feed, encoder, writer, access } = this.parts;
+    const { workspaceId, jobId, feed, encoder, writer, access, sent } = this.parts;
     const { signal } = this.abort;
     for await (const item of feed.follow({ workspaceId, jobId, after, signal })) {
       const lost = await access.check();
@@ -91,6 +94,7 @@ export class JobViewer {
       if (signal.aborted) return over;
       const encoded = encoder.encode(item);
       writer.write(encoded.text);
+      if (item.type === 'events' && encoded.text !== '') sent(item.events.length);
       this.lastSent = encoded.after;
       if (encoded.needsSnapshot) return { type: 'again', from: undefined };
       // From here on by the cursor's rules: what happens meanwhile is replayed, or becomes a snapshot if it is too much.
@@ -122,6 +126,7 @@ export class JobStreams {
     private readonly access: ViewerAccess,
     private readonly open: OpenStreams,
     private readonly slow: SlowViewers,
+    private readonly telemetry: JobTelemetry,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -147,7 +152,12 @@ export class JobStreams {
       );
     });
     const { feed, close } = this.feeds.open(request);
-    const viewer = new JobViewer({ ...request, writer, access, feed, logger: this.logger });
+    const viewer = new JobViewer({
+      ...{ ...request, writer, access, feed, logger: this.logger },
+      sent: (count) => {
+        this.telemetry.sentEvents.observe(count);
+      },
+    });
     response.once('close', () => {
       viewer.dispose();
     });

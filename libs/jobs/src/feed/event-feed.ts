@@ -64,7 +64,6 @@ export class EventFeed implements OnModuleDestroy {
       const [start] = await Promise.all([this.startAt(tail, options), here]);
       if (start.type === 'end') return;
       if (start.type === 'events') {
-        if (start.events.length > 0) this.telemetry.sentEvents.observe(start.events.length);
         yield start;
         if (start.events.at(-1)?.type === 'job-finished') return;
         cursor = start.events.at(-1)?.seq;
@@ -126,7 +125,6 @@ export class EventFeed implements OnModuleDestroy {
         if (tail.last <= cursor) await this.reader.wait(tail, signal);
         continue;
       }
-      this.telemetry.sentEvents.observe(events.length);
       yield { type: 'events', events };
       if (last.type === 'job-finished') return;
       cursor = last.seq;
