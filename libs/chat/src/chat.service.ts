@@ -74,6 +74,7 @@ export class ChatService {
       backgroundMode: request.backgroundMode,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
+      ...(request.maxQueued === undefined ? {} : { maxQueued: request.maxQueued }),
       ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
       idempotency: request.idempotency,
       ...(request.below === undefined ? {} : { parent: request.below.parent }),

@@ -58,6 +58,8 @@ export interface StartChat {
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;
+  /** How many jobs may be queued behind the active one of the thread. Default 10. */
+  readonly maxQueued?: number;
   /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
   readonly startAt?: number;
   /** 1 to 255 visible ASCII characters. `requestHash`: SHA-256 (hex) of the client's request. */

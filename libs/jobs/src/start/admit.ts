@@ -252,8 +252,8 @@ function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThr
     case 'reject':
       return { type: 'refuse', error: threadBusy(first) };
     case 'enqueue':
-      return queued >= maxQueued
-        ? { type: 'refuse', error: threadQueueFull(first, maxQueued) }
+      return queued >= (request.maxQueued ?? maxQueued)
+        ? { type: 'refuse', error: threadQueueFull(first, request.maxQueued ?? maxQueued) }
         : { type: 'accept', thread: place, inLine: true, queuePosition: queued + 1, supersedes: [] };
     case 'interrupt': {
       const active = thread.activeJobId === null ? [] : [thread.activeJobId];

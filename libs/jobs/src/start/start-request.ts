@@ -51,6 +51,8 @@ export interface StartRequest {
   /** Of a sub-job: the call that starts it. A sub-job acts for its parent's principal and counts for its user. */
   readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
+  /** How many jobs may be queued behind the active one of the thread. Default 10. */
+  readonly maxQueued?: number;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
   readonly beside?: readonly PartRow[];

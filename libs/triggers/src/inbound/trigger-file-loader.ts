@@ -97,7 +97,9 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         kept.add(id);
         if (known !== null && isSame(known, definition)) continue;
         const ownKinds = ownKindsOf(definition, own);
-        await this.triggers.save(tx, workspaceId, { id, origin: 'file', enabled: true, ownKinds, definition, savedBy });
+        const owner = known?.owner ?? null;
+        const saved = { id, origin: 'file', enabled: true, ownKinds, definition, savedBy, owner } as const;
+        await this.triggers.save(tx, workspaceId, saved);
       }
       await this.remove(
         tx,

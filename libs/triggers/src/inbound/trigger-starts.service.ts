@@ -62,7 +62,7 @@ export class TriggerStarts {
   }
 
   private async startJob({ workspaceId }: RunRef, run: DueRun): Promise<StartedJob> {
-    const { definition, enabled, savedBy, event } = run;
+    const { definition, enabled, savedBy, owner, event } = run;
     if (!enabled || definition.start === null)
       throw refusal(
         'trigger_disabled',
@@ -74,7 +74,11 @@ export class TriggerStarts {
       throw refusal('right_lost', 'The member who saved the trigger may not manage triggers any more. Save it again.');
     const input = mapInput(definition.start, event);
     if (!input.ok) throw refusal('bad_request', input.problem);
-    return this.accept(principal, { start: definition.start, input, key: keyOf(run) });
+    // The user stays, so that a thread continues when another member saves the trigger.
+    return this.accept(
+      { ...principal, userId: owner ?? principal.userId },
+      { start: definition.start, input, key: keyOf(run) },
+    );
   }
 
   private accept(

@@ -12,6 +12,7 @@ export interface StoredTrigger {
   readonly enabled: boolean;
   readonly definition: TriggerDefinition;
   readonly savedBy: string;
+  readonly owner: string | null;
   readonly fired: number;
   readonly failed: number;
   readonly lastFiredAt: number | null;
@@ -29,6 +30,8 @@ export interface NewTrigger {
   readonly ownKinds: readonly OwnKind[];
   readonly definition: TriggerDefinition;
   readonly savedBy: string;
+  /** The user whose its jobs and threads are. */
+  readonly owner: string | null;
 }
 
 /** What evaluations have added to a trigger. */
@@ -176,9 +179,9 @@ function readable(scope: Scope): Prisma.TriggerWhereInput {
 }
 
 function toTrigger(row: TriggerRow): StoredTrigger {
-  const { id, enabled, savedBy, fired, failed, lastError } = row;
+  const { id, enabled, savedBy, owner, fired, failed, lastError } = row;
   return {
-    ...{ id, enabled, savedBy, fired, failed, lastError },
+    ...{ id, enabled, savedBy, owner, fired, failed, lastError },
     origin: row.origin as StoredTrigger['origin'], // the table has a check constraint
     definition: row.definition as unknown as TriggerDefinition, // written by us alone
     lastFiredAt: row.lastFiredAt?.getTime() ?? null,

@@ -4,6 +4,7 @@ import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
 import { newId, type Page, type PageRequest, PrismaService, toStorable } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
+import { keptOwner } from '../kept-owner.js';
 import { WebhookClient } from '../outbound/webhook-client.js';
 import type { PushedChange } from './changes.repository.js';
 import { deliveryBody, ownDatabases, toDocumentChange } from './changes.service.js';
@@ -127,7 +128,8 @@ export class TriggersService {
       const ownKinds = ownKindsOf(definition, await ownDatabases(tx, workspaceId));
       if (definition.issueToken && ownKinds.length === 0) throw badTrigger(tokenOfOtherDatabase);
       const id = known?.id ?? newId();
-      const saved = { id, origin: 'api', enabled, ownKinds, definition, savedBy: principal.id } as const;
+      const owner = keptOwner(known, principal);
+      const saved = { id, origin: 'api', enabled, ownKinds, definition, savedBy: principal.id, owner } as const;
       await this.triggers.save(tx, workspaceId, saved);
       const { database, triggerId } = definition;
       const action = known === null ? 'trigger-created' : 'trigger-saved';

@@ -42,6 +42,8 @@ export interface SyntrixConnection {
   readonly settings: SyntrixSettings;
   /** The principal for whom its jobs run: who saved it last. */
   readonly createdBy: string;
+  /** The user whose its jobs and threads are: who saved it first. Null: unknown, that of `createdBy`. */
+  readonly owner: string | null;
   /** In ms since the epoch, as is `updatedAt`. */
   readonly createdAt: number;
   readonly updatedAt: number;

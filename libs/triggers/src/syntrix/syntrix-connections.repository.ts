@@ -42,10 +42,10 @@ export class SyntrixConnectionsRepository {
   async save(
     tx: PrismaTransaction,
     scope: Scope,
-    { id, name, settings }: Pick<SyntrixConnection, 'id' | 'name' | 'settings'>,
+    { id, name, settings, owner }: Pick<SyntrixConnection, 'id' | 'name' | 'settings' | 'owner'>,
   ): Promise<SyntrixConnection> {
     const { workspaceId, principal: createdBy } = scope;
-    const columns = { settings: { ...settings } as Prisma.InputJsonObject, createdBy }; // parsed: nothing but JSON
+    const columns = { settings: { ...settings } as Prisma.InputJsonObject, createdBy, owner }; // parsed: nothing but JSON
     const row = await tx.syntrixConnection.upsert({
       where: { workspaceId_name: { workspaceId, name } },
       create: { workspaceId, id, name, ...columns },
@@ -82,9 +82,9 @@ function readable(scope: Scope): Prisma.SyntrixConnectionWhereInput {
 }
 
 function toConnection(row: SyntrixConnectionRow): SyntrixConnection {
-  const { workspaceId, id, name, settings, createdBy, createdAt, updatedAt } = row;
+  const { workspaceId, id, name, settings, createdBy, owner, createdAt, updatedAt } = row;
   return {
-    ...{ workspaceId, id, name, createdBy },
+    ...{ workspaceId, id, name, createdBy, owner },
     settings: settings as unknown as SyntrixSettings, // parsed before it was stored
     createdAt: createdAt.getTime(),
     updatedAt: updatedAt.getTime(),

@@ -4,6 +4,7 @@ import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
 import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
+import { keptOwner } from '../kept-owner.js';
 import {
   connectionNotFound,
   nameOfTooMany,
@@ -45,7 +46,8 @@ export class SyntrixConnectionsService {
       if (known === null && (await this.connections.count(tx, scope)) >= maxConnections)
         throw tooManyConnections(maxConnections);
       if (known === null && (await this.connections.lockName(tx, name)) >= maxOfName) throw nameOfTooMany(name);
-      return this.connections.save(tx, scope, { id: known?.id ?? newId(), name, settings });
+      const owner = keptOwner(known && { owner: known.owner, savedBy: known.createdBy }, principal);
+      return this.connections.save(tx, scope, { id: known?.id ?? newId(), name, settings, owner });
     });
   }
 

@@ -58,17 +58,10 @@ export interface EndedJob {
 export class SyntrixDeliveriesRepository implements Forgetter {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Whether the delivery is known, and how many were accepted in the last second. */
-  async state(
-    { workspaceId, connectionId }: ConnectionRef,
-    key: string,
-  ): Promise<{ isKnown: boolean; recent: number }> {
-    const where = { workspaceId, connectionId };
-    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      const known = await tx.syntrixDelivery.count({ where: { ...where, key } });
-      const receivedAt = { gt: new Date(Date.now() - 1_000) };
-      return { isKnown: known > 0, recent: await tx.syntrixDelivery.count({ where: { ...where, receivedAt } }) };
-    });
+  /** Whether the delivery was accepted before. */
+  async isKnown({ workspaceId, connectionId }: ConnectionRef, key: string): Promise<boolean> {
+    const where = { workspaceId, connectionId, key };
+    return (await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.syntrixDelivery.count({ where }))) > 0;
   }
 
   /**

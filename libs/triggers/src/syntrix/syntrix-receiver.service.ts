@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { AppError, Config, LOGGER, type Logger, Secret, systemClock } from '#platform';
+import { AppError, Config, LOGGER, type Logger, RateCountersRepository, Secret, systemClock } from '#platform';
 
 import type { LocalTarget } from '../outbound/delivery-sender.js';
 import { signatureStyleOf, type SignedRequest } from '../signature.js';
@@ -8,7 +8,7 @@ import type { SyntrixDocument } from './syntrix-client.js';
 import { SyntrixClients } from './syntrix-clients.service.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
 import { SyntrixConnectionsRepository } from './syntrix-connections.repository.js';
-import { isAcceptedBefore, SyntrixDeliveriesRepository } from './syntrix-deliveries.repository.js';
+import { SyntrixDeliveriesRepository } from './syntrix-deliveries.repository.js';
 import {
   readDelivery,
   readWebhookPath,
@@ -51,18 +51,26 @@ interface Verified {
 /** The sender may repeat a delivery that met one of these. */
 const busy: ReadonlySet<string> = new Set(['thread_busy', 'job_limit_reached', 'rate_limited', 'start_in_flight']);
 const documentReadMs = 10_000;
+/** The highest `rateLimit` of a connection: one counter serves all of them. */
+const highestRate = 10_000;
 
 /** Accepts deliveries of Syntrix databases: verifies them, and starts a job for those that ask for work. Never waits for a job. */
 @Injectable()
 export class SyntrixReceiver {
+  /** Deliveries of the current second, by connection. */
+  private readonly rate: ReturnType<RateCountersRepository['counter']>;
+
   constructor(
     private readonly connections: SyntrixConnectionsRepository,
     private readonly clients: SyntrixClients,
     private readonly deliveries: SyntrixDeliveriesRepository,
     private readonly starts: SyntrixStarts,
     private readonly config: Config,
+    counters: RateCountersRepository,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.rate = counters.counter('syntrix-deliveries', highestRate, 1);
+  }
 
   /** Whether deliveries to it may be read. */
   async isKnown({ connection, workspaceId }: ReceivedAt): Promise<boolean> {
@@ -130,23 +138,22 @@ export class SyntrixReceiver {
     if (typeof delivery === 'string') return { status: 400, text: delivery };
     if (auth === 'preissued' && delivery.preIssuedToken === null) return unauthorized;
     const ref = { workspaceId: connection.workspaceId, connectionId: connection.id };
-    const { isKnown, recent } = await this.deliveries.state(ref, delivery.key);
-    if (isKnown) return ok;
+    if (await this.deliveries.isKnown(ref, delivery.key)) return ok;
     if (delivery.event === 'delete') return ignored;
-    const isOver = rateLimit !== null && recent >= rateLimit;
-    if (isOver && delivery.document === null) return tooMany; // no read of the database
+    const mayStart = delivery.document === null || requestedWork(route, delivery, delivery.document) !== null;
+    if (mayStart && rateLimit !== null && (await this.isOver(connection.id, rateLimit))) return tooMany;
     const document = delivery.document ?? (await this.read(connection, delivery));
     const work = requestedWork(route, delivery, document);
     if (work === null || document === null) return ignored;
-    if (isOver) return tooMany;
     const token = delivery.preIssuedToken === null ? null : this.starts.seal(connection, delivery.preIssuedToken);
     const reference = referenceOf(delivery, token);
-    try {
-      await this.starts.start(connection, { work, document, reference, deliveryKey: delivery.key });
-    } catch (error) {
-      if (!isAcceptedBefore(error)) throw error;
-    }
+    await this.starts.start(connection, { work, document, reference, deliveryKey: delivery.key });
     return ok;
+  }
+
+  /** Counts a delivery that starts a job, or makes a read of the database; all processes together. */
+  private async isOver(connectionId: string, limit: number): Promise<boolean> {
+    return (await this.rate.add(connectionId, 1)).used > limit;
   }
 
   private async read(connection: SyntrixConnection, delivery: SyntrixDelivery): Promise<SyntrixDocument | null> {

@@ -2,16 +2,19 @@ import { Injectable } from '@nestjs/common';
 
 import { type Principal, PrincipalsRepository } from '#auth';
 import { ChatService, type StartChat } from '#chat';
-import { BackgroundJobs, type PartRow, type StartedJob } from '#jobs';
+import { BackgroundJobs } from '#jobs';
 import type { ChatMessage } from '#models';
 import { AppError, Config, Secret, SecretBox, type SecretPlace } from '#platform';
 import { ToolCatalog } from '#tools';
 
 import type { SyntrixDocument } from './syntrix-client.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
-import { deliveryRow } from './syntrix-deliveries.repository.js';
+import { deliveryRow, isAcceptedBefore } from './syntrix-deliveries.repository.js';
 import { sha256, type SyntrixDelivery } from './syntrix-delivery.js';
 import { SYNTRIX, type SyntrixReference } from './syntrix-reference.js';
+
+/** Jobs of a chat that wait for earlier ones. Only the job of the last message asks the model, so a burst of messages is cheap. */
+const maxQueued = 1_000;
 
 /** A job to start for a document. */
 export interface SyntrixStart {
@@ -35,15 +38,19 @@ export class SyntrixStarts {
   ) {}
 
   /** Committed on return. Throws the errors of `ChatService.start`, and `forbidden` if who saved the connection has left. */
-  async start(connection: SyntrixConnection, start: SyntrixStart): Promise<StartedJob> {
+  async start(connection: SyntrixConnection, start: SyntrixStart): Promise<void> {
     this.background.assertOn(); // no client follows the job
     const { workspaceId, id: connectionId, settings } = connection;
     const { work, reference, document } = start;
-    const principal = await this.principals.find(workspaceId, connection.createdBy);
-    if (principal === null) throw ownerGone();
+    const saver = await this.principals.find(workspaceId, connection.createdBy);
+    if (saver === null) throw ownerGone();
+    // The user stays, so that a chat keeps its thread when another member saves the connection.
+    const principal = { ...saver, userId: connection.owner ?? saver.userId };
     const isCall = work === 'call';
     const call = isCall ? { name: textOf(document['toolName']), arguments: argumentsOf(document['args']) } : undefined;
     const key = `syntrix:${connectionId}:${sha256(`${work} ${reference.documentPath}`)}`;
+    // An idempotency key belongs to the principal, and another member may save the connection again.
+    const keys = start.deliveryKey === undefined ? [key] : [key, start.deliveryKey];
     const request: StartChat = {
       threadRef: `syntrix:${connectionId}:${sha256(reference.chatPath).slice(0, 32)}`,
       createThread: true,
@@ -62,9 +69,13 @@ export class SyntrixStarts {
         reference: { ...reference, source: SYNTRIX, connectionId },
         ...(call === undefined ? {} : { call }),
       },
-      ...beside(connectionId, start.deliveryKey),
+      ...{ maxQueued, beside: (job) => keys.map((of) => deliveryRow(job, { connectionId, key: of })) },
     };
-    return this.chats.start(principal, request);
+    try {
+      await this.chats.start(principal, request);
+    } catch (error) {
+      if (!isAcceptedBefore(error)) throw error;
+    }
   }
 
   seal(connection: SyntrixConnection, token: string): string {
@@ -95,11 +106,6 @@ export function referenceOf(
 /** The database may refuse a token, but never sees one that was issued for another connection. */
 function tokenPlace({ workspaceId, id }: SyntrixConnection): SecretPlace {
   return { workspaceId, table: 'syntrix_connection', row: id, field: 'pre_issued_token' };
-}
-
-function beside(connectionId: string, key: string | undefined): Pick<StartChat, 'beside'> {
-  if (key === undefined) return {};
-  return { beside: (job): readonly PartRow[] => [deliveryRow(job, { connectionId, key })] };
 }
 
 function messageOf({ content }: SyntrixDocument): ChatMessage {

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+
+import { signatureOf, type SyntrixServer } from '../../libs/triggers/src/syntrix/server/syntrix-server.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { connect, signingSecret, startSyntrix, workerTriggers } from '../harness/syntrix-stage.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let server: SyntrixServer;
+let test: TestApi;
+let people: Record<Role, TestMember>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' } });
+  people = await test.people.workspaceOf('acme');
+  server = await startSyntrix({ maxAttempts: 1 });
+  await connect(test, server, { key: people.admin.key, tools: ['get_current_time'] });
+});
+afterEach(async () => {
+  await server.settled();
+  server.triggers = [];
+  server.intercept = undefined;
+  server.deliveries.length = 0;
+  model.assertDone();
+});
+afterAll(async () => {
+  await server.close();
+  await test.close();
+  await model.close();
+  await database.close();
+});
+
+const newChat = () => `users/u/orch-chats/${randomUUID()}`;
+const say = (chat: string, id: string, createdAt = 1) =>
+  server.create(`${chat}/messages`, { id, role: 'user', content: `text of ${id}`, createdAt });
+const callsOf = (chat: string) => server.store.list(`${chat}/toolcall`);
+const answersOf = (chat: string) => server.store.list(`${chat}/messages`).filter(({ role }) => role === 'assistant');
+const answered = (chat: string, count = 1) =>
+  eventually(`${count} answers`, () => (answersOf(chat).length === count ? answersOf(chat) : undefined));
+const time = (id: string) => ({ id, name: 'get_current_time', arguments: '{}' });
+const jobsOf = (chat: string) =>
+  eventually(`the jobs of ${chat} have ended`, async () => {
+    const { rows } = await database.postgres.engine.query<{ status: string; reason: string | null; threadId: string }>(
+      `SELECT status, reason, thread_id AS "threadId" FROM job WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
+      [chat],
+    );
+    return rows.every(({ status }) => ['completed', 'failed', 'cancelled'].includes(status)) ? rows : undefined;
+  });
+const deliver = (path: string, after: object, changes: object = {}) => {
+  const body = JSON.stringify({ triggerId: 't', event: 'create', docKey: path, after, ts: Date.now(), ...changes });
+  const headers = { 'content-type': 'application/json', 'x-syntrix-signature': signatureOf(signingSecret, body) };
+  return test.call('POST', '/webhook/llm', { body, headers });
+};
+
+describe('a chat of a Syntrix database', () => {
+  it('with 30 messages at once loses no delivery, and the model answers the last one', async () => {
+    const chat = newChat();
+    server.triggers = workerTriggers(test.url);
+    const gate = createGate();
+    model.enqueue({ body: [gate, ...textReply(['First.']).body] }, textReply(['Last.']));
+    say(chat, 'm1');
+    await eventually('the model is asked', () => (model.requests.length > 0 ? true : undefined));
+    for (let n = 2; n <= 30; n++) say(chat, `m${n}`, n);
+    await server.settled();
+    expect(server.deliveries.map(({ attempts }) => attempts)).toEqual(Array(30).fill([200]));
+    gate.open();
+    await answered(chat, 2);
+    const asked = model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
+    const texts = asked.filter(({ role }) => role === 'user').map(({ content }) => content);
+    expect(texts).toEqual(Array.from({ length: 30 }, (_, n) => `text of m${n + 1}`));
+    const skipped = (await jobsOf(chat)).filter(({ reason }) => reason === 'skipped: the message is not the last one');
+    expect(skipped).toHaveLength(28);
+  });
+
+  it('keeps its thread, and starts one job for a document, when another admin saves its connection', async () => {
+    const chat = newChat();
+    model.enqueue(textReply(['One.']), textReply(['Two.']));
+    say(chat, 'm1');
+    const first = { id: 'm1', role: 'user', content: 'text of m1', createdAt: 1 };
+    expect(await deliver(`${chat}/messages/m1`, first)).toMatchObject({ body: 'OK' });
+    await answered(chat);
+    await connect(test, server, { key: people.owner.key, tools: ['get_current_time'] });
+    expect(await deliver(`${chat}/messages/m1`, first, { deliveryId: 'again' })).toMatchObject({ body: 'OK' });
+    expect(await jobsOf(chat)).toHaveLength(1);
+    say(chat, 'm2', 1_000);
+    const second = { id: 'm2', role: 'user', content: 'text of m2', createdAt: 1_000 };
+    expect(await deliver(`${chat}/messages/m2`, second)).toMatchObject({ body: 'OK' });
+    await answered(chat, 2);
+    const jobs = await jobsOf(chat);
+    expect(jobs).toHaveLength(2);
+    expect(new Set(jobs.map(({ threadId }) => threadId)).size).toBe(1);
+  });
+
+  it('gets the rest of the tool documents of a turn when its job fails between two of them', async () => {
+    const chat = newChat();
+    server.triggers = workerTriggers(test.url);
+    model.enqueue(toolCallReply([time('call_1'), time('call_2')]), textReply(['Done.']));
+    let refused = 0;
+    server.intercept = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/toolcall') && callsOf(chat).length === 1 && refused++ === 0
+        ? { status: 403 }
+        : undefined;
+    say(chat, 'm1');
+    expect(await answered(chat)).toMatchObject([{ content: 'Done.' }]);
+    expect(refused).toBeGreaterThan(0);
+    expect(callsOf(chat)).toMatchObject([{ status: 'success' }, { status: 'success' }]);
+    expect((await jobsOf(chat))[0]).toMatchObject({ status: 'failed' });
+  });
+
+  it('gets the answer from the next job when the one that had the turn fails', async () => {
+    const chat = newChat();
+    server.store.put(`${chat}/messages/m1`, { id: 'm1', role: 'user', content: 'Hi', createdAt: 1 });
+    const calls = ['call_1', 'call_2'].map((id, index) => ({
+      ...{ id, toolName: 'get_current_time', args: {}, status: 'success', result: '1', createdAt: 2 + index },
+      ...{ turnId: 'turn', turnSize: 2, index },
+    }));
+    for (const call of calls) server.store.put(`${chat}/toolcall/${call.id}`, call);
+    model.enqueue(errorReply(400), textReply(['Done.']));
+    for (const call of calls) expect(await deliver(`${chat}/toolcall/${call.id}`, call)).toMatchObject({ body: 'OK' });
+    expect(await answered(chat)).toMatchObject([{ content: 'Done.' }]);
+    expect((await jobsOf(chat)).map(({ status }) => status)).toEqual(['failed', 'completed']);
+  });
+});
