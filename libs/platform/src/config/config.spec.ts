@@ -26,6 +26,21 @@ describe('Config', () => {
   });
 
   it.each([
+    [{}, true],
+    [{ HOST: '::1' }, true],
+    [{ HOST: 'localhost' }, true],
+    [{ TRIGGERS_ALLOW_UNSIGNED: 'false' }, false],
+    [{ HOST: '0.0.0.0' }, false],
+    [{ HOST: '127.evil.example' }, false],
+    [{ HOST: '0.0.0.0', TRIGGERS_ALLOW_UNSIGNED: 'true' }, true],
+    [{ DATABASE_URL: 'postgres://localhost/x' }, false],
+    [{ ROLE: 'api' }, false],
+    [{ NODE_ENV: 'production' }, false],
+  ])('with %j sets TRIGGERS_ALLOW_UNSIGNED to %s', (environment, isAllowed) => {
+    expect(Config.from(environment).values.TRIGGERS_ALLOW_UNSIGNED).toBe(isAllowed);
+  });
+
+  it.each([
     ['PORT', '70000', 'PORT must be a whole number from 0 to 65535.'],
     ['PORT', 'http', 'PORT must be a whole number from 0 to 65535.'],
     ['ROLE', 'boss', 'ROLE must be api, worker, tools or all.'],

@@ -142,8 +142,8 @@ export const settings = z.object({
   SEARXNG_URL: httpUrl('Offers web_search, answered by this SearXNG, unless there is a key for one of the others.'),
 
   TRIGGERS_ALLOW_UNSIGNED: flag(
-    false,
-    'Accepts unsigned requests to triggers and Syntrix connections without a secret. For demos on one machine.',
+    true,
+    'Accepts unsigned requests to triggers and Syntrix connections without a secret. The default is true only for a demo: role all on a loopback HOST without DATABASE_URL, and not with NODE_ENV=production. Otherwise it is false.',
   ),
 
   LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
@@ -309,13 +309,20 @@ export class Config {
     if (parsed.data.SMTP_URL !== undefined && parsed.data.MAIL_FROM === undefined) {
       throw new ConfigError(['MAIL_FROM must be set with SMTP_URL: the sender address of e-mails.']);
     }
-    return new Config(Object.freeze(parsed.data));
+    const isSigned = given['TRIGGERS_ALLOW_UNSIGNED'] === undefined && !isDemo(parsed.data);
+    return new Config(Object.freeze(isSigned ? { ...parsed.data, TRIGGERS_ALLOW_UNSIGNED: false } : parsed.data));
   }
 
   /** The same settings with some replaced; for launchers that learn a port or a database url on the way. */
   with(changes: Partial<Settings>): Config {
     return new Config(Object.freeze({ ...this.values, ...changes }));
   }
+}
+
+/** Only programs of this machine reach it, and its database is its own. */
+function isDemo({ DATABASE_URL, HOST, ROLE, NODE_ENV }: Settings): boolean {
+  const isLoopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(HOST);
+  return DATABASE_URL === undefined && isLoopback && ROLE === 'all' && NODE_ENV !== 'production';
 }
 
 /** The value is left out on purpose: it may be a key in the wrong place. */

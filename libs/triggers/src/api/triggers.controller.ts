@@ -1,18 +1,28 @@
-import { Body, Controller, HttpCode, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Param, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 
 import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, Public, RequireAbility } from '#auth/api';
-import { AppError } from '#platform';
-import { ApiMediaReply, ApiPublic, ApiRefusals, ApiReply, named, readPublicBody } from '#platform/api';
+import { LOGGER, type Logger } from '#platform';
+import {
+  ApiMediaReply,
+  ApiPublic,
+  ApiRefusals,
+  ApiReply,
+  invalidParameter,
+  named,
+  readPublicBody,
+} from '#platform/api';
 
 import { Changes } from '../inbound/changes.service.js';
 import { type HookOutcome, Hooks } from '../inbound/hooks.service.js';
-import { triggerEvents } from '../inbound/trigger-definition.js';
+import { triggerEvents, triggerLimits } from '../inbound/trigger-definition.js';
+import { type PublicReply, replyInPublic } from './public-refusal.js';
 
 const name = z.string().min(1).max(1_024);
+const databasePattern = new RegExp(`^[\\w-]{1,${triggerLimits.name}}$`);
 const document = z.record(z.string(), z.unknown());
 const change = z.object({
   type: z.enum(triggerEvents),
@@ -21,7 +31,10 @@ const change = z.object({
   document: document.nullish().transform((given) => given ?? undefined),
   before: document.nullish().transform((given) => given ?? undefined),
   timestamp: z.int().min(0),
-  lsn: z.string().min(1).max(256).optional(),
+  lsn: z
+    .union([z.string().min(1).max(256), z.number()])
+    .transform(String)
+    .optional(),
   seq: z.int().min(0).optional(),
 });
 const bodies = {
@@ -29,12 +42,12 @@ const bodies = {
   accepted: named('AcceptedChanges', z.object({ accepted: z.int(), duplicates: z.int() })),
 };
 
-const replies: Readonly<Record<HookOutcome, readonly [number, string]>> = {
-  ok: [200, 'OK'],
-  ignored: [200, 'Ignored'],
-  invalid: [400, 'Invalid payload'],
-  unauthorized: [401, 'Unauthorized'],
-  'too-many': [429, 'Too Many Requests'],
+const replies: Readonly<Record<HookOutcome, PublicReply>> = {
+  ok: { status: 200, text: 'OK' },
+  ignored: { status: 200, text: 'Ignored' },
+  invalid: { status: 400, text: 'Invalid payload' },
+  unauthorized: { status: 401, text: 'Unauthorized' },
+  'too-many': { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 },
 };
 
 /** Where changes of documents arrive. */
@@ -55,6 +68,7 @@ export class TriggersController {
     @Param('database') database: string,
     @Body({ schema: bodies.changes }) body: z.infer<typeof bodies.changes>,
   ): Promise<z.infer<typeof bodies.accepted>> {
+    if (!databasePattern.test(database)) throw invalidParameter('database');
     return this.changes.publish(principal, database, body.changes);
   }
 }
@@ -64,30 +78,23 @@ export class TriggersController {
 @Controller('hooks')
 @Public()
 export class HooksController {
-  constructor(private readonly hooks: Hooks) {}
+  constructor(
+    private readonly hooks: Hooks,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
 
   @Post(':triggerId')
   @ApiOperation({ operationId: 'fireTrigger', summary: 'Fire a trigger by a signed request' })
   @ApiMediaReply(200, 'Accepted, a repetition, or nothing to do.', { 'text/plain': '`OK` or `Ignored`' })
-  @ApiRefusals(400, 401, 413, 429, 500)
+  @ApiRefusals(400, 401, 413, 429, 500, 503)
   @ApiPublic()
   @HttpCode(200)
-  async fire(@Param('triggerId') triggerId: string, @Req() request: Request, @Res() response: Response): Promise<void> {
-    const [status, text] = await this.receive(triggerId, request);
-    if (status === 429) response.setHeader('Retry-After', '1');
-    response.status(status).type('text/plain').send(text);
-  }
-
-  private async receive(triggerId: string, request: Request): Promise<readonly [number, string]> {
-    try {
+  fire(@Param('triggerId') triggerId: string, @Req() request: Request, @Res() response: Response): Promise<void> {
+    const target = `hook ${triggerId}`;
+    return replyInPublic(response, { logger: this.logger, target }, async () => {
       if (!(await this.hooks.isKnown(triggerId))) return replies.unauthorized;
-      const body = await readPublicBody(request, `hook ${triggerId}`);
+      const body = await readPublicBody(request, target);
       return replies[await this.hooks.receive(triggerId, { headers: request.headers, body })];
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'too_large') return [413, 'Payload Too Large'];
-      if (error instanceof AppError && error.code === 'rate_limited') return [429, 'Too Many Requests'];
-      if (error instanceof AppError && error.code === 'bad_request') return replies.invalid;
-      return [500, 'Internal Server Error'];
-    }
+    });
   }
 }

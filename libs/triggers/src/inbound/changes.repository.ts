@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { Injectable } from '@nestjs/common';
 
 import type { Forgetter } from '#jobs';
@@ -30,6 +32,7 @@ export interface StoredChange {
 /** A repetition is recognized for so long. */
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
+const longestKey = 500;
 
 /** Changes of documents, until they are evaluated. */
 @Injectable()
@@ -98,5 +101,8 @@ export class ChangesRepository implements Forgetter {
 /** Null: the change has nothing by which a repetition is known. */
 function keyOf({ lsn, seq, collection, documentId }: PushedChange): string | null {
   if (lsn !== undefined) return `lsn:${lsn}`;
-  return seq === undefined ? null : `seq:${JSON.stringify([collection, documentId, seq])}`;
+  if (seq === undefined) return null;
+  const key = JSON.stringify([collection, documentId, seq]);
+  // An entry of an index is limited to 2,704 bytes.
+  return key.length <= longestKey ? `seq:${key}` : `seq:${createHash('sha256').update(key).digest('hex')}`;
 }

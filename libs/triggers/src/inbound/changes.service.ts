@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 
 import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
 import { AppError, idFrom, PrismaService, type PrismaTransaction, Queues, toSlug, toStorable } from '#platform';
@@ -25,6 +26,8 @@ const changeMs = 20_000;
 const longestChain = 8;
 /** Evaluation pauses for other work of the process after this time. */
 const sliceMs = 5;
+/** Workspaces whose compiled triggers stay in memory. */
+const indexesKept = 1_000;
 
 interface CachedIndex {
   readonly version: string;
@@ -37,7 +40,7 @@ interface CachedIndex {
  */
 @Injectable()
 export class Changes {
-  private readonly indexes = new Map<string, CachedIndex>();
+  private readonly indexes = new LRUCache<string, CachedIndex>({ max: indexesKept });
 
   constructor(
     private readonly prisma: PrismaService,

@@ -65,6 +65,11 @@ describe('parseTrigger', () => {
     });
   });
 
+  it.each([0, '0', '0s'])('reads %j and an empty text of the old format as not set', (zero) => {
+    const retryPolicy = { maxAttempts: 0, initialBackoff: zero, maxBackoff: zero };
+    expect(parse({ timeout: zero, retryPolicy, secretsRef: '', concurrency: 0, rateLimit: 0 })).toEqual(parse());
+  });
+
   it('reads a trigger that starts a workflow by a webhook', () => {
     const start = { kind: 'workflow', workflow: 'triage', prompt: "'New: ' + title", delay: '5m' };
     expect(parseTrigger({ triggerId: 'issues', source: 'webhook', start }, { database: 'acme' })).toMatchObject({

@@ -106,7 +106,7 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
     headers: toHeaders(given['headers']),
     retryPolicy: toRetryPolicy(given['retryPolicy']),
     timeout: duration(given, 'timeout', { fallback: 15_000, most: triggerLimits.timeoutMs }),
-    secretsRef: optionalText(given, 'secretsRef') ?? null,
+    secretsRef: optionalText(given, 'secretsRef') || null,
     concurrency: whole(given, 'concurrency', triggerLimits.concurrency) ?? 16,
     rateLimit: whole(given, 'rateLimit', triggerLimits.rate) ?? null,
     includeBefore: flag(given, 'includeBefore') ?? true,
@@ -288,6 +288,7 @@ function duration(
   if (value == null) return fallback;
   const ms = toMilliseconds(value);
   if (ms === null) throw new TriggerProblem(`invalid duration of ${name}: ${JSON.stringify(value).slice(0, 200)}`);
+  if (ms === 0 && least > 0) return fallback; // the old format writes 0 for "not set"
   if (ms < least || ms > most) throw new TriggerProblem(`${name} must be ${least} to ${most} ms`);
   return Math.round(ms);
 }

@@ -71,7 +71,9 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
           ? { budget: callers, caller: by.name }
           : { budget: addresses, caller: `${addressOf(request)} ${by.target}` };
       const reading: Reading = { settings, turns, response, ...counted };
-      return raw === undefined ? readJsonOf(request, reading, use) : readRawOf(request, { ...reading, raw }, use);
+      if (raw !== undefined) return readRawOf(request, { ...reading, raw }, use);
+      const isRead = 'target' in by || request.is('application/json') !== false;
+      return isRead ? readJsonOf(request, reading, use) : Promise.resolve();
     });
     next();
   };
@@ -92,7 +94,7 @@ export async function readBody(request: Request, caller: string): Promise<void> 
 
 /**
  * Reads the body of a request without a credential and leaves it as it is, for a signature over its bytes. It counts for the client address and the
- * `target`, in a budget of their own. Throws as `readBody`; empty without JSON.
+ * `target`, in a budget of their own. Any content type is read, because a signature covers the bytes alone. Throws as `readBody`.
  */
 export async function readPublicBody(request: Request, target: string): Promise<Buffer> {
   const read = readers.get(request);
@@ -133,7 +135,7 @@ interface Reading {
 
 async function readJsonOf(request: Request, reading: Reading, use: UseOfBody): Promise<void> {
   const { settings } = reading;
-  if (withoutBody.has(request.method) || !hasBody(request) || request.is('application/json') === false) return;
+  if (withoutBody.has(request.method) || !hasBody(request)) return;
   const limitBytes = bodyLimitOf(request.url, settings.MAX_BODY_BYTES);
   const scan = new JsonScan({ depth: MAX_JSON_DEPTH, tokens: settings.MAX_BODY_TOKENS });
   const onBytes = (bytes: Buffer) => {

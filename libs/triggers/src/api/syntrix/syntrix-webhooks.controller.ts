@@ -1,13 +1,14 @@
-import { Controller, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import { Public } from '#auth/api';
-import { AppError } from '#platform';
+import { LOGGER, type Logger } from '#platform';
 import { ApiMediaReply, ApiPublic, ApiRefusals, readPublicBody } from '#platform/api';
 
 import { defaultConnection, type SyntrixTarget } from '../../syntrix/syntrix-delivery.js';
-import { SyntrixReceiver, type SyntrixReply, unauthorized } from '../../syntrix/syntrix-receiver.service.js';
+import { SyntrixReceiver, unauthorized } from '../../syntrix/syntrix-receiver.service.js';
+import { replyInPublic } from '../public-refusal.js';
 
 const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
 
@@ -17,12 +18,15 @@ const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: th
 @Public()
 @Controller('webhook')
 export class SyntrixWebhooksController {
-  constructor(private readonly receiver: SyntrixReceiver) {}
+  constructor(
+    private readonly receiver: SyntrixReceiver,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
 
   @Post('llm')
   @ApiOperation({ operationId: 'deliverSyntrixMessage', summary: 'Answer a chat of the connection "default"' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500, 501)
+  @ApiRefusals(400, 401, 413, 429, 500, 501, 503)
   message(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.reply({ route: 'llm', connection: defaultConnection }, request, response);
   }
@@ -30,7 +34,7 @@ export class SyntrixWebhooksController {
   @Post('tool')
   @ApiOperation({ operationId: 'deliverSyntrixToolCall', summary: 'Run a tool call of the connection "default"' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500, 501)
+  @ApiRefusals(400, 401, 413, 429, 500, 501, 503)
   toolCall(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.reply({ route: 'tool', connection: defaultConnection }, request, response);
   }
@@ -38,7 +42,7 @@ export class SyntrixWebhooksController {
   @Post(':connection/llm')
   @ApiOperation({ operationId: 'deliverSyntrixMessageTo', summary: 'Answer a chat of a connection, by its id or name' })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500, 501)
+  @ApiRefusals(400, 401, 413, 429, 500, 501, 503)
   messageTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
     return this.reply({ route: 'llm', connection }, request, response);
   }
@@ -49,26 +53,17 @@ export class SyntrixWebhooksController {
     summary: 'Run a tool call of a connection, by its id or name',
   })
   @ApiMediaReply(200, 'The delivery is accepted.', accepted)
-  @ApiRefusals(400, 401, 413, 429, 500, 501)
+  @ApiRefusals(400, 401, 413, 429, 500, 501, 503)
   toolCallTo(@Param('connection') connection: string, @Req() request: Request, @Res() response: Response) {
     return this.reply({ route: 'tool', connection }, request, response);
   }
 
-  private async reply(target: SyntrixTarget, request: Request, response: Response): Promise<void> {
-    const reply = (await this.receiver.isKnown(target)) ? await this.receive(target, request) : unauthorized;
-    if (reply.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(reply.retryAfterSeconds));
-    response.status(reply.status).type('text/plain').send(reply.text);
+  private reply(target: SyntrixTarget, request: Request, response: Response): Promise<void> {
+    const name = `syntrix ${target.connection}`;
+    return replyInPublic(response, { logger: this.logger, target: name }, async () => {
+      if (!(await this.receiver.isKnown(target))) return unauthorized;
+      const body = await readPublicBody(request, name);
+      return this.receiver.receive(target, { headers: request.headers, body });
+    });
   }
-
-  private async receive(target: SyntrixTarget, request: Request): Promise<PublicReply> {
-    const body = await readPublicBody(request, `syntrix ${target.connection}`).catch(toTooLarge);
-    return Buffer.isBuffer(body) ? this.receiver.receive(target, { headers: request.headers, body }) : body;
-  }
-}
-
-type PublicReply = Omit<SyntrixReply, 'status'> & { readonly status: SyntrixReply['status'] | 413 };
-
-function toTooLarge(error: unknown): PublicReply {
-  if (error instanceof AppError && error.code === 'too_large') return { status: 413, text: 'Payload Too Large' };
-  throw error;
 }
