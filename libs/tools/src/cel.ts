@@ -16,6 +16,8 @@ export interface CelLanguage {
    * processor time. Absent: loops are stopped after `LOOP_STOP_MS`.
    */
   readonly limits?: RunLimits;
+  /** Names of types (`type`, `string`, `map` …) are variables too: `variableOfType` says under which name their values are given. */
+  readonly typesAreVariables?: boolean;
 }
 
 export interface RunLimits {
@@ -36,6 +38,15 @@ export const MAX_CEL_LENGTH = 2_000;
 /** A loop is stopped after this much of the clock's time, wherever it is. */
 export const LOOP_STOP_MS = 50;
 const mostKept = 1_000;
+/** What the language knows as constants. */
+export const typeNames = [
+  ...['string', 'bool', 'int', 'uint', 'double', 'map', 'list', 'bytes', 'null_type', 'type'],
+] as const;
+
+/** No name in an expression has a space. */
+export function variableOfType(name: string): string {
+  return ` ${name}`;
+}
 
 /** Walk a list, and so may walk lists within lists. */
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
@@ -77,10 +88,14 @@ export function celEnvironment({ anyName = false }: { readonly anyName?: boolean
 }
 
 /** Compiles an expression of a stranger. What does not parse or type-check, or calls what it may not, is a problem: a clause. */
-export function compileCel(source: string, { environment, calls = [], noun, limits }: CelLanguage): CelProgram {
+export function compileCel(
+  source: string,
+  { environment, calls = [], noun, limits, typesAreVariables }: CelLanguage,
+): CelProgram {
   if (source.length > MAX_CEL_LENGTH) return refused(`is longer than ${MAX_CEL_LENGTH} characters`);
   try {
     const program = environment.parse(source);
+    if (typesAreVariables === true) renameTypes(program.ast);
     const called = callsOf(program.ast);
     if (sizeOfPatterns(called) > mostOfPatterns) return refused('has patterns in matchesRe2() that are too large');
     const problem = called.map((call) => problemOf(call, calls, noun)).find((found) => found !== null);
@@ -210,6 +225,15 @@ function callsOf(root: ASTNode): readonly Call[] {
     if (node.op === 'call') return [{ name: node.args[0], args: node.args[1] }];
     return node.op === 'rcall' ? [{ name: node.args[0], args: node.args[2] }] : [];
   });
+}
+
+/** Lets the names of types be read as variables; a name that a loop declares stays. */
+function renameTypes(root: ASTNode): void {
+  const declared = new Set(callsOf(root).flatMap(({ name, args: [first] }) => (LOOPS.has(name) ? [first?.args] : [])));
+  for (const node of nodesBelow(root)) {
+    const name = node.op === 'id' ? typeNames.find((type) => type === node.args) : undefined;
+    if (name !== undefined && !declared.has(name)) Object.assign(node, { args: variableOfType(name) });
+  }
 }
 
 function nodesBelow(node: ASTNode): readonly ASTNode[] {

@@ -5,7 +5,17 @@ export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog
 export { canonicalJson } from './canonical-json.js';
 export type { ClientSide, ClientToolOptions, OnClientTimeout } from './client-side.js';
 export { assertSchema } from './assert-schema.js';
-export { celSize, celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from './cel.js';
+export {
+  celSize,
+  celEnvironment,
+  compileCel,
+  isTooSlow,
+  LOOP_STOP_MS,
+  MAX_CEL_LENGTH,
+  remember,
+  typeNames,
+  variableOfType,
+} from './cel.js';
 export { compileSchema, type SchemaCheck } from './compile-schema.js';
 export { SchemaBudget } from './schema-limits.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';

@@ -1,4 +1,4 @@
-import { celEnvironment, compileCel, remember } from '#tools';
+import { celEnvironment, compileCel, remember, typeNames, variableOfType } from '#tools';
 
 /** A change of a document, or the delivery of a webhook (`type: 'webhook'`, with the body as its document). */
 export interface TriggerEvent {
@@ -26,6 +26,10 @@ export type CompiledExpression =
 const limits = { steps: 10_000, cpuMs: 5 };
 
 const environment = celEnvironment({ anyName: true }).registerVariable('event', 'dyn');
+/** A field such as `type` takes precedence over the type of this name. */
+const types: Readonly<Record<string, unknown>> = Object.fromEntries(
+  typeNames.map((name) => [variableOfType(name), environment.evaluate(name) as unknown]),
+);
 const compiled = new Map<string, CompiledExpression & { readonly type?: string }>();
 
 /** Compiles a condition; its value must be a bool. Compiled ones are kept by their text, the least recently used are removed first. */
@@ -44,7 +48,7 @@ export function compileExpression(source: string): CompiledExpression & { readon
 }
 
 function compile(source: string): CompiledExpression & { readonly type?: string } {
-  const program = compileCel(source, { environment, noun: 'triggers', limits });
+  const program = compileCel(source, { environment, noun: 'triggers', limits, typesAreVariables: true });
   if (!program.ok) return program;
   const { run, type } = program;
   return { ok: true, type, evaluate: (values) => valueOf(run, values) };
@@ -71,9 +75,13 @@ export function valuesOf({ document, before, ...event }: TriggerEvent): TriggerV
   const old = withData(before);
   // Without a prototype, as the language needs it: one object serves all triggers of the event.
   const values = Object.create(null) as Record<string, unknown>;
-  return Object.assign(values, event.type === 'delete' ? old : shown, {
+  const fields = event.type === 'delete' ? old : shown;
+  const typed = typeNames.filter((name) => fields !== null && Object.hasOwn(fields, name));
+  const named = Object.fromEntries(typed.map((name) => [variableOfType(name), fields?.[name]]));
+  Object.assign(values, types, fields, named, {
     event: { ...event, document: shown, before: old },
   });
+  return values;
 }
 
 const ownFields: ReadonlySet<string> = new Set(['id', 'collection', 'version']);

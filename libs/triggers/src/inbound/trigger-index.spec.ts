@@ -45,6 +45,20 @@ describe('compileCondition', () => {
     expect(answer(source)).toBe(true);
   });
 
+  it('reads a field that has the name of a type, and the type where there is no such field', () => {
+    const document = { type: 'invoice.paid', string: 'a', list: ['b'], map: { int: 1 }, tags: ['c'], int: 7 };
+    for (const source of [
+      "type == 'invoice.paid' && type.startsWith('invoice.')",
+      "string == 'a' && list.exists(one, one == 'b') && map.int == 1 && int == 7",
+      "tags.exists(type, type == 'c')",
+      'type(tags) == event.document.list || int(1.0) == 1',
+    ])
+      expect([source, answer(source, { document })]).toEqual([source, true]);
+    expect(answer('type(role) == string && type(count) != bool')).toBe(true);
+    const before = { type: 'old' };
+    expect(answer("type == 'old'", { type: 'delete', document: null, before })).toBe(true);
+  });
+
   it('reads the bare names of a deleted document from `before`', () => {
     const deleted = { type: 'delete', document: null, before: { role: 'user', id: 'm1' } } as const;
     expect(answer("role == 'user' && event.document == null", deleted)).toBe(true);
