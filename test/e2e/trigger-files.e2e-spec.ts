@@ -54,6 +54,38 @@ describe('trigger files', () => {
     await expect(loader().load()).rejects.toThrow(`"${name}" names 2 workspaces: use an id`);
   });
 
+  it('fail to load with a URL that the guard refuses, and with more triggers than a workspace can have', async () => {
+    const { workspaceId } = people.owner.principal;
+    const trigger = { collection: 'messages', events: ['create'], url: 'https://127.0.0.1/x' };
+    await file({ database: workspaceId, triggers: { one: trigger } });
+    await expect(loader().load()).rejects.toThrow(/\(trigger one\)$/);
+    const fine = { ...trigger, url: '/webhook/llm' };
+    await admin.query(SAVE, { definition: { ...fine, database: 'shop', triggerId: 'own' } });
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`t${n}`, fine]));
+    await file({ database: workspaceId, triggers: many });
+    await expect(loader().load()).rejects.toThrow('more than 1000 triggers');
+  });
+
+  it('act for the first owner at each load', async () => {
+    const { workspaceId } = people.owner.principal;
+    await file({
+      database: workspaceId,
+      triggers: { one: { collection: 'c', events: ['create'], url: '/webhook/llm' } },
+    });
+    const savers = () =>
+      database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+        const { rows } = await client.query<{ by: string }>('SELECT saved_by AS by FROM trigger_definition');
+        return rows.map(({ by }) => by);
+      });
+    await loader().load();
+    expect(await savers()).toEqual([`user:${people.owner.principal.userId}`]);
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query("UPDATE trigger_definition SET saved_by = 'user:gone'"),
+    );
+    await loader().load();
+    expect(await savers()).toEqual([`user:${people.owner.principal.userId}`]);
+  });
+
   it('replace what they loaded before, and a bad one changes nothing', async () => {
     const { workspaceId } = people.owner.principal;
     const trigger = { collection: 'messages', events: ['create'], url: '/webhook/llm' };

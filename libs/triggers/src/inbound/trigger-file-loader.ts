@@ -1,9 +1,10 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { JobTelemetry } from '#jobs';
-import { Config, newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
+import { AppError, Config, newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
 import { canonicalJson, lockWorkspace } from '#tools';
 
+import { WebhookClient } from '../outbound/webhook-client.js';
 import { ownDatabases, ownDatabasesOf } from './changes.service.js';
 import { FileWorkspacesRepository } from './file-workspaces.repository.js';
 import { ownKindsOf } from './own-kinds.js';
@@ -11,6 +12,7 @@ import type { TriggerDefinition } from './trigger-definition.js';
 import { parseTriggerFiles, readTriggerFiles, TriggerFileError } from './trigger-files.js';
 import { tokenOfOtherDatabase } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
+import { MAX_TRIGGERS } from './triggers.service.js';
 
 /**
  * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. A bad file refuses the whole load: the process does not start, or keeps
@@ -28,6 +30,7 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     private readonly prisma: PrismaService,
     private readonly triggers: TriggersRepository,
     private readonly workspaces: FileWorkspacesRepository,
+    private readonly client: WebhookClient,
     private readonly config: Config,
     private readonly telemetry: JobTelemetry,
   ) {}
@@ -47,9 +50,20 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     const path = this.config.values.TRIGGERS_PATH;
     if (path === undefined) return;
     const definitions = parseTriggerFiles(await readTriggerFiles(path));
+    await this.checkUrls(path, definitions);
     const byWorkspace = await this.place(path, definitions);
     for (const [workspaceId, own] of byWorkspace) await this.store(workspaceId, own);
     this.telemetry.logger.info({ path, triggers: definitions.length }, 'trigger files are loaded');
+  }
+
+  private async checkUrls(path: string, definitions: readonly TriggerDefinition[]): Promise<void> {
+    for (const { url, triggerId } of definitions) {
+      if (url?.startsWith('/') !== false) continue;
+      await this.client.check(url).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error;
+        throw new TriggerFileError(`${path}: ${error.message} (trigger ${triggerId})`);
+      });
+    }
   }
 
   /** The definitions of each workspace; a workspace without any loses those that the files had before. */
@@ -95,8 +109,8 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         const known = await this.triggers.named(tx, workspaceId, definition);
         const id = known?.id ?? newId();
         kept.add(id);
-        if (known !== null && isSame(known, definition)) continue;
         const ownKinds = ownKindsOf(definition, own);
+        if (known !== null && isSame(known, { definition, ownKinds, savedBy })) continue;
         const owner = known?.owner ?? null;
         const saved = { id, origin: 'file', enabled: true, ownKinds, definition, savedBy, owner } as const;
         await this.triggers.save(tx, workspaceId, saved);
@@ -106,6 +120,8 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         workspaceId,
         before.filter(({ id }) => !kept.has(id)),
       );
+      if ((await this.triggers.count(tx, workspaceId)) > MAX_TRIGGERS)
+        throw new TriggerFileError(`workspace ${workspaceId} would have more than ${MAX_TRIGGERS} triggers`);
     });
   }
 
@@ -119,6 +135,12 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
   }
 }
 
-function isSame({ origin, enabled, definition }: StoredTrigger, wanted: TriggerDefinition): boolean {
-  return origin === 'file' && enabled && canonicalJson(definition) === canonicalJson(wanted);
+function isSame(known: StoredTrigger, wanted: Pick<StoredTrigger, 'definition' | 'ownKinds' | 'savedBy'>): boolean {
+  const { origin, enabled, ownKinds, savedBy, definition } = known;
+  const isSameState =
+    origin === 'file' &&
+    enabled &&
+    canonicalJson(ownKinds) === canonicalJson(wanted.ownKinds) &&
+    savedBy === wanted.savedBy;
+  return isSameState && canonicalJson(definition) === canonicalJson(wanted.definition);
 }

@@ -47,6 +47,7 @@ export interface DueRun {
   readonly enabled: boolean;
   readonly savedBy: string;
   readonly owner: string | null;
+  readonly origin: 'api' | 'file';
   readonly ageMs: number;
   /** The name of its thread; null: its order does not matter. */
   readonly thread: string | null;
@@ -167,7 +168,7 @@ export class TriggerRunsRepository implements Forgetter {
 
   private async dueRun(tx: PrismaTransaction, { workspaceId, runId }: RunRef): Promise<CandidateRun | null> {
     const [row] = await tx.$queryRaw<CandidateRun[]>`
-      SELECT r.trigger_id AS "triggerId", r.key, r.depth, r.event, r.thread, r.phase, t.definition, t.enabled, t.saved_by AS "savedBy", t.owner,
+      SELECT r.trigger_id AS "triggerId", r.key, r.depth, r.event, r.thread, r.phase, t.definition, t.enabled, t.saved_by AS "savedBy", t.owner, t.origin,
           (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs",
           (extract(epoch FROM clock_timestamp() - r.try_at) * 1000)::float8 AS "lateMs"
         FROM trigger_run r JOIN trigger_definition t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id

@@ -17,6 +17,10 @@ import { TriggersRepository } from './triggers.repository.js';
 /** What is full or unavailable now is tried again, for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
 const tryAgainMs = 30_000;
+const rightLost = {
+  api: 'The member who saved the trigger may not manage triggers any more. Save it again.',
+  file: 'The owner for whom the trigger files were loaded has left. Reload the files: send SIGHUP to the server, or restart it.',
+} as const;
 /** Runs of a trigger that one message starts, so that another process gets its turn. */
 const startedInTurn = 20;
 const giveUpMs = 3_600_000;
@@ -62,7 +66,7 @@ export class TriggerStarts {
   }
 
   private async startJob({ workspaceId }: RunRef, run: DueRun): Promise<StartedJob> {
-    const { definition, enabled, savedBy, owner, event } = run;
+    const { definition, enabled, savedBy, owner, origin, event } = run;
     if (!enabled || definition.start === null)
       throw refusal(
         'trigger_disabled',
@@ -71,7 +75,7 @@ export class TriggerStarts {
     this.background.assertOn(); // no client follows the job
     const principal = await this.principals.find(workspaceId, savedBy);
     if (principal === null || !abilityOf(principal).can('manage', asSubject('Trigger', { workspaceId })))
-      throw refusal('right_lost', 'The member who saved the trigger may not manage triggers any more. Save it again.');
+      throw refusal('right_lost', rightLost[origin]);
     const input = mapInput(definition.start, event);
     if (!input.ok) throw refusal('bad_request', input.problem);
     // The user stays, so that a thread continues when another member saves the trigger.
