@@ -39,7 +39,7 @@ const eventOf = `LATERAL (
 const inList = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
 
 /** A request that needs a person or a client. A timer ends the other kinds, and a refused request waits for nobody. */
-const needsSomebody = (
+const needsDecider = (
   kind: string,
 ) => `(${kind} IN (${inList(requestKinds)}) AND NOT (${kind} IN (${inList(personKinds)}) AND coalesce(
     (SELECT root.input->>'humanWait' FROM job root WHERE root.workspace_id = j.workspace_id AND root.id = coalesce(j.root_job_id, j.id)) = 'reject', false)))`;
@@ -49,7 +49,7 @@ const kindOf = (id: string) =>
 
 /** The requests for which a job waits: ids of stored requests, and of those whose opening the same statement logs. */
 const waitedFor = (logged: string) => `(SELECT jsonb_agg(asked.id) FROM (
-    SELECT w.id FROM jsonb_array_elements_text(event.body->'interruptIds') WITH ORDINALITY w(id, n) WHERE ${needsSomebody(`coalesce(${kindOf('w.id')},
+    SELECT w.id FROM jsonb_array_elements_text(event.body->'interruptIds') WITH ORDINALITY w(id, n) WHERE ${needsDecider(`coalesce(${kindOf('w.id')},
       (SELECT o.body->>'kind' FROM ${logged} o WHERE o.workspace_id = l.workspace_id AND o.job_id = l.job_id AND o.type = 'interrupt-opened'
           AND o.body->>'interruptId' = w.id LIMIT 1))`)} ORDER BY w.n LIMIT ${mostIds}) asked)`;
 
@@ -57,8 +57,8 @@ const waitedFor = (logged: string) => `(SELECT jsonb_agg(asked.id) FROM (
 const typeOf = `CASE event.type
     WHEN 'job-finished' THEN 'job.' || (event.body->>'status')
     WHEN 'job-waiting' THEN CASE WHEN asked.ids IS NOT NULL THEN 'job.waiting' END
-    WHEN 'interrupt-opened' THEN CASE WHEN ${needsSomebody(`event.body->>'kind'`)} THEN 'interrupt.opened' END
-    WHEN 'interrupt-resolved' THEN CASE WHEN ${needsSomebody(kindOf(`event.body->>'interruptId'`))} THEN
+    WHEN 'interrupt-opened' THEN CASE WHEN ${needsDecider(`event.body->>'kind'`)} THEN 'interrupt.opened' END
+    WHEN 'interrupt-resolved' THEN CASE WHEN ${needsDecider(kindOf(`event.body->>'interruptId'`))} THEN
       CASE (SELECT i.status FROM interrupt i WHERE i.workspace_id = l.workspace_id AND i.id = (event.body->>'interruptId')::uuid)
         WHEN 'expired' THEN 'interrupt.expired' ELSE 'interrupt.resolved' END END
     WHEN 'node-finished' THEN 'node.finished'
