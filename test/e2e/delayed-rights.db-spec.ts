@@ -4,14 +4,14 @@ import { type MemberPrincipal, PrincipalsRepository, type Role } from '#auth';
 import { JobHandlers, JobStarter } from '#jobs';
 import { newId } from '#platform';
 
-import { claimOne } from '../../../test/harness/claim-one.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
-import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
-import { openTestJobs, type TestJobs } from '../../../test/harness/jobs.js';
-import { JobRunner } from '../../jobs/src/run/job-runner.js';
-import { LeaseRepository } from '../../jobs/src/run/lease.repository.js';
-import { DelayedJobs } from '../../jobs/src/thread-queue/delayed-jobs.js';
-import { DelayedRights } from './delayed-rights.js';
+import { DelayedRights } from '../../libs/chat/src/delayed-rights.js';
+import { JobRunner } from '../../libs/jobs/src/run/job-runner.js';
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { DelayedJobs } from '../../libs/jobs/src/thread-queue/delayed-jobs.js';
+import { claimOne } from '../harness/claim-one.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { openTestIdentities, type TestIdentities } from '../harness/identities.js';
+import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 
 describe('DelayedRights', () => {
   let database: TestDatabase;
