@@ -10,7 +10,7 @@ export interface StoredTrigger {
   readonly id: string;
   readonly origin: 'api' | 'file';
   readonly enabled: boolean;
-  readonly ownRows: boolean;
+  readonly ownKinds: readonly OwnKind[];
   readonly definition: TriggerDefinition;
   readonly savedBy: string;
   readonly owner: string | null;
@@ -180,10 +180,11 @@ function readable(scope: Scope): Prisma.TriggerWhereInput {
 }
 
 function toTrigger(row: TriggerRow): StoredTrigger {
-  const { id, enabled, ownRows, savedBy, owner, fired, failed, lastError } = row;
+  const { id, enabled, savedBy, owner, fired, failed, lastError } = row;
   return {
-    ...{ id, enabled, ownRows, savedBy, owner, fired, failed, lastError },
+    ...{ id, enabled, savedBy, owner, fired, failed, lastError },
     origin: row.origin as StoredTrigger['origin'], // the table has a check constraint
+    ownKinds: row.ownKinds as OwnKind[], // written from `OwnKind` only
     definition: row.definition as unknown as TriggerDefinition, // written by us alone
     lastFiredAt: row.lastFiredAt?.getTime() ?? null,
     lastErrorAt: row.lastErrorAt?.getTime() ?? null,
