@@ -109,13 +109,16 @@ BEGIN
                   WHERE workspace_id = NEW.workspace_id AND enabled AND own_kinds <> '{}' AND 'messages' = ANY (own_kinds)) THEN
     RETURN NULL;
   END IF;
-  -- A request enters its thread in one statement: its messages, then the row of the response, which names the job. OFFSET 0: only the index of
-  -- the thread finds it in the time of one probe.
+  -- A request enters its thread in one statement: its messages, then the row of the response, which names the job. That is one of the next rows,
+  -- or, after a long request, the last row of the thread: at most nine rows are read for a message.
   PERFORM public.add_own_change(NEW.workspace_id, 'messages', jsonb_build_object(
     'type', 'create', 'collection', 'threads/' || NEW.thread_id || '/messages', 'documentId', NEW.id,
-    'document', public.own_request(NEW, coalesce(NEW.said_to_job_id, (SELECT later.job_id FROM (SELECT m.job_id FROM public.message m
-        WHERE m.workspace_id = NEW.workspace_id AND m.thread_id = NEW.thread_id AND m.position > NEW.position
-        ORDER BY m.position OFFSET 0) later WHERE later.job_id IS NOT NULL LIMIT 1)))));
+    'document', public.own_request(NEW, coalesce(NEW.said_to_job_id,
+      (SELECT later.job_id FROM (SELECT m.job_id FROM public.message m
+          WHERE m.workspace_id = NEW.workspace_id AND m.thread_id = NEW.thread_id AND m.position > NEW.position
+          ORDER BY m.position LIMIT 8) later WHERE later.job_id IS NOT NULL LIMIT 1),
+      (SELECT m.job_id FROM public.message m WHERE m.workspace_id = NEW.workspace_id AND m.thread_id = NEW.thread_id
+        ORDER BY m.position DESC LIMIT 1)))));
   RETURN NULL;
 END $$;
 
