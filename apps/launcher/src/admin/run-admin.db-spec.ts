@@ -152,7 +152,7 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
   const id = newId();
   const sealed = (column: (typeof sealedColumns.root)[number]) =>
     platform.secretBox.seal(new Secret(`value of ${column.table}`), column.placeOf({ workspaceId, id }));
-  const [provider, job, endpoint, previous, channel, code] = sealedColumns.root;
+  const [provider, job, endpoint, previous, earlier, channel, code] = sealedColumns.root;
   const [tool] = sealedColumns.tools;
   const cipher = platform.toolSecretBox.seal(
     new Secret('value of workspace_secret'),
@@ -166,7 +166,11 @@ async function plant({ platform, auth }: { platform: Platform; auth: Auth }) {
     await tx.workspaceSecret.create({ data: { workspaceId, id, name: 's', cipher, createdBy } });
     const terms = { url: 'https://e.example', description: '', events: [], enabled: true, signature: 'standard' };
     const options = { headers: {}, onlyUnwatched: false, includeContent: false, createdBy };
-    const secrets = { secretCipher: sealed(endpoint), previousCipher: sealed(previous) };
+    const secrets = {
+      secretCipher: sealed(endpoint),
+      previousCipher: sealed(previous),
+      earlierCipher: sealed(earlier),
+    };
     await tx.webhookEndpoint.create({ data: { workspaceId, id, ...terms, ...options, ...secrets } });
     const target = { kind: 'webhook', address: 'https://e.example', events: [], enabled: true, includeTitle: false };
     const ciphers = { secretCipher: sealed(channel), codeCipher: sealed(code) };
@@ -211,6 +215,7 @@ describe('rotateSecret', () => {
     expect(await rotate()).toEqual([
       { table: 'model_provider', resealed: 1, unreadable: 0 },
       { table: 'job', resealed: 1, unreadable: 0 },
+      { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
       { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
       { table: 'webhook_endpoint', resealed: 1, unreadable: 0 },
       { table: 'notification_channel', resealed: 1, unreadable: 0 },

@@ -122,7 +122,7 @@ export class WebhookEndpointModel implements Omit<WebhookEndpoint, 'headers'> {
   @Field(() => DateTime, {
     nullable: true,
     description:
-      'Until this time, requests are also signed with the secret before the last rotation. Null: it was never rotated.',
+      'Until this time, requests are also signed with the secret before the last rotation. Null: it was never rotated. Secrets before that one sign for 24 hours after they were replaced.',
   })
   previousSecretUntil!: number | null;
 
@@ -240,6 +240,9 @@ export class WebhookDeliveryFilter {
   to?: number | null;
 }
 
+const secretForms =
+  '`whsec_` and the base64 form of 24 to 64 bytes; with the signature SYNTRIX, a text of 24 to 75 ASCII characters without spaces.';
+
 @InputType({ description: 'A webhook endpoint to save.' })
 export class SaveWebhookEndpointInput {
   @Field(() => ID, { nullable: true, description: 'The endpoint to replace. Absent: the mutation creates one.' })
@@ -277,12 +280,27 @@ export class SaveWebhookEndpointInput {
 
   @Field(() => Boolean, { defaultValue: false, description: 'Whether bodies contain messages, arguments and results.' })
   includeContent!: boolean;
+
+  @Field(() => String, {
+    nullable: true,
+    description: `The secret of a new endpoint: ${secretForms} Absent: the server creates one. No response contains it.`,
+  })
+  secret?: string | null;
 }
 
 @InputType({ description: 'The webhook endpoint.' })
 export class WebhookEndpointInput {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
+}
+
+@InputType({ description: 'The webhook endpoint whose secret is replaced.' })
+export class RotateWebhookSecretInput extends WebhookEndpointInput {
+  @Field(() => String, {
+    nullable: true,
+    description: `The new secret: ${secretForms} Absent: the server creates one. No response contains it.`,
+  })
+  secret?: string | null;
 }
 
 @InputType({ description: 'A webhook endpoint to enable or disable.' })
@@ -319,7 +337,7 @@ export class WebhookEndpointPayload {
 
   @Field(() => String, {
     nullable: true,
-    description: 'The new secret, which is shown only once. Null: the secret did not change.',
+    description: 'The new secret, which is shown only once. Null: the secret did not change, or the input contains it.',
   })
   secret?: string | null;
 

@@ -1,6 +1,7 @@
 import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { Secret } from '#platform';
 import {
   type ConnectionOf,
   ForwardPageArgs,
@@ -19,6 +20,7 @@ import {
   RedeliverDeadWebhooksInput,
   RedeliverWebhookInput,
   RedeliverWebhooksPayload,
+  RotateWebhookSecretInput,
   SaveWebhookEndpointInput,
   SetWebhookEndpointEnabledInput,
   TestWebhookEndpointPayload,
@@ -77,22 +79,24 @@ export class WebhooksResolver {
   })
   saveWebhookEndpoint(
     @Args('input', { type: () => SaveWebhookEndpointInput, description: 'The endpoint.' })
-    { id = null, ...terms }: SaveWebhookEndpointInput,
+    { id = null, secret, ...terms }: SaveWebhookEndpointInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => shown(await this.endpoints.save(member, id, terms)));
+    const given = { ...terms, secret: toSecret(secret) };
+    return toPayload(async () => shown(await this.endpoints.save(member, id, given)));
   }
 
   @RequireAbility('manage', 'WebhookEndpoint')
   @Mutation(() => WebhookEndpointPayload, {
     description:
-      'Creates a new secret. For 24 hours, requests are signed with both secrets, so that receivers can replace theirs.',
+      'Replaces the secret. Requests are signed with each of the last five secrets for 24 hours after it was replaced, so that receivers can replace theirs.',
   })
   rotateWebhookSecret(
-    @Args('input', { type: () => WebhookEndpointInput, description: 'The endpoint.' }) { id }: WebhookEndpointInput,
+    @Args('input', { type: () => RotateWebhookSecretInput, description: 'The endpoint.' })
+    { id, secret }: RotateWebhookSecretInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => shown(await this.endpoints.rotate(member, id)));
+    return toPayload(async () => shown(await this.endpoints.rotate(member, id, toSecret(secret))));
   }
 
   @RequireAbility('manage', 'WebhookEndpoint')
@@ -149,6 +153,10 @@ export class WebhooksResolver {
   ) {
     return toPayload(async () => ({ count: await this.endpoints.redeliverDead(member, input) }));
   }
+}
+
+function toSecret(text: string | null | undefined): Secret | null {
+  return text == null ? null : new Secret(text);
 }
 
 function shown({ endpoint, secret }: SavedEndpoint) {

@@ -4,6 +4,7 @@ import { idFrom, Prisma, PrismaService, type PrismaTransaction, type QueueMessag
 
 import type { SignatureStyle } from '../signature.js';
 import type { Attempt, DeliveryStatus, NewTriggerDelivery, TriggerTarget } from './delivery.js';
+import type { SealedSecrets } from './endpoint-secrets.js';
 
 /** A delivery by its key. */
 export interface DeliveryRef {
@@ -37,9 +38,7 @@ export interface SendingEndpoint {
   readonly enabled: boolean;
   readonly signature: SignatureStyle;
   readonly headers: Readonly<Record<string, string>>;
-  readonly secretCipher: Uint8Array;
-  /** Null: no rotation in the last 24 h. */
-  readonly previousCipher: Uint8Array | null;
+  readonly secrets: SealedSecrets;
 }
 
 /** What an attempt changes. */
@@ -99,14 +98,15 @@ export class DeliveriesRepository {
   }
 
   /** Null: it is not pending any more, a newer message exists, or an earlier delivery of its order key is pending. */
-  async findDue({ workspaceId, deliveryId }: DeliveryRef, message: number, now: number): Promise<DueDelivery | null> {
+  async findDue({ workspaceId, deliveryId }: DeliveryRef, message: number): Promise<DueDelivery | null> {
     const [row] = await this.prisma.queryInWorkspace<DueDelivery>(
       { workspaceId },
       Prisma.sql`SELECT d.workspace_id AS "workspaceId", d.id, d.endpoint_id AS "endpointId", d.trigger_id AS "triggerId",
           d.channel_id AS "channelId", d.notification_id AS "notificationId", d.type, d.order_key AS "orderKey", d.body, d.target, d.attempts, d.message, d.endpoint
         FROM (SELECT d.*, CASE WHEN e.id IS NULL THEN NULL ELSE jsonb_build_object('url', e.url, 'enabled', e.enabled,
-            'signature', e.signature, 'headers', e.headers, 'secretCipher', encode(e.secret_cipher, 'base64'),
-            'previousCipher', CASE WHEN e.previous_until > ${new Date(now)} THEN encode(e.previous_cipher, 'base64') END) END AS endpoint
+            'signature', e.signature, 'headers', e.headers, 'secrets', jsonb_build_object(
+              'secretCipher', encode(e.secret_cipher, 'base64'), 'previousCipher', encode(e.previous_cipher, 'base64'),
+              'previousUntil', (extract(epoch FROM e.previous_until) * 1000)::float8, 'earlierCipher', encode(e.earlier_cipher, 'base64'))) END AS endpoint
           FROM webhook_delivery d LEFT JOIN webhook_endpoint e ON e.workspace_id = d.workspace_id AND e.id = d.endpoint_id
          WHERE d.workspace_id = ${workspaceId}::uuid AND d.id = ${deliveryId}::uuid AND d.status = 'pending'
            AND d.message = ${message}) d
@@ -205,12 +205,15 @@ const firstOf = (workspaceId: string, orderKey: string) => Prisma.sql`
 /** As JSON shows the columns of an endpoint. */
 function decoded(endpoint: SendingEndpoint): SendingEndpoint {
   const bytes = (base64: unknown) => Buffer.from(String(base64), 'base64');
-  const { secretCipher, previousCipher } = endpoint;
-  return {
-    ...endpoint,
+  const bytesOrNull = (base64: unknown) => (base64 === null ? null : bytes(base64));
+  const { secretCipher, previousCipher, previousUntil, earlierCipher } = endpoint.secrets;
+  const secrets = {
     secretCipher: bytes(secretCipher),
-    previousCipher: previousCipher === null ? null : bytes(previousCipher),
+    previousCipher: bytesOrNull(previousCipher),
+    previousUntil,
+    earlierCipher: bytesOrNull(earlierCipher),
   };
+  return { ...endpoint, secrets };
 }
 
 /** A second message of the same number is not stored. pg-boss deletes messages two weeks after their start time. */

@@ -44,7 +44,7 @@ export class Deliveries {
 
   /** Null: the message is outdated, or an earlier delivery of the same order is pending. */
   findDue(ref: DeliveryRef, number: number): Promise<DueDelivery | null> {
-    return this.repository.findDue(ref, number, this.clock.now());
+    return this.repository.findDue(ref, number);
   }
 
   /** Stores the result of an attempt, once. */

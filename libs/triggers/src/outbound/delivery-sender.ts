@@ -19,10 +19,10 @@ import { type DeliveryRef, type DueDelivery } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
 import { judgeAnswer, nextDelayMs, type Outgoing, type Tried, unsent, type Verdict } from './delivery.js';
 import { DeliveryRate } from './delivery-rate.js';
+import { openSecrets } from './endpoint-secrets.js';
 import { channelPolicy, ChannelSender } from './notifications/channel-sender.js';
 import { PreIssuedTokens } from './pre-issued-tokens.js';
 import { isBlocked, WebhookClient } from './webhook-client.js';
-import { endpointPlace } from './webhook-endpoint.js';
 
 const endpointTimeoutMs = 15_000;
 const excerptBytes = 1_024;
@@ -130,10 +130,9 @@ export class DeliverySender {
       return { url, headers, signature, secrets, timeoutMs: policy.timeoutMs, token };
     }
     if (endpoint === null || endpointId === null) throw new Error('a delivery has neither endpoint nor target');
-    const { url, headers, signature, secretCipher, previousCipher } = endpoint;
-    const secrets = [secretCipher, previousCipher].flatMap((cipher) =>
-      cipher === null ? [] : [this.secretBox.open(cipher, endpointPlace(workspaceId, endpointId))],
-    );
+    const { url, headers, signature } = endpoint;
+    const moment = { stored: endpoint.secrets, now: this.clock.now() };
+    const secrets = openSecrets(this.secretBox, { workspaceId, id: endpointId }, moment);
     return { url, headers, signature, secrets, timeoutMs: endpointTimeoutMs };
   }
 

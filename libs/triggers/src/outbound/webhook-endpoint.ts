@@ -1,7 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
-import { type SealedColumn, Secret, type SecretPlace } from '#platform';
-
 import type { SignatureStyle } from '../signature.js';
 
 /** Events that an endpoint can be sent. */
@@ -42,22 +38,3 @@ export interface WebhookEndpoint {
   readonly createdAt: number;
   readonly updatedAt: number;
 }
-
-/** A new secret as Standard Webhooks writes it: 32 random bytes. */
-export function newEndpointSecret(): Secret {
-  return new Secret(`whsec_${randomBytes(32).toString('base64')}`);
-}
-
-/** Where both secrets of an endpoint are sealed to: a rotation moves one to the other column. */
-export function endpointPlace(workspaceId: string, id: string): SecretPlace {
-  return { workspaceId, table: 'webhook_endpoint', row: id, field: 'secret' };
-}
-
-const sealedAs = (column: string): SealedColumn => ({
-  table: 'webhook_endpoint',
-  column,
-  placeOf: ({ workspaceId, id }) => endpointPlace(workspaceId, id),
-});
-
-/** The sealed values of endpoints, for a change of the installation's secret. */
-export const endpointSecrets = [sealedAs('secret_cipher'), sealedAs('previous_cipher')] as const;

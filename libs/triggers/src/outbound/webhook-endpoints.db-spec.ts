@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
-import { ManualClock, newId } from '#platform';
+import { ManualClock, newId, Secret } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
@@ -110,6 +110,86 @@ describe('WebhookEndpoints', () => {
     clock.advance(24 * hour + 1);
     await send((await service().test(here.admin, id)).id);
     expect([signedBy([secret]), signedBy([rotated])]).toEqual([false, true]);
+  });
+
+  it('signs with each of the last five secrets for 24 hours after its rotation', async () => {
+    const { secret, id } = await save();
+    const secrets = [secret];
+    for (let i = 0; i < 6; i++) {
+      secrets.push((await service().rotate(here.admin, id)).secret?.reveal() ?? '');
+      clock.advance(hour);
+    }
+    const signing = async () => {
+      await send((await service().test(here.admin, id)).id);
+      return secrets.map((one) => signedBy([one]));
+    };
+    expect(await signing()).toEqual([false, true, true, true, true, true, true]);
+    clock.advance(20 * hour - 1); // until the third secret, replaced after 2 hours, has signed for 24 hours
+    expect(await signing()).toEqual([false, false, true, true, true, true, true]);
+    clock.advance(1);
+    expect(await signing()).toEqual([false, false, false, true, true, true, true]);
+    clock.advance(3 * hour);
+    expect(await signing()).toEqual([false, false, false, false, false, false, true]);
+  });
+
+  it('signs with the new secret only, if the one before cannot be opened', async () => {
+    const { id } = await save();
+    await webhooks.platform.prisma.withWorkspace(here.admin, (tx) =>
+      tx.webhookEndpoint.updateMany({ where: { id }, data: { secretCipher: new Uint8Array(64) } }),
+    );
+    const rotated = (await service().rotate(here.admin, id)).secret?.reveal() ?? '';
+    await send((await service().test(here.admin, id)).id);
+    expect(signedBy([rotated])).toBe(true);
+  });
+
+  it.each([
+    ['standard', `whsec_${Buffer.alloc(24, 'k').toString('base64')}`],
+    ['both', `whsec_${Buffer.alloc(64, 'k').toString('base64')}`],
+    ['syntrix', 'a secret in plain text 24'.replaceAll(' ', '-')],
+    ['syntrix', 'x'.repeat(75)],
+  ])('signs in the style %s with the secret %s of a person, and never returns it', async (signature, own) => {
+    const given = endpointOf({ signature });
+    const { endpoint, secret } = await service().save(here.admin, null, { ...given, secret: new Secret(own) });
+    expect(secret).toBeNull();
+    await send((await service().test(here.admin, endpoint.id)).id);
+    expect(signedBy([own])).toBe(true);
+    const next = own.replace(/^(whsec_)?..../, '$1AAAA');
+    const rotated = await service().rotate(here.admin, endpoint.id, new Secret(next));
+    expect(rotated.secret).toBeNull();
+    webhooks.receiver.answer = (response) => response.writeHead(200).end(`${own} ${next}`);
+    await send((await service().test(here.admin, endpoint.id)).id);
+    expect([signedBy([own]), signedBy([next])]).toEqual([true, true]);
+    expect((await log(endpoint))[0]?.log[0]?.excerpt).toBe('[redacted] [redacted]');
+    expect(JSON.stringify([rotated, await service().get(here.admin, endpoint.id)])).not.toContain(own);
+  });
+
+  it.each([
+    ['standard', 'a-text-that-is-not-base-64'],
+    ['standard', `whsec_${Buffer.alloc(23).toString('base64')}`],
+    ['both', `whsec_${Buffer.alloc(65).toString('base64')}`],
+    ['standard', `whsec_${Buffer.alloc(32).toString('base64').replace('=', '')}`],
+    ['syntrix', 'x'.repeat(23)],
+    ['syntrix', 'x'.repeat(76)],
+    ['syntrix', 'a secret that has some spaces'],
+  ])('refuses, for the style %s, the secret %s', async (signature, own) => {
+    const refused = { code: 'bad_request', field: 'secret' };
+    const secret = new Secret(own);
+    await expect(service().save(here.admin, null, { ...endpointOf({ signature }), secret })).rejects.toMatchObject(
+      refused,
+    );
+    const { id } = await save({ signature });
+    await expect(service().rotate(here.admin, id, secret)).rejects.toMatchObject(refused);
+  });
+
+  it('refuses to save an endpoint with another secret, or with a style that its secret does not fit', async () => {
+    const given = endpointOf({ signature: 'syntrix' });
+    const own = new Secret('a-secret-of-24-characters');
+    const { endpoint } = await service().save(here.admin, null, { ...given, secret: own });
+    const saved = (changes: object) => service().save(here.admin, endpoint.id, { ...given, ...changes });
+    await expect(saved({ secret: own })).rejects.toMatchObject({ code: 'bad_request', field: 'secret' });
+    await expect(saved({ signature: 'both' })).rejects.toMatchObject({ code: 'bad_request', field: 'signature' });
+    await service().rotate(here.admin, endpoint.id);
+    expect(await saved({ signature: 'both' })).toMatchObject({ endpoint: { signature: 'both' }, secret: null });
   });
 
   it('sends its own headers, which do not replace those of the webhook', async () => {

@@ -11,6 +11,7 @@ import {
 
 import type { SignatureStyle } from '../signature.js';
 import type { Attempt, DeliveryStatus } from './delivery.js';
+import type { SealedSecrets } from './endpoint-secrets.js';
 import type { WebhookEndpoint, WebhookEvent } from './webhook-endpoint.js';
 
 /** A delivery, for people. Instants in ms since the epoch. */
@@ -85,16 +86,27 @@ export class WebhookEndpointsRepository {
     return toEndpoint(await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data }));
   }
 
-  /** The present secret signs as well until `until`; an older one no longer does. */
-  async rotate(
+  /** Of an endpoint that exists. */
+  async secretsOf(tx: PrismaTransaction, { workspaceId }: Scope, id: string): Promise<SealedSecrets> {
+    const row = await tx.webhookEndpoint.findUniqueOrThrow({ where: { workspaceId_id: { workspaceId, id } } });
+    const { secretCipher, previousCipher, previousUntil, earlierCipher } = row;
+    return { secretCipher, previousCipher, previousUntil: previousUntil?.getTime() ?? null, earlierCipher };
+  }
+
+  async setSecrets(
     tx: PrismaTransaction,
     { workspaceId }: Scope,
-    { id, cipher, until }: { readonly id: string; readonly cipher: Uint8Array; readonly until: Date },
+    { id, secretCipher, previousCipher, previousUntil, earlierCipher }: SealedSecrets & { readonly id: string },
   ): Promise<void> {
-    await tx.$executeRaw`
-      UPDATE webhook_endpoint SET previous_cipher = secret_cipher, previous_until = ${until}, secret_cipher = ${Uint8Array.from(cipher)},
-             updated_at = clock_timestamp()
-       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
+    const stored = (cipher: Uint8Array | null) => (cipher === null ? null : Uint8Array.from(cipher));
+    const data = {
+      secretCipher: Uint8Array.from(secretCipher),
+      previousCipher: stored(previousCipher),
+      previousUntil: previousUntil === null ? null : new Date(previousUntil),
+      earlierCipher: stored(earlierCipher),
+      updatedAt: new Date(),
+    };
+    await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });
   }
 
   /** It is absent from now on. Its row and its deliveries are deleted by `forget`: a cascade over many of them would hold its lock. */

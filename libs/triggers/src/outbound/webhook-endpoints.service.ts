@@ -22,8 +22,16 @@ import { lockWorkspace, recordChange } from '#tools';
 
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
+import {
+  assertFits,
+  firstSecret,
+  isStandardSecret,
+  newEndpointSecret,
+  openSecrets,
+  rotatedSecrets,
+} from './endpoint-secrets.js';
 import { WebhookClient } from './webhook-client.js';
-import { endpointPlace, newEndpointSecret, type WebhookEndpoint, webhookEvents } from './webhook-endpoint.js';
+import { type WebhookEndpoint, webhookEvents } from './webhook-endpoint.js';
 import {
   type DeliveryFilter,
   type EndpointTerms,
@@ -32,19 +40,21 @@ import {
 } from './webhook-endpoints.repository.js';
 
 const maxEndpoints = 50;
-const overlapMs = 24 * 3_600_000;
 const retentionMs = 30 * 24 * 3_600_000;
 const redeliveredAtOnce = 500;
 
 /** An endpoint and, once, its new secret. */
 export interface SavedEndpoint {
   readonly endpoint: WebhookEndpoint;
-  /** Null: it did not change. */
+  /** Null: it did not change, or the caller gave it. */
   readonly secret: Secret | null;
 }
 
-/** An endpoint to save, as a caller gives it. */
-export type GivenEndpoint = Omit<EndpointTerms, 'headers'> & { readonly headers?: unknown };
+/** An endpoint to save, as a caller gives it. `secret`: of a new endpoint; absent: the server makes one. */
+export type GivenEndpoint = Omit<EndpointTerms, 'headers'> & {
+  readonly headers?: unknown;
+  readonly secret?: Secret | null;
+};
 
 /** A range of dead letters of one endpoint or trigger. */
 export type DeadLetterRange = Pick<DeliveryFilter, 'endpointId' | 'triggerId' | 'from' | 'to'>;
@@ -78,25 +88,35 @@ export class WebhookEndpoints implements Forgetter {
   }
 
   /**
-   * Creates an endpoint with a new secret, or replaces the one with this id, whose secret stays. An endpoint that is enabled again gets the
+   * Creates an endpoint with a given or new secret, or replaces the one with this id, whose secret stays. An endpoint that is enabled again gets the
    * events from now on. Throws `forbidden`, `not_found`, `bad_request`, `conflict` (50 already).
    */
-  async save(principal: MemberPrincipal, id: string | null, given: GivenEndpoint): Promise<SavedEndpoint> {
+  async save(
+    principal: MemberPrincipal,
+    id: string | null,
+    { secret: own = null, ...given }: GivenEndpoint,
+  ): Promise<SavedEndpoint> {
     assertMay(principal);
     const terms = toTerms(given);
+    if (own !== null) {
+      if (id !== null) throw secretStays();
+      assertFits(own, terms.signature);
+    }
     await this.client.check(terms.url);
     if (id !== null && terms.enabled) await this.abandonPast(principal, id);
     return this.commit(principal, id === null ? 'webhook-created' : 'webhook-saved', async (tx) => {
       const scope = scopeOf(principal);
       if (id !== null) {
-        await this.find(tx, principal, id);
+        const { signature } = await this.find(tx, principal, id);
+        if (signature === 'syntrix' && terms.signature !== 'syntrix') await this.assertStandard(tx, principal, id);
         return { endpoint: await this.change(tx, principal, { ...terms, id }), secret: null };
       }
       if ((await this.repository.list(tx, scope)).length >= maxEndpoints) throw tooManyEndpoints();
-      const created = { id: newId(), secret: newEndpointSecret() };
-      const secretCipher = this.secretBox.seal(created.secret, endpointPlace(principal.workspaceId, created.id));
-      const endpoint = await this.repository.create(tx, scope, { ...terms, id: created.id, secretCipher });
-      return { endpoint, secret: created.secret };
+      const secret = own ?? newEndpointSecret();
+      const ref = { workspaceId: principal.workspaceId, id: newId() };
+      const secretCipher = firstSecret(this.secretBox, ref, secret);
+      const endpoint = await this.repository.create(tx, scope, { ...terms, id: ref.id, secretCipher });
+      return { endpoint, secret: own === null ? secret : null };
     });
   }
 
@@ -128,16 +148,19 @@ export class WebhookEndpoints implements Forgetter {
     return endpoint;
   }
 
-  /** Makes a new secret. Both sign for 24 hours. Throws `forbidden`, `not_found`. */
-  rotate(principal: MemberPrincipal, id: string): Promise<SavedEndpoint> {
+  /** Replaces the secret by a given or new one. The one before signs for 24 hours. Throws `forbidden`, `not_found`, `bad_request`. */
+  rotate(principal: MemberPrincipal, id: string, own: Secret | null = null): Promise<SavedEndpoint> {
     assertMay(principal);
     return this.commit(principal, 'webhook-secret-rotated', async (tx) => {
-      await this.find(tx, principal, id);
-      const secret = newEndpointSecret();
-      const cipher = this.secretBox.seal(secret, endpointPlace(principal.workspaceId, id));
-      const until = new Date(this.clock.now() + overlapMs);
-      await this.repository.rotate(tx, scopeOf(principal), { id, cipher, until });
-      return { endpoint: await this.find(tx, principal, id), secret };
+      const { signature } = await this.find(tx, principal, id);
+      if (own !== null) assertFits(own, signature);
+      const secret = own ?? newEndpointSecret();
+      const scope = scopeOf(principal);
+      const ref = { workspaceId: principal.workspaceId, id };
+      const stored = await this.repository.secretsOf(tx, scope, id);
+      const rotated = rotatedSecrets(this.secretBox, ref, { stored, secret, now: this.clock.now() });
+      await this.repository.setSecrets(tx, scope, { ...rotated, id });
+      return { endpoint: await this.find(tx, principal, id), secret: own === null ? secret : null };
     });
   }
 
@@ -204,6 +227,14 @@ export class WebhookEndpoints implements Forgetter {
   forget(workspaceId: string): Promise<number> {
     const before = new Date(this.clock.now() - retentionMs);
     return this.prisma.withWorkspace({ workspaceId }, (tx) => this.repository.forget(tx, workspaceId, before));
+  }
+
+  /** A secret that a person gave for another style may be unknown to Standard Webhooks. Throws `bad_request`. */
+  private async assertStandard(tx: PrismaTransaction, principal: MemberPrincipal, id: string): Promise<void> {
+    const { workspaceId } = principal;
+    const stored = await this.repository.secretsOf(tx, scopeOf(principal), id);
+    const [secret] = openSecrets(this.secretBox, { workspaceId, id }, { stored, now: this.clock.now() });
+    if (secret !== undefined && !isStandardSecret(secret)) throw secretNotStandard();
   }
 
   /** The deliveries of one that it disables become dead letters in the same transaction, as far as one batch reaches. */
@@ -296,6 +327,17 @@ function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): End
 /** Absent and forbidden look the same. */
 function endpointNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Webhook endpoint not found' });
+}
+
+function secretStays(): AppError {
+  const message = 'Saving does not change the secret of an endpoint. Rotate it.';
+  return new AppError({ code: 'bad_request', message, field: 'secret' });
+}
+
+function secretNotStandard(): AppError {
+  const message =
+    'The secret of the endpoint does not fit Standard Webhooks. Rotate it without naming a new one first.';
+  return new AppError({ code: 'bad_request', message, field: 'signature' });
 }
 
 function deliveryNotFound(): AppError {

@@ -19,8 +19,8 @@ import {
 } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
+import { newEndpointSecret } from '../endpoint-secrets.js';
 import { WebhookClient } from '../webhook-client.js';
-import { newEndpointSecret } from '../webhook-endpoint.js';
 import { ChannelDeliveriesRepository } from './channel-deliveries.repository.js';
 import { Mailer } from './mailer.js';
 import {
