@@ -87,11 +87,13 @@ const withContent = `CASE WHEN e.include_content AND octet_length(event.body::te
 
 /**
  * Adds a delivery for each enabled endpoint that wants an event of `logged`. It is part of the statement that writes the events, so that no
- * event is lost or invented; a workspace without endpoints costs an index probe for each event. Returns `id`, `workspace_id`, `endpoint_id`.
+ * event is lost or invented; a workspace without endpoints costs an index probe for each event. Those of one job are sent to an endpoint one
+ * after the other: the lock of the job's row keeps its statements apart, so the lock of the order key is not taken here, and each gets a message
+ * at once. Whoever receives that of one whose turn has not come asks again under the lock. Returns `id`, `workspace_id`, `endpoint_id`.
  */
 export function webhooksSql(logged: string): string {
-  return `INSERT INTO webhook_delivery (workspace_id, id, endpoint_id, type, job_id, body, next_at, created_at)
-  SELECT l.workspace_id, gen_random_uuid(), e.id, webhook.type, l.job_id, (${withContent})::text, l.at, l.at
+  return `INSERT INTO webhook_delivery (workspace_id, id, endpoint_id, type, job_id, order_key, body, next_at, created_at)
+  SELECT l.workspace_id, gen_random_uuid(), e.id, webhook.type, l.job_id, e.id || '/' || l.job_id, (${withContent})::text, l.at, l.at
     FROM ${logged} l
     JOIN webhook_endpoint e ON e.workspace_id = l.workspace_id AND e.enabled
     JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
@@ -104,6 +106,7 @@ export function webhooksSql(logged: string): string {
       'timestamp', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${dataOf}) AS body) fixed
    WHERE l.type IN ('packed', ${inList([...announced])})
      AND webhook.type = ANY(e.events) AND NOT (e.only_unwatched AND webhook.type LIKE 'job.%' AND seen.viewers > 0)
+   ORDER BY l.job_id, event.seq
   RETURNING workspace_id, id, endpoint_id`;
 }
 

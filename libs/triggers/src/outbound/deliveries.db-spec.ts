@@ -5,19 +5,24 @@ import { armCrashPoint, Config, ManualClock, newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { seedWorkspace } from '../../../../test/harness/engine.js';
 import { eventually } from '../../../../test/harness/eventually.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { openTestWebhooks, type TestWebhooks } from '../../../../test/harness/webhooks.js';
+import { DeliveriesRepository } from './deliveries.repository.js';
 import { Deliveries } from './deliveries.service.js';
 import type { NewTriggerDelivery } from './delivery.js';
 import { DeliveryRate } from './delivery-rate.js';
 import { DeliveryWorker } from './delivery-worker.js';
+import { WebhookEndpoints } from './webhook-endpoints.service.js';
 
 let database: TestDatabase;
+let identities: TestIdentities;
 let webhooks: TestWebhooks;
 let receiver: TestWebhooks['receiver'];
 let workspaceId: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
+  identities = openTestIdentities(database);
   webhooks = await openTestWebhooks(database);
   receiver = webhooks.receiver;
 });
@@ -29,6 +34,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await webhooks.close();
+  identities.auth.close();
   await database.close();
 });
 
@@ -60,6 +66,31 @@ const rows = () =>
     ]);
     return found.rows as StoredDelivery[];
   });
+/** Adds deliveries of events of jobs, as the statements that write events do: without the lock of the order. */
+const addEvents = async (endpointId: string, events: readonly { readonly jobId: string; readonly body: string }[]) => {
+  for (const { jobId, body } of events) {
+    const id = newId();
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(
+        `INSERT INTO webhook_delivery (workspace_id, id, endpoint_id, type, job_id, order_key, body, next_at)
+         VALUES ($1, $2, $3, 'node.finished', $4, $5, $6, clock_timestamp())`,
+        [workspaceId, id, endpointId, jobId, `${endpointId}/${jobId}`, body],
+      ),
+    );
+    const message = { id, data: { workspaceId, deliveryId: id, number: 0 }, group: { id: endpointId } };
+    await webhooks.platform.queues.send(null, 'webhook.deliver', [message]);
+  }
+};
+/** An endpoint of a new workspace, which is `workspaceId` from now on. */
+const newEndpoint = async (): Promise<string> => {
+  const { admin } = await identities.workspaceOf(newId());
+  ({ workspaceId } = admin);
+  const { endpoint } = await webhooks.app.get(WebhookEndpoints).save(admin, null, {
+    ...{ url: receiver.url(), description: '', events: ['node.finished'], enabled: true, signature: 'standard' },
+    ...{ headers: {}, onlyUnwatched: false, includeContent: false },
+  });
+  return endpoint.id;
+};
 const finished = (count: number) =>
   eventually(`${count} deliveries have ended`, async () => {
     const stored = await rows();
@@ -136,7 +167,8 @@ describe('Deliveries', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('delivers 500 webhooks to a server that fails, hangs, limits and breaks off, in the order of their keys', async () => {
+  it('delivers 500 webhooks of triggers and 50 of jobs to a server that fails, hangs, limits and breaks off, in the order of their keys, and so its dead letters again', async () => {
+    const endpointId = await newEndpoint();
     const kinds = ['ok', 'fails', 'hangs', 'limits', 'breaks', 'dies'];
     const seen = new Map<string, number>();
     const delivered = new Map<string, number[]>();
@@ -145,6 +177,7 @@ describe('Deliveries', () => {
       const times = (seen.get(`${key} ${n}`) ?? 0) + 1;
       seen.set(`${key} ${n}`, times);
       if (kind === 'dies') return void response.writeHead(500).end('never');
+      if (kind === 'refused') return void response.writeHead(400).end();
       if (kind === 'ok' || times > 1) {
         delivered.set(key, [...(delivered.get(key) ?? []), n]);
         return void response.writeHead(204).end();
@@ -159,7 +192,13 @@ describe('Deliveries', () => {
     const { target: usual } = deliveryOf();
     // On a slow machine a good answer may come too late several times, so only the server that always fails may use up the attempts.
     const target = { ...usual, policy: { ...usual.policy, maxAttempts: 8 } };
+    const jobIds = Array.from({ length: 10 }, () => newId());
     for (let n = 0; n < 10; n++) {
+      const events = jobIds.map((jobId, i) => {
+        const kind = n === i % 5 ? 'fails' : (i + n) % 3 === 0 ? 'refused' : 'ok'; // an endpoint's first retry is 5 s later
+        return { jobId, body: JSON.stringify({ key: jobId, n, kind }) };
+      });
+      if (n < 5) await addEvents(endpointId, events);
       await add(
         ...keys.map((key, i) => {
           const kind = kinds[(i + n) % kinds.length] ?? 'ok';
@@ -168,17 +207,65 @@ describe('Deliveries', () => {
       );
     }
     await webhooks.app.get(DeliveryWorker).start();
-    const stored = await finished(500);
+    const stored = await finished(550);
+    const kindOf = ({ body }: StoredDelivery) => (JSON.parse(body) as { kind: string }).kind;
     const dead = stored.filter(({ status }) => status === 'dead');
-    const dying = stored.filter(({ body }) => (JSON.parse(body) as { kind: string }).kind === 'dies');
+    const dying = stored.filter((row) => ['dies', 'refused'].includes(kindOf(row)));
     expect(dead.map(({ id }) => id)).toEqual(dying.map(({ id }) => id));
-    expect(new Set(dead.map(({ attempts }) => attempts))).toEqual(new Set([8]));
-    expect(stored.filter(({ status }) => status === 'delivered')).toHaveLength(500 - dead.length);
-    for (const key of keys) expect(delivered.get(key)).toEqual([...(delivered.get(key) ?? [])].sort((a, b) => a - b));
+    for (const row of dead)
+      expect([kindOf(row), row.attempts]).toEqual(kindOf(row) === 'dies' ? ['dies', 8] : ['refused', 1]);
+    expect(stored.filter(({ status }) => status === 'delivered')).toHaveLength(550 - dead.length);
+    for (const key of [...keys, ...jobIds])
+      expect(delivered.get(key)).toEqual([...(delivered.get(key) ?? [])].sort((a, b) => a - b));
     // An answer that came too late counts as failed, so a consumer may get a webhook twice.
     const distinct = [...delivered.values()].map((numbers) => new Set(numbers).size);
-    expect(distinct.reduce((sum, size) => sum + size, 0)).toBe(500 - dead.length);
+    expect(distinct.reduce((sum, size) => sum + size, 0)).toBe(550 - dead.length);
     expect(receiver.mostOpen).toBeLessThanOrEqual(32);
+
+    const again: string[] = [];
+    receiver.answer = (response, { body }) => {
+      again.push(body.toString());
+      response.writeHead(204).end();
+    };
+    const repository = webhooks.app.get(DeliveriesRepository);
+    await repository.inWorkspace(workspaceId, async (tx) => {
+      const ids = dead.map(({ id }) => id).reverse();
+      const { messages } = await repository.redeliver(tx, { workspaceId, ids, now: Date.now() });
+      await webhooks.platform.queues.send(tx, 'webhook.deliver', messages);
+    });
+    await finished(550);
+    const byKey = (bodies: readonly string[]) =>
+      Object.groupBy(bodies, (body) => (JSON.parse(body) as { key: string }).key);
+    expect(byKey(again)).toEqual(byKey(dead.map(({ body }) => body)));
+  });
+
+  it('sends a webhook of a job that is written while the end of the one before is not committed', async () => {
+    const endpointId = await newEndpoint();
+    const [repository, jobId] = [webhooks.app.get(DeliveriesRepository), newId()];
+    const dueOf = async (n: number) => {
+      const row = (await rows())[n];
+      return repository.findDue({ workspaceId, deliveryId: row?.id ?? '' }, row?.message ?? 0);
+    };
+    await addEvents(endpointId, [{ jobId, body: '1' }]);
+    const first = await dueOf(0);
+    if (first === null) throw new Error('it is the first one');
+    const [ended, checked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const ending = repository.inWorkspace(workspaceId, async (tx) => {
+      const settlement = { status: 'delivered', reason: null, nextAt: null, attempt: null, now: Date.now() } as const;
+      expect(await repository.settle(tx, first, settlement)).toEqual([]);
+      ended.resolve(undefined);
+      await checked.promise;
+    });
+    await ended.promise;
+    await addEvents(endpointId, [{ jobId, body: '2' }]);
+    const next = dueOf(1);
+    const waiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    await eventually('it waits for the end of the one before', async () => (await webhooks.rows(waiting))[0]);
+    checked.resolve(undefined);
+    await ending;
+    expect(await next).toMatchObject({ body: '2' });
+    await webhooks.app.get(DeliveryWorker).start();
+    await finished(2);
   });
 
   it('sends a delivery again with the same id if its process dies between the answer and the mark', async () => {

@@ -74,6 +74,20 @@ const sent = Prisma.sql`id, endpoint_id AS "endpointId", trigger_id AS "triggerI
 const isNext = Prisma.sql`NOT EXISTS (SELECT 1 FROM webhook_delivery e WHERE e.workspace_id = d.workspace_id
   AND e.order_key = d.order_key AND e.status = 'pending' AND e.ordinal < d.ordinal)`;
 
+type DueRow = DueDelivery & { readonly isNext: boolean };
+
+const dueSql = ({ workspaceId, deliveryId }: DeliveryRef, message: number) => Prisma.sql`
+  SELECT d.workspace_id AS "workspaceId", d.id, d.endpoint_id AS "endpointId", d.trigger_id AS "triggerId",
+      d.channel_id AS "channelId", d.notification_id AS "notificationId", d.type, d.order_key AS "orderKey", d.body, d.target, d.attempts, d.message, d.endpoint,
+      ${isNext} AS "isNext"
+    FROM (SELECT d.*, CASE WHEN e.id IS NULL THEN NULL ELSE jsonb_build_object('url', e.url, 'enabled', e.enabled,
+        'signature', e.signature, 'headers', e.headers, 'secrets', jsonb_build_object(
+          'secretCipher', encode(e.secret_cipher, 'base64'), 'previousCipher', encode(e.previous_cipher, 'base64'),
+          'previousUntil', (extract(epoch FROM e.previous_until) * 1000)::float8, 'earlierCipher', encode(e.earlier_cipher, 'base64'))) END AS endpoint
+      FROM webhook_delivery d LEFT JOIN webhook_endpoint e ON e.workspace_id = d.workspace_id AND e.id = d.endpoint_id
+     WHERE d.workspace_id = ${workspaceId}::uuid AND d.id = ${deliveryId}::uuid AND d.status = 'pending'
+       AND d.message = ${message}) d`;
+
 /** Deliveries of webhooks. Each write returns the queue messages that its caller sends in the same transaction. */
 @Injectable()
 export class DeliveriesRepository {
@@ -97,22 +111,23 @@ export class DeliveriesRepository {
     return rows.filter((row) => row.isNext).map((row) => toMessage(workspaceId, row));
   }
 
-  /** Null: it is not pending any more, a newer message exists, or an earlier delivery of its order key is pending. */
-  async findDue({ workspaceId, deliveryId }: DeliveryRef, message: number): Promise<DueDelivery | null> {
-    const [row] = await this.prisma.queryInWorkspace<DueDelivery>(
-      { workspaceId },
-      Prisma.sql`SELECT d.workspace_id AS "workspaceId", d.id, d.endpoint_id AS "endpointId", d.trigger_id AS "triggerId",
-          d.channel_id AS "channelId", d.notification_id AS "notificationId", d.type, d.order_key AS "orderKey", d.body, d.target, d.attempts, d.message, d.endpoint
-        FROM (SELECT d.*, CASE WHEN e.id IS NULL THEN NULL ELSE jsonb_build_object('url', e.url, 'enabled', e.enabled,
-            'signature', e.signature, 'headers', e.headers, 'secrets', jsonb_build_object(
-              'secretCipher', encode(e.secret_cipher, 'base64'), 'previousCipher', encode(e.previous_cipher, 'base64'),
-              'previousUntil', (extract(epoch FROM e.previous_until) * 1000)::float8, 'earlierCipher', encode(e.earlier_cipher, 'base64'))) END AS endpoint
-          FROM webhook_delivery d LEFT JOIN webhook_endpoint e ON e.workspace_id = d.workspace_id AND e.id = d.endpoint_id
-         WHERE d.workspace_id = ${workspaceId}::uuid AND d.id = ${deliveryId}::uuid AND d.status = 'pending'
-           AND d.message = ${message}) d
-       WHERE ${isNext}`,
-    );
-    return row === undefined ? null : { ...row, endpoint: row.endpoint === null ? null : decoded(row.endpoint) };
+  /**
+   * Null: it is not pending any more, a newer message exists, or an earlier delivery of its order key is pending, whose end sends a message. The
+   * statements that write events do not lock the order key, so an end that is not committed may have missed this delivery: it is waited for.
+   */
+  async findDue(ref: DeliveryRef, message: number): Promise<DueDelivery | null> {
+    const { workspaceId } = ref;
+    const query = dueSql(ref, message);
+    let [row] = await this.prisma.queryInWorkspace<DueRow>({ workspaceId }, query);
+    const orderKey = row?.orderKey;
+    if (row?.isNext === false && orderKey != null) {
+      [row] = await this.inWorkspace(workspaceId, async (tx) => {
+        await this.lockOrder(tx, workspaceId, orderKey);
+        return tx.$queryRaw<DueRow[]>(query);
+      });
+    }
+    if (row === undefined || !row.isNext) return null;
+    return { ...row, endpoint: row.endpoint === null ? null : decoded(row.endpoint) };
   }
 
   /**
