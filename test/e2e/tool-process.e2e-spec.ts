@@ -139,8 +139,8 @@ describe('role tools with its own key and login', () => {
         .find((each) => each.includes('"background_tool_execution_completed"')),
     );
     const id = expect.any(String);
-    const ids = { workspaceId: given.people.owner.principal.workspaceId, jobId: id, callId: 'call_1' };
-    expect(JSON.parse(line)).toMatchObject({ ...ids, tool: 'http', durationMs: expect.any(Number) });
+    const ids = { workspace_id: given.people.owner.principal.workspaceId, job_id: id, call_id: 'call_1' };
+    expect(JSON.parse(line)).toMatchObject({ ...ids, tool_name: 'http', duration_ms: expect.any(Number) });
     expect(line).not.toContain(canary);
     expect(tools.output()).not.toContain('permission denied');
   });

@@ -2,11 +2,21 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { LOGGER, type Logger, Metrics } from '#platform';
 
+import type { JobRef } from './job.js';
+import type { JobStatus } from './job.lifecycle.js';
+
+/** A job that ended, in a worker or without one. */
+export interface EndedJob extends JobRef {
+  readonly kind: string;
+  readonly status: JobStatus;
+  readonly rounds: number;
+}
+
 /** Metrics and logs of the job engine. Log lines carry ids, never content. */
 @Injectable()
 export class JobTelemetry {
   readonly accepted;
-  readonly finished;
+  private readonly finished;
   readonly queueWait;
   readonly leasesLost;
   readonly running;
@@ -14,7 +24,7 @@ export class JobTelemetry {
   readonly batchSize;
   readonly deltaLength;
   readonly sentEvents;
-  readonly rounds;
+  private readonly rounds;
   readonly viewers;
 
   constructor(
@@ -49,5 +59,13 @@ export class JobTelemetry {
       buckets: [0, 1, 2, 3, 5, 8, 10, 20],
     });
     this.viewers = metrics.gauge('nightshift_viewers', 'Open live viewers in this process');
+  }
+
+  /** Counts a job after the commit that ended it, and logs one line. */
+  jobEnded({ workspaceId, jobId, kind, status, rounds }: EndedJob): void {
+    this.finished.inc({ kind, status });
+    this.rounds.observe(rounds);
+    const details = { workspace_id: workspaceId, job_id: jobId, kind, status, rounds };
+    this.logger.info(details, 'background_job_finished');
   }
 }

@@ -25,12 +25,12 @@ it('ToolCallTelemetry logs each ended call with its job, duration and error type
   });
   const failure = { phase: 'timeout', message: 'private' } as const;
   telemetry.toolEnded(toolOf('http', 'own_name'), call, { status: 'timed_out', failure, modelText: '', durationMs: 5 });
-  const ids = { workspaceId: 'w', jobId: 'j', callId: 'c' };
+  const ids = { workspace_id: 'w', job_id: 'j', call_id: 'c' };
   expect(lines).toMatchObject([
-    { ...ids, msg: 'background_tool_execution_completed', tool: 'calculate', durationMs: 12 },
-    { ...ids, msg: 'background_tool_execution_failed', tool: 'http', durationMs: 5, errorType: 'timed_out' },
+    { ...ids, msg: 'background_tool_execution_completed', tool_name: 'calculate', duration_ms: 12 },
+    { ...ids, msg: 'background_tool_execution_failed', tool_name: 'http', duration_ms: 5, error_type: 'timeout' },
   ]);
   expect(JSON.stringify(lines)).not.toMatch(/secret|private/);
   const counted = await metrics.registry.getSingleMetricAsString('background_tool_execution_failed');
-  expect(counted).toContain('tool_name="http",error_type="timed_out"');
+  expect(counted).toContain('tool_name="http",error_type="timeout"');
 });

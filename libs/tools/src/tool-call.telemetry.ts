@@ -43,17 +43,19 @@ export class ToolCallTelemetry {
   }
 
   /** Logs one line for each call, under the name of the metric that counts it. */
-  toolEnded(ended: Tool, call: EndedToolCall, { status, durationMs }: ToolOutcome): void {
-    const tool = labelOf(ended);
-    this.seconds.observe({ tool_name: tool }, durationMs / 1_000);
-    const { workspaceId, jobId, callId } = call;
-    const details = { workspaceId, jobId, callId, tool, durationMs: Math.round(durationMs) };
-    if (status === 'completed') {
-      this.completed.inc({ tool_name: tool });
+  toolEnded(tool: Tool, { workspaceId, jobId, callId }: EndedToolCall, outcome: ToolOutcome): void {
+    const label = { tool_name: labelOf(tool) };
+    const { durationMs } = outcome;
+    this.seconds.observe(label, durationMs / 1_000);
+    const ids = { workspace_id: workspaceId, job_id: jobId, call_id: callId };
+    const details = { ...ids, ...label, duration_ms: Math.round(durationMs) };
+    if (outcome.status === 'completed') {
+      this.completed.inc(label);
       this.logger.info(details, 'background_tool_execution_completed');
     } else {
-      this.failed.inc({ tool_name: tool, error_type: status });
-      this.logger.info({ ...details, errorType: status }, 'background_tool_execution_failed');
+      const error = { error_type: outcome.failure.phase };
+      this.failed.inc({ ...label, ...error });
+      this.logger.info({ ...details, ...error }, 'background_tool_execution_failed');
     }
   }
 }

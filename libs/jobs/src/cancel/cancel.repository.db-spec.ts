@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
-import { newId, type PrismaTransaction } from '#platform';
+import { Metrics, newId, type PrismaTransaction } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
+import { JobTelemetry } from '../job.telemetry.js';
 import { type ClaimedJob, LeaseRepository } from '../run/lease.repository.js';
 import { CancelRepository } from './cancel.repository.js';
+import { JobStopper } from './job-stopper.js';
 
 describe('CancelRepository', () => {
   let database: TestDatabase;
@@ -44,6 +46,23 @@ describe('CancelRepository', () => {
     expect((await state(jobId)).lease_epoch).toBe(2);
     expect((await log.commit([writeOf(job, 2)]))[0]).toBeInstanceOf(Error);
     await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
+  });
+
+  it('JobStopper counts and logs a job that ends without a worker, once', async () => {
+    const jobId = await startOne();
+    const { workspaceId } = jobs;
+    await jobs.rows('UPDATE job SET rounds = 7 WHERE id = $1', [jobId]);
+    const logged = jest.spyOn(jobs.app.get(JobTelemetry).logger, 'info');
+    const stopper = jobs.app.get(JobStopper);
+    await stopper.cancelTree({ workspaceId, jobId });
+    await stopper.cancelTree({ workspaceId, jobId });
+    const details = { workspace_id: workspaceId, job_id: jobId, kind: 'chat', status: 'cancelled', rounds: 7 };
+    expect(logged.mock.calls).toEqual([[details, 'background_job_finished']]);
+    logged.mockRestore();
+    const { registry } = jobs.app.get(Metrics);
+    const finished = await registry.getSingleMetricAsString('nightshift_jobs_finished_total');
+    expect(finished).toMatch(/\{kind="chat",status="cancelled"\} 1$/m);
+    expect(await registry.getSingleMetricAsString('background_job_rounds')).toMatch(/_sum 7$/m);
   });
 
   it('changes no job of another workspace, even as the engine role', async () => {

@@ -82,6 +82,8 @@ export interface CancelResult {
   /** `ended`: it is cancelled now. `requested`: its worker, or the next worker, will end it. `terminal`: it had ended before. */
   readonly state: 'ended' | 'requested' | 'terminal';
   readonly status: JobStatus;
+  readonly kind: JobKind;
+  readonly rounds: number;
   readonly threadId: string | null;
   /** Of a sub-job: the parent that waits for it. */
   readonly parentJobId: string | null;
@@ -174,8 +176,8 @@ export class CancelRepository {
   async cancel(tx: PrismaTransaction, order: CancelInput): Promise<CancelResult | null> {
     const job = await this.lock(tx, order);
     if (job === null) return null;
-    const { status, threadId, parentJobId } = job;
-    const of = { threadId, parentJobId };
+    const { status, kind, rounds, threadId, parentJobId } = job;
+    const of = { kind, rounds, threadId, parentJobId };
     if (isTerminal(status)) return { state: 'terminal', status, ...of, seq: job.lastSeq };
     if (status !== 'running') {
       const seq = await this.end(tx, job, { status: 'cancelled', reason: order.reason });
@@ -209,8 +211,8 @@ export class CancelRepository {
     const job = await this.lock(tx, ref);
     if (job?.status !== 'queued' || !job.cancelRequested) return null;
     const seq = await this.end(tx, job, { status: 'cancelled', reason: job.reason ?? 'cancelled' });
-    const { threadId, parentJobId } = job;
-    return { state: 'ended', status: 'cancelled', threadId, parentJobId, seq };
+    const { kind, rounds, threadId, parentJobId } = job;
+    return { state: 'ended', status: 'cancelled', kind, rounds, threadId, parentJobId, seq };
   }
 
   /**

@@ -4,6 +4,7 @@ import { awakeTimeout, BUS, type Bus, type Scope, systemClock } from '#platform'
 
 import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import { JobTelemetry } from '../job.telemetry.js';
 import { JobsRepository } from '../jobs.repository.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { AdmissionRepository } from './admission.repository.js';
@@ -39,6 +40,7 @@ export class JobStopper {
     private readonly admissions: AdmissionRepository,
     private readonly jobs: JobsRepository,
     private readonly threadQueue: ThreadQueue,
+    private readonly telemetry: JobTelemetry,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
@@ -96,7 +98,8 @@ export class JobStopper {
     if (result.state === 'requested') this.bus.publish('job-cancel', { workspaceId, jobId, why: order.reason });
     this.bus.publish('job-events', { workspaceId, jobId, seq: result.seq, status: result.status });
     if (result.state !== 'ended') return result;
-    const { threadId, parentJobId } = result;
+    const { status, kind, rounds, threadId, parentJobId } = result;
+    this.telemetry.jobEnded({ workspaceId, jobId, kind, status, rounds });
     this.bus.publish('interrupts-changed', { workspaceId });
     if (parentJobId !== null) this.bus.publish('sub-jobs', { workspaceId, jobId: parentJobId });
     if (threadId !== null) await this.threadQueue.advance(workspaceId, threadId);

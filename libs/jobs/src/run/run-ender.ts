@@ -43,8 +43,8 @@ export class RunEnder {
       if (epoch === 1) this.telemetry.queueWait.observe(Math.max(0, run.job.waitedMs) / 1_000);
       const result = await this.runHandler(run, handler);
       if (result.kind !== 'end') return;
-      this.telemetry.finished.inc({ kind, status: result.end.status });
-      this.telemetry.rounds.observe(run.totals.rounds);
+      const { rounds } = run.totals;
+      this.telemetry.jobEnded({ workspaceId, jobId, kind, status: result.end.status, rounds });
     } catch (error) {
       const err = error instanceof LeaseLost && error.cause !== undefined ? error.cause : error;
       this.telemetry.logger.warn({ jobId, workspaceId, epoch, err }, 'run stopped without ending its job');
@@ -140,7 +140,8 @@ export class RunEnder {
     const { workspaceId, jobId } = job;
     const ended = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.endIfRequested(client, job));
     if (ended === null) return false;
-    const { seq, status, threadId } = ended;
+    const { seq, status, kind, rounds, threadId } = ended;
+    this.telemetry.jobEnded({ workspaceId, jobId, kind, status, rounds });
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });
     this.hintCancelled(job);
     this.hintParent(job);

@@ -39,10 +39,12 @@ export class StartEffectsPublisher {
     for (const { jobId } of queued) this.queue.hintGrown({ workspaceId, jobId, seq: 1, status: 'queued' });
     for (const { jobId, kind } of runnable) this.queue.hint({ workspaceId, jobId, kind });
     for (const { jobId, kind } of withoutMessage) this.queue.hintWithoutMessage({ workspaceId, jobId, kind });
-    for (const { jobId, state, seq, status } of superseded) {
+    for (const { jobId, state, seq, status, kind, rounds } of superseded) {
       if (state === 'requested') this.queue.hintCancel({ workspaceId, jobId, why: 'superseded' });
       this.queue.hintGrown({ workspaceId, jobId, seq, status });
-      if (state === 'ended') this.queue.hintSubJobs({ workspaceId, jobId });
+      if (state !== 'ended') continue;
+      this.queue.hintSubJobs({ workspaceId, jobId });
+      this.telemetry.jobEnded({ workspaceId, jobId, kind, status, rounds });
     }
     // The active job may have ended while the new job was queued behind it.
     for (const threadId of threads) {
