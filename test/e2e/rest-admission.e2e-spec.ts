@@ -88,6 +88,16 @@ describe('REST admission by idempotency key', () => {
     expect([found.status, found.body]).toEqual([200, { jobId, status: 'complete', threadId, messageId }]);
   });
 
+  it('finds the job of a message by the longest ids that a start accepts', async () => {
+    model.enqueue(textReply(['found']));
+    const [threadId, messageId] = ['t'.repeat(256), 'm'.repeat(256)];
+    const jobId = jobIdOf(await jobs.start(chatBody({ _threadId: threadId, _messageId: messageId })));
+    await jobs.ended(jobId);
+    const find = (message: string) => test.call('GET', `/api/jobs?threadId=${threadId}&messageId=${message}`, { key });
+    expect((await find(messageId)).body).toEqual({ jobId, status: 'complete', threadId, messageId });
+    expect((await find(`${messageId}m`)).body).toMatchObject({ code: 'bad_request', field: 'messageId' });
+  });
+
   it.each([
     ['/api/jobs/admission/unknown', 404, 'No job for this admission'],
     [`/api/jobs/admission/${'x'.repeat(256)}`, 400, 'Missing admission ID'],

@@ -44,9 +44,9 @@ const messageRef: z.ZodType<MessageRef> = z.object({
   threadId: z
     .string()
     .min(1)
-    .max(255)
+    .max(256)
     .meta({ description: 'The thread, by its id or by the id that the starter chose.' }),
-  messageId: z.string().min(1).max(255).meta({ description: 'The assistant message, likewise.' }),
+  messageId: z.string().min(1).max(256).meta({ description: 'The assistant message, likewise.' }),
 });
 
 /** `?threadId` and `?messageId`. */
