@@ -8,6 +8,7 @@ import { CurrentPrincipal, RequireAbility } from '#auth/api';
 import { jobEventMeanings, jobKinds, jobStatuses } from '#jobs';
 import { type AbortReply, JobAbort, JobPrincipalGuard, jobReplies, wireStatus } from '#jobs/api';
 import { ApiMediaReply, ApiRefusals, ApiReply, named } from '#platform/api';
+import { workflowStateSchema } from '#workflows/api';
 
 import { type StatusCall, type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { JobRead } from './job-read.js';
@@ -108,8 +109,8 @@ const status = z.object({
   reasoning_delta: part('Reasoning from `reasoning_offset` on.'),
   reasoning_length: count,
   reasoning_reset: z.literal(true).exactOptional(),
-  workflow_state: z.looseObject({ executionState: z.string() }).nullable().meta({
-    description: 'Of a workflow: nodes, outputs and messages as they stand. docs/workflows.md has its members.',
+  workflow_state: workflowStateSchema.nullable().meta({
+    description: 'Of a workflow: nodes, outputs and messages as they stand. Long texts are truncated.',
   }),
 }) satisfies z.ZodType<{ readonly [member in keyof StatusReply]?: unknown }>;
 

@@ -1,1 +1,2 @@
+export { workflowStateSchema } from './workflow-state-schema.js';
 export { WorkflowsApiModule } from './workflows-api.module.js';
