@@ -168,7 +168,8 @@ describe('nightshift apply', () => {
       writeFileSync(fileOf(...file.split('/')), JSON.stringify(content));
     };
     const trigger = { triggerId: 'new-issue', source: 'webhook', start: { prompt: 'title', delay: '1m' } };
-    write('syntrix-connections/shop.json', { name: 'shop', database: 'shop', rateLimit: 5 });
+    const shop = { name: 'shop', baseUrl: 'https://syntrix.invalid', database: 'shop' };
+    write('syntrix-connections/shop.json', { ...shop, rateLimit: 5 });
     write('triggers/new-issue.json', trigger);
     const created = await apply('--yes');
     expect(created.stdout).toMatch(
@@ -177,7 +178,7 @@ describe('nightshift apply', () => {
     const again = await apply('--yes');
     expect(again.stdout).toMatch(/^= unchanged the Syntrix connection shop .*\n= unchanged the trigger default/m);
     write('triggers/new-issue.json', { ...trigger, start: { prompt: 'title', delay: '60s' }, enabled: false });
-    write('syntrix-connections/shop.json', { name: 'shop', database: 'shop', maxToolCalls: 9 });
+    write('syntrix-connections/shop.json', { ...shop, maxToolCalls: 9 });
     const { stdout } = await apply('--yes');
     for (const line of ['enabled: true → false', 'maxToolCalls: 5 → 9', 'rateLimit: 5 → (none)', 'Applied 2 of 2.'])
       expect(stdout).toContain(line);

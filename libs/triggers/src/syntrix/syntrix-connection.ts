@@ -81,6 +81,11 @@ function invalid(field: string, problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `${field} ${problem}`, field });
 }
 
+/** Nothing may be sent there. */
+export function baseUrlRefused(why: string): AppError {
+  return new AppError({ code: 'bad_request', message: `baseUrl: ${why}`, field: 'baseUrl' });
+}
+
 /** Absent and forbidden look the same. */
 export function connectionNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Syntrix connection not found or unauthorized' });

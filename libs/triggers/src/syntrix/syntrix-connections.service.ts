@@ -1,11 +1,22 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction } from '#platform';
+import { OutboundHostsRepository } from '#integrations';
+import {
+  GuardedFetch,
+  newId,
+  OutboundError,
+  type Page,
+  type PageRequest,
+  PrismaService,
+  type PrismaTransaction,
+} from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
 import { keptOwner } from '../kept-owner.js';
+import { isBlocked } from '../outbound/webhook-client.js';
 import {
+  baseUrlRefused,
   connectionNotFound,
   nameOfTooMany,
   parseConnection,
@@ -23,6 +34,8 @@ export class SyntrixConnectionsService {
   constructor(
     private readonly prisma: PrismaService,
     private readonly connections: SyntrixConnectionsRepository,
+    private readonly hosts: OutboundHostsRepository,
+    private readonly fetch: GuardedFetch,
   ) {}
 
   /** Oldest first; empty without the right to read them. */
@@ -35,11 +48,13 @@ export class SyntrixConnectionsService {
   }
 
   /**
-   * Creates a connection, or replaces the one with this name. Throws `bad_request`, `conflict` (20 already, or too
+   * Creates a connection, or replaces the one with this name. Throws `bad_request` (also if no request may be sent to `baseUrl`), `conflict` (20 already, or too
    * many workspaces use the name), `forbidden`.
    */
-  save(principal: MemberPrincipal, given: SavedSyntrixConnection): Promise<SyntrixConnection> {
+  async save(principal: MemberPrincipal, given: SavedSyntrixConnection): Promise<SyntrixConnection> {
+    this.assertManages(principal);
     const { name, settings } = parseConnection(given);
+    await this.checkAddress(principal.workspaceId, settings.baseUrl);
     return this.change(principal, 'syntrix-connection-saved', async (tx) => {
       const scope = scopeOf(principal);
       const known = await this.connections.find(tx, scope, name);
@@ -52,7 +67,8 @@ export class SyntrixConnectionsService {
   }
 
   /** Deliveries to it are refused from then on. Throws `not_found`. */
-  remove(principal: MemberPrincipal, name: string): Promise<SyntrixConnection> {
+  async remove(principal: MemberPrincipal, name: string): Promise<SyntrixConnection> {
+    this.assertManages(principal);
     return this.change(principal, 'syntrix-connection-deleted', async (tx) => {
       const known = await this.connections.find(tx, scopeOf(principal), name);
       if (known === null) throw connectionNotFound();
@@ -61,13 +77,27 @@ export class SyntrixConnectionsService {
     });
   }
 
+  /** The rules of the requests that the connection sends. A name that does not exist may exist later. */
+  private async checkAddress(workspaceId: string, url: string): Promise<void> {
+    try {
+      await this.fetch.check(url, await this.hosts.of(workspaceId));
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (isBlocked(error)) throw baseUrlRefused(error.message);
+    }
+  }
+
+  private assertManages(principal: MemberPrincipal): void {
+    const { workspaceId } = principal;
+    assertCan(abilityOf(principal), { action: 'manage', subject: 'SyntrixConnection', row: { workspaceId } });
+  }
+
   private change(
     principal: MemberPrincipal,
     action: string,
     run: (tx: PrismaTransaction) => Promise<SyntrixConnection>,
   ): Promise<SyntrixConnection> {
     const { workspaceId } = principal;
-    assertCan(abilityOf(principal), { action: 'manage', subject: 'SyntrixConnection', row: { workspaceId } });
     return this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, workspaceId);
       const connection = await run(tx);
