@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { newId } from '#platform';
 import { StartWorkflowService, WorkflowsService } from '#workflows';
 
+import { workflowStateSchema } from '../../libs/workflows/src/api/workflow-state-schema.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -13,6 +14,11 @@ import { jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply } from '../harness/scripted-reply.js';
 import { smallWorkflow, type TestNode, workflowDocument } from '../harness/workflow-documents.js';
+
+/** The OpenAPI document has each member of the state with its type: parsing removes the others. */
+const expectDocumented = (state: unknown) => {
+  expect(workflowStateSchema.parse(state)).toEqual(state);
+};
 
 describe('workflows over REST', () => {
   let database: TestDatabase;
@@ -65,7 +71,9 @@ describe('workflows over REST', () => {
       expect([reply.status, reply.body]).toEqual([200, { jobId: expect.any(String), status: 'streaming' }]);
       expect(reply.headers.get('x-ratelimit-limit')).toBe('12');
       const { jobId } = reply.body as { jobId: string };
-      expect(await status(jobId)).toMatchObject({
+      const shown = await status(jobId);
+      expectDocumented(shown['workflow_state']);
+      expect(shown).toMatchObject({
         ...{ kind: 'workflow', status: 'streaming' },
         workflow_state: {
           ...{ type: 'workflow-execution', workflowId: id, workflowName: 'Letters', prompt: 'Dear Sir', version: 1 },
@@ -346,7 +354,9 @@ describe('workflow job over REST', () => {
     });
     expect(requestId).toMatch(/^hitl_/);
     expect((await hitl({ requestId, jobId, action: 'modify', data: 'Better' })).status).toBe(200);
-    expect(await jobs.ended(jobId)).toMatchObject({
+    const ended = await jobs.ended(jobId);
+    expectDocumented(ended['workflow_state']);
+    expect(ended).toMatchObject({
       status: 'complete',
       workflow_state: {
         finalOutput: 'Better',
@@ -362,6 +372,7 @@ describe('workflow job over REST', () => {
     const nodes = [{ id: 'first' }, { id: 'second' }];
     const jobId = await startOf(workflowDocument({ name: 'x' }, nodes, ['start -> first', 'first -> second']));
     const { workflow_state: state } = await jobs.ended(jobId);
+    expectDocumented(state);
     expect(state).toMatchObject({
       ...{ executionState: 'error', failedNodeId: 'second' },
       resumeState: { startNodeId: 'second', nodeOutputs: { start: 'Dear Sir', first: 'One' } },

@@ -49,12 +49,13 @@ export interface WorkflowBranchState {
   readonly toolCalls: readonly WorkflowToolCall[];
 }
 
-/** A request to a person, with the members of its kind (docs/interrupts.md). Instants in ms since the epoch. */
+/** A request to a person, with the members of its kind (docs/interrupts.md). */
 export interface WorkflowRequest {
   readonly id: string;
   readonly nodeId?: string;
-  readonly createdAt: number;
-  readonly expiresAt?: number;
+  /** ISO 8601 in the question of a node, else ms since the epoch; so is `expiresAt`. */
+  readonly createdAt: number | string;
+  readonly expiresAt?: number | string;
   /** Absent while the request is open. */
   readonly response?: {
     readonly requestId: string;

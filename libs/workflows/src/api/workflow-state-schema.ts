@@ -12,6 +12,9 @@ import type {
 } from '../state/workflow-state.js';
 
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
+const requestInstant = z
+  .union([z.number(), z.string()])
+  .meta({ description: 'ISO 8601 in the question of a node, else ms since the epoch.' });
 const count = z.int().min(0);
 const ids = z.array(z.string());
 const texts = z.record(z.string(), z.string()).meta({ description: 'By node id.' });
@@ -76,8 +79,8 @@ const request: z.ZodType<WorkflowRequest> = named(
   z.looseObject({
     id: z.string(),
     nodeId: z.string().exactOptional(),
-    createdAt: instant,
-    expiresAt: instant.exactOptional(),
+    createdAt: requestInstant,
+    expiresAt: requestInstant.exactOptional(),
     response: z
       .object({
         requestId: z.string(),

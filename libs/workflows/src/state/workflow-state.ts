@@ -40,8 +40,9 @@ export interface WorkflowBranchState {
 export interface WorkflowRequest {
   readonly id: string;
   readonly nodeId?: string;
-  readonly createdAt: number;
-  readonly expiresAt?: number;
+  /** ISO 8601 in the question of a node, else ms since the epoch; so is `expiresAt`. */
+  readonly createdAt: number | string;
+  readonly expiresAt?: number | string;
   readonly response?: {
     readonly requestId: string;
     readonly action: string;
