@@ -5,6 +5,7 @@ import { AppError, newId, type Scope } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { JobStopper } from '../cancel/job-stopper.js';
+import { JobTelemetry } from '../job.telemetry.js';
 import { JobStarter } from './job-starter.js';
 import { StartRepository } from './start.repository.js';
 import type { StartRequest } from './start-request.js';
@@ -54,6 +55,18 @@ describe('JobStarter', () => {
     jobs.rows<{ id: string; status: string; in_line: boolean }>('SELECT * FROM job WHERE workspace_id = $1', [
       workspaceId,
     ]);
+
+  it('logs the end of a queued job that a start supersedes', async () => {
+    const { workspaceId } = await workspace();
+    const [starter = never()] = starters();
+    const own = { workspaceId, createdBy: newId(), thread: { ref: newId(), createTitle: 'T' } };
+    const { jobId } = await starter.start(jobs.request(own));
+    const logged = jest.spyOn(jobs.app.get(JobTelemetry).logger, 'info');
+    await starter.start(jobs.request({ ...own, whenBusy: 'interrupt' }));
+    const details = { workspace_id: workspaceId, job_id: jobId, kind: 'chat', status: 'cancelled', rounds: 0 };
+    expect(logged.mock.calls).toEqual([[details, 'background_job_finished']]);
+    logged.mockRestore();
+  });
 
   it('accepts two of eight concurrent starts when two are allowed', async () => {
     const { workspaceId } = await workspace(2);
