@@ -227,6 +227,9 @@ export class WebhookDeliveryFilter {
   @Field(() => String, { nullable: true, description: 'Only deliveries of triggers with this `triggerId`.' })
   triggerId?: string | null;
 
+  @Field(() => String, { nullable: true, description: 'Only deliveries of triggers of this database.' })
+  database?: string | null;
+
   @Field(() => ID, { nullable: true, description: 'Only deliveries about this job.' })
   jobId?: string | null;
 
@@ -322,6 +325,9 @@ export class RedeliverDeadWebhooksInput {
 
   @Field(() => String, { nullable: true, description: 'Only deliveries of triggers with this `triggerId`.' })
   triggerId?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'Only deliveries of triggers of this database.' })
+  database?: string | null;
 
   @Field(() => DateTime, { nullable: true, description: 'Only deliveries created at this time or later.' })
   from?: number | null;

@@ -153,6 +153,7 @@ export class Changes {
       orderKey: JSON.stringify([change.database, change.body.collection, change.body.documentId]),
       target: {
         ...{ url: url ?? '', headers, signature: 'both', concurrency },
+        trigger: { id: triggerId, database: definition.database },
         rate: rateLimit === null ? null : { key: triggerId, limit: rateLimit },
         token: tokenOf(trigger, change),
         secretNames: secretsRef === null ? [] : [secretsRef],

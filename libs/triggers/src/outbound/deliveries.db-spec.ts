@@ -113,6 +113,27 @@ describe('Deliveries', () => {
     });
   });
 
+  it('keeps triggers of the same name in two databases apart', async () => {
+    const { admin } = await identities.workspaceOf(newId());
+    ({ workspaceId } = admin);
+    const of = (database: string) =>
+      deliveryOf({ target: { ...deliveryOf().target, trigger: { id: newId(), database } } });
+    const [here, there] = [of('here'), of('there')];
+    const repository = webhooks.app.get(DeliveriesRepository);
+    const messages = await repository.inWorkspace(workspaceId, async (tx) => [
+      ...(await repository.insert(tx, here, Date.now())),
+      ...(await repository.insert(tx, there, Date.now())),
+    ]);
+    const groups = [here, there].map(({ target }) => `${workspaceId}/${target.trigger?.id ?? ''}`);
+    expect(messages.map(({ group }) => group?.id)).toEqual(groups);
+    const filter = { triggerId: here.triggerId, database: 'here' };
+    const { items } = await webhooks.app.get(WebhookEndpoints).deliveries(admin, filter, { first: 10 });
+    expect(items.map(({ id }) => id)).toEqual([here.id]);
+    await repository.inWorkspace(workspaceId, (tx) => webhooks.platform.queues.send(tx, 'webhook.deliver', messages));
+    await webhooks.app.get(DeliveryWorker).start();
+    await finished(2);
+  });
+
   it('does not send a delivery whose transaction is rolled back', async () => {
     const failing = webhooks.platform.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await webhooks.app.get(Deliveries).add(tx, deliveryOf());

@@ -62,12 +62,14 @@ interface SentRow {
   readonly endpointId: string | null;
   readonly triggerId: string | null;
   readonly channelId: string | null;
+  /** Row of the trigger; null: another target, or an older delivery. */
+  readonly triggerRow: string | null;
   readonly concurrency: number | null;
   readonly message: number;
   readonly nextAt: number;
 }
 
-const sent = Prisma.sql`id, endpoint_id AS "endpointId", trigger_id AS "triggerId", channel_id AS "channelId", (target->>'concurrency')::int AS concurrency, message,
+const sent = Prisma.sql`id, endpoint_id AS "endpointId", trigger_id AS "triggerId", channel_id AS "channelId", target->'trigger'->>'id' AS "triggerRow", (target->>'concurrency')::int AS concurrency, message,
   (extract(epoch FROM next_at) * 1000)::float8 AS "nextAt"`;
 
 /** No earlier delivery of the same order key is pending. */
@@ -233,11 +235,13 @@ function decoded(endpoint: SendingEndpoint): SendingEndpoint {
 
 /** A second message of the same number is not stored. pg-boss deletes messages two weeks after their start time. */
 function toMessage(workspaceId: string, row: SentRow): DeliverMessage {
-  const { id: deliveryId, endpointId, triggerId, channelId, concurrency, message: number } = row;
+  const { id: deliveryId, endpointId, triggerId, triggerRow, channelId, concurrency, message: number } = row;
   const limited = endpointId ?? channelId;
   const startAfter = Math.ceil(row.nextAt);
   const group =
-    limited === null ? { id: `${workspaceId}/${triggerId ?? ''}`, tier: String(concurrency ?? 1) } : { id: limited };
+    limited === null
+      ? { id: `${workspaceId}/${triggerRow ?? triggerId ?? ''}`, tier: String(concurrency ?? 1) }
+      : { id: limited };
   const id = number === 0 ? deliveryId : idFrom(deliveryId, number); // as the statements that write events do
   return { id, data: { workspaceId, deliveryId, number }, startAfter, group };
 }

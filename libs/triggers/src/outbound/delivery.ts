@@ -22,6 +22,8 @@ export interface TriggerTarget {
   /** Names of workspace secrets that sign; none: unsigned. An unknown one makes the delivery a dead letter. */
   readonly secretNames: readonly string[];
   readonly policy: RetryPolicy;
+  /** The row of the trigger, and its database: another database may have a trigger of the same name. Absent in older deliveries. */
+  readonly trigger?: { readonly id: string; readonly database: string };
   /** Deliveries of this trigger that are sent at once in the whole installation, 1 to 64. */
   readonly concurrency: number;
   /** Requests in a second, of all deliveries with this key in the whole installation. Null or absent: any number. */

@@ -39,6 +39,8 @@ export interface WebhookDelivery {
 export interface DeliveryFilter {
   readonly endpointId?: string | null | undefined;
   readonly triggerId?: string | null | undefined;
+  /** Of the trigger. */
+  readonly database?: string | null | undefined;
   readonly jobId?: string | null | undefined;
   readonly status?: DeliveryStatus | null | undefined;
   readonly from?: number | null | undefined;
@@ -179,13 +181,14 @@ const removedEndpoints = (workspaceId: string) =>
 
 const matching = (
   workspaceId: string,
-  { endpointId, triggerId, jobId, status, from, to }: DeliveryFilter,
+  { endpointId, triggerId, database, jobId, status, from, to }: DeliveryFilter,
 ) => Prisma.sql`
   d.workspace_id = ${workspaceId}::uuid AND d.channel_id IS NULL AND ${Prisma.join(
     [
       Prisma.sql`(d.endpoint_id IS NULL OR d.endpoint_id NOT IN (${removedEndpoints(workspaceId)}))`,
       ...(endpointId == null ? [] : [Prisma.sql`d.endpoint_id = ${endpointId}::uuid`]),
       ...(triggerId == null ? [] : [Prisma.sql`d.trigger_id = ${triggerId}`]),
+      ...(database == null ? [] : [Prisma.sql`d.target->'trigger'->>'database' = ${database}`]),
       ...(jobId == null ? [] : [Prisma.sql`d.job_id = ${jobId}::uuid`]),
       ...(status == null ? [] : [Prisma.sql`d.status = ${status}`]),
       ...(from == null ? [] : [Prisma.sql`d.created_at >= ${new Date(from)}`]),

@@ -57,7 +57,7 @@ export type GivenEndpoint = Omit<EndpointTerms, 'headers'> & {
 };
 
 /** A range of dead letters of one endpoint or trigger. */
-export type DeadLetterRange = Pick<DeliveryFilter, 'endpointId' | 'triggerId' | 'from' | 'to'>;
+export type DeadLetterRange = Pick<DeliveryFilter, 'endpointId' | 'triggerId' | 'database' | 'from' | 'to'>;
 
 /** The endpoints of a workspace and their deliveries, for those who may manage `WebhookEndpoint`. Changes are audited. */
 @Injectable()
