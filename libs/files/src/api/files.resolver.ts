@@ -28,7 +28,10 @@ export class FilesResolver {
   }
 
   @RequireAbility('read', 'StoredFile')
-  @Query(() => FileModel, { nullable: true, description: 'The file with this content. Null: not found.' })
+  @Query(() => FileModel, {
+    nullable: true,
+    description: 'The file whose content has this hash. Null: not found in this workspace.',
+  })
   file(
     @Args('hash', { type: () => String, description: 'SHA-256 of its content, in hex.' }) hash: string,
     @Context() { member }: GraphqlContext,
@@ -39,7 +42,7 @@ export class FilesResolver {
   @RequireAbility('delete', 'StoredFile')
   @Mutation(() => FilePayload, {
     description:
-      'Deletes a file of your own, or any as an owner or admin. Messages keep their reference to it; models then read that it was removed.',
+      'Deletes a file. Members can delete their own files, owners and admins all. Messages keep their reference, and models read a note instead of the file.',
   })
   deleteFile(
     @Args('input', { type: () => DeleteFileInput, description: 'The file.' }) { hash }: DeleteFileInput,

@@ -16,7 +16,7 @@ registerEnumType(NotificationChannelKindEnum, {
   description: 'How a channel sends notifications.',
   valuesMap: {
     EMAIL: { description: 'By e-mail. The operator must have set a mail server.' },
-    WEBHOOK: { description: 'By a signed HTTP request.' },
+    WEBHOOK: { description: 'By a signed `POST` to the URL.' },
   },
 });
 

@@ -14,15 +14,21 @@ export const TriggerEventEnum = enumOf(triggerEvents);
 registerEnumType(TriggerOriginEnum, {
   name: 'TriggerOrigin',
   description: 'Where a trigger was saved.',
-  valuesMap: { API: { description: 'By `saveTrigger`.' }, FILE: { description: 'In a file that the server loads.' } },
+  valuesMap: {
+    API: { description: 'By `saveTrigger`.' },
+    FILE: { description: 'In a trigger file (`TRIGGERS_PATH`). It can be changed only there.' },
+  },
 });
 registerEnumType(TriggerRunStatusEnum, {
   name: 'TriggerRunStatus',
   description: 'The status of a run of a trigger.',
   valuesMap: {
-    DUE: { description: 'Its job is not started yet: see `tryAt` and `error`.' },
+    DUE: {
+      description:
+        'Its job has not started. `tryAt` is the time of the next attempt; `error`, why the last one failed.',
+    },
     STARTED: { description: 'Its job was started.' },
-    FAILED: { description: 'It started no job.' },
+    FAILED: { description: 'It failed and started no job: see `error`.' },
     CANCELLED: { description: 'It was cancelled before its job started (`cancelTriggerRun`).' },
   },
 });
@@ -36,7 +42,7 @@ registerEnumType(TriggerEventEnum, {
   },
 });
 
-@ObjectType({ description: 'Why a run of a trigger started no job.' })
+@ObjectType({ description: 'The error of a run, or of its last attempt to start a job.' })
 export class TriggerRunError {
   @Field(() => String, { description: 'An error code such as `job_limit_reached`.' })
   code!: string;
@@ -44,11 +50,11 @@ export class TriggerRunError {
   @Field(() => String, { description: 'The message for people.' })
   message!: string;
 
-  @Field(() => Boolean, { description: 'Whether the same start may succeed later without a change.' })
+  @Field(() => Boolean, { description: 'Whether a later attempt may succeed without a change.' })
   retryable!: boolean;
 }
 
-@ObjectType('TriggerRun', { description: 'A job that a trigger starts, once for each delivery or change.' })
+@ObjectType('TriggerRun', { description: 'The start of one job by a trigger, for one request or change.' })
 export class TriggerRunModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -70,7 +76,7 @@ export class TriggerRunModel {
 
   @Field(() => DateTime, {
     nullable: true,
-    description: 'When the server tries to start its job. Null: the run has ended.',
+    description: 'The time of the next attempt to start its job. Null: the run has ended.',
   })
   tryAt!: number | null;
 
@@ -85,7 +91,7 @@ export class TriggerRunsArgs {
 
   @Field(() => TriggerRunStatusEnum, {
     nullable: true,
-    description: 'Only the runs with this status, such as those that are `DUE`.',
+    description: 'Only runs with this status.',
   })
   status?: RunStatus | null;
 }
@@ -104,7 +110,9 @@ export class TriggerModel {
   @Field(() => TriggerOriginEnum, { description: 'Where it was saved.' })
   origin!: 'api' | 'file';
 
-  @Field(() => Boolean, { description: 'Whether it fires.' })
+  @Field(() => Boolean, {
+    description: 'Whether it is enabled. A disabled trigger ignores changes and refuses requests with 401.',
+  })
   enabled!: boolean;
 
   @Field(() => Json, { description: 'The fields of docs/triggers.md. Durations are numbers of milliseconds.' })
@@ -118,13 +126,13 @@ export class TriggerModel {
   @Field(() => Int, { description: 'How often its condition was true.' })
   fired!: number;
 
-  @Field(() => Int, { description: 'How often its condition had no value, or a run failed to start its job.' })
+  @Field(() => Int, { description: 'How many times its condition could not be evaluated, or a run failed.' })
   failed!: number;
 
   @Field(() => DateTime, { nullable: true, description: 'When it fired last.' })
   lastFiredAt!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'The reason of the last failure.' })
+  @Field(() => String, { nullable: true, description: 'The reason of the last failure that `failed` counts.' })
   lastError!: string | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it failed last.' })
@@ -155,7 +163,7 @@ export class TriggerMatchAttachment {
   @Field(() => String, { description: 'The hash of its content.' })
   hash!: string;
 
-  @Field(() => String, { description: 'Its media type, as the expression gives it.' })
+  @Field(() => String, { description: 'The media type in the value of `start.attachments`.' })
   mime!: string;
 
   @Field(() => String, { nullable: true, description: 'Its name for the model. Null: the name of its upload.' })
@@ -210,12 +218,15 @@ export class TriggerMatchModel {
   @Field(() => Boolean, { description: 'Whether its conditions are true.' })
   fires!: boolean;
 
-  @Field(() => String, { nullable: true, description: 'Why its condition or the input of its job has no value.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Why its condition, or an expression of `start`, could not be evaluated.',
+  })
   problem!: string | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'The body of the request that it would send. Null: it would send none.',
+    description: 'The body of the request that the trigger would send. Null: it would send none.',
   })
   delivery!: unknown;
 
@@ -233,7 +244,10 @@ export class SaveTriggerInput {
   })
   definition!: unknown;
 
-  @Field(() => Boolean, { defaultValue: true, description: 'Whether it fires.' })
+  @Field(() => Boolean, {
+    defaultValue: true,
+    description: 'Whether it is enabled. A disabled trigger ignores changes and refuses requests with 401.',
+  })
   enabled!: boolean;
 }
 
@@ -250,7 +264,8 @@ export class CancelTriggerRunInput {
 }
 
 @InputType({
-  description: 'An event to test triggers with. With `type`: a change of a document. Without: a request to a trigger.',
+  description:
+    'An event with which to test triggers: with `type`, a change of a document; without it, a request to `/hooks/<id>`.',
 })
 export class TestTriggerInput {
   @Field(() => String, { defaultValue: 'default', description: 'The database.' })
@@ -261,7 +276,7 @@ export class TestTriggerInput {
 
   @Field(() => TriggerEventEnum, {
     nullable: true,
-    description: 'What happened to the document. Null: the event is a request.',
+    description: 'What happened to the document. Absent: the event is a request to `/hooks/<id>`.',
   })
   type?: TriggerEventType | null;
 

@@ -68,7 +68,8 @@ export class TriggersResolver {
 
   @RequireAbility('manage', 'Trigger')
   @Query(() => [TriggerMatchModel], {
-    description: 'What the enabled triggers would do for an event. The query sends, starts and counts nothing.',
+    description:
+      'Evaluates the enabled triggers for an event and returns what each would do. It sends no request and starts no job.',
     complexity: listCost(50),
   })
   testTrigger(
@@ -91,7 +92,8 @@ export class TriggersResolver {
 
   @RequireAbility('manage', 'Trigger')
   @Mutation(() => TriggerRunPayload, {
-    description: 'Cancels a run that waits for its time (`DUE`), such as one with `start.delay`: it starts no job.',
+    description:
+      'Cancels a `DUE` run, such as one with `start.delay`. It then starts no job. `conflict`: its job is starting, or the run has ended.',
   })
   cancelTriggerRun(
     @Args('input', { type: () => CancelTriggerRunInput, description: 'The run.' }) { id }: CancelTriggerRunInput,

@@ -28,7 +28,7 @@ registerEnumType(WebhookEventEnum, {
     JOB_COMPLETED: { description: 'A job completed.' },
     JOB_FAILED: { description: 'A job failed.' },
     JOB_CANCELLED: { description: 'A job was cancelled.' },
-    JOB_WAITING: { description: 'A job waits for its open requests: for a person, a client or a time.' },
+    JOB_WAITING: { description: 'A job waits for a person or a client.' },
     INTERRUPT_OPENED: { description: 'A job opened a request to a person or a client.' },
     INTERRUPT_RESOLVED: { description: 'A request was decided or cancelled.' },
     INTERRUPT_EXPIRED: { description: 'A request expired.' },
@@ -51,7 +51,7 @@ registerEnumType(WebhookSignatureEnum, {
   valuesMap: {
     STANDARD: { description: 'Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.' },
     SYNTRIX: { description: '`X-Syntrix-Signature` and `X-Nightshift-Delivery`.' },
-    BOTH: { description: 'Both.' },
+    BOTH: { description: 'The headers of `STANDARD` and of `SYNTRIX`.' },
   },
 });
 
@@ -79,7 +79,7 @@ registerEnumType(WebhookDisabledEnum, {
   name: 'WebhookDisabledReason',
   description: 'Why the server disabled an endpoint.',
   valuesMap: {
-    GONE: { description: 'It responded with status 410.' },
+    GONE: { description: 'The URL responded with status 410.' },
     FAILING: { description: 'No delivery succeeded for 5 days, and at least 10 became dead letters.' },
   },
 });
@@ -113,10 +113,13 @@ export class WebhookEndpointModel implements Omit<WebhookEndpoint, 'headers'> {
   @Field(() => Json, { description: 'More headers of its requests: an object of texts.' })
   headers!: unknown;
 
-  @Field(() => Boolean, { description: 'Whether it gets `job.*` events only of jobs without viewers.' })
+  @Field(() => Boolean, { description: 'Whether `job.*` events are sent only for jobs that no viewer follows.' })
   onlyUnwatched!: boolean;
 
-  @Field(() => Boolean, { description: 'Whether bodies contain messages, arguments and results.' })
+  @Field(() => Boolean, {
+    description:
+      'Whether bodies contain `data.content`: messages, arguments and results, if the body then has at most 20 KiB.',
+  })
   includeContent!: boolean;
 
   @Field(() => DateTime, {
@@ -149,7 +152,7 @@ export class WebhookAttempt {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'The HTTP status; of an e-mail, the reply code of the mail server. Null: there was no response.',
+    description: 'The HTTP status. Null: there was no response.',
   })
   status!: number | null;
 
@@ -166,18 +169,21 @@ export class WebhookAttempt {
 }
 
 @ObjectType('WebhookDelivery', {
-  description: 'A request to a webhook endpoint or to the URL of a trigger, or a message over a notification channel.',
+  description: 'A request to a webhook endpoint or to the URL of a trigger.',
 })
 export class WebhookDeliveryModel {
   @Field(() => ID, { description: 'Its id, which its requests contain as `webhook-id` or `X-Nightshift-Delivery`.' })
   id!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The endpoint. Null: a trigger sends it.' })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The endpoint that receives it. Null: it is a delivery of a trigger.',
+  })
   endpointId!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The `triggerId` of the trigger. Null: an endpoint receives it.',
+    description: 'The `triggerId` of the trigger that sends it. Null: it is an event for an endpoint.',
   })
   triggerId!: string | null;
 
@@ -253,7 +259,7 @@ export class SaveWebhookEndpointInput {
 
   @Field(() => String, {
     description:
-      'The URL. It must begin with https:// and resolve to a public address, unless the operator allows more.',
+      'The URL. It must begin with https://, resolve to a public address and use port 80, 443, 8080 or 8443, unless the operator allows `http://`, private ranges or other ports.',
   })
   url!: string;
 
@@ -277,11 +283,15 @@ export class SaveWebhookEndpointInput {
 
   @Field(() => Boolean, {
     defaultValue: false,
-    description: 'Whether it gets `job.*` events only of jobs without viewers.',
+    description: 'Whether `job.*` events are sent only for jobs that no viewer follows.',
   })
   onlyUnwatched!: boolean;
 
-  @Field(() => Boolean, { defaultValue: false, description: 'Whether bodies contain messages, arguments and results.' })
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description:
+      'Whether bodies contain `data.content`: messages, arguments and results, if the body then has at most 20 KiB.',
+  })
   includeContent!: boolean;
 
   @Field(() => String, {
@@ -351,11 +361,11 @@ export class WebhookEndpointPayload {
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The test delivery, or the reasons why there is none.' })
+@ObjectType({ description: 'The delivery of the test event, or the reasons why it was not created.' })
 export class TestWebhookEndpointPayload {
   @Field(() => WebhookDeliveryModel, {
     nullable: true,
-    description: 'The delivery, still pending. Read it again for its result.',
+    description: 'The delivery, which is pending. Query `webhookDeliveries` for its result.',
   })
   delivery?: WebhookDeliveryModel | null;
 

@@ -60,7 +60,7 @@ export class WebhooksResolver {
   @Query(() => WebhookDeliveryConnection, {
     name: kind,
     description:
-      'The deliveries of webhook endpoints, triggers and notification channels in the last 30 days, newest first. Requires the role owner or admin.',
+      'The deliveries of webhook endpoints and triggers in the last 30 days, newest first. Requires the role owner or admin.',
     complexity: pageCost,
   })
   async list(
@@ -147,7 +147,10 @@ export class WebhooksResolver {
   @RequireAbility('manage', 'WebhookEndpoint')
   @Mutation(() => RedeliverWebhooksPayload, { description: 'Sends dead letters again: the oldest 500 that match.' })
   redeliverDeadWebhooks(
-    @Args('input', { type: () => RedeliverDeadWebhooksInput, description: 'Which dead letters.' })
+    @Args('input', {
+      type: () => RedeliverDeadWebhooksInput,
+      description: 'A filter for the dead letters to send again.',
+    })
     input: RedeliverDeadWebhooksInput,
     @Context() { member }: GraphqlContext,
   ) {

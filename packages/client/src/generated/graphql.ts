@@ -593,7 +593,7 @@ export type SaveSyntrixConnectionInput = {
 export type SaveTriggerInput = {
   /** The fields of docs/triggers.md. A trigger with the same `database` and `triggerId` is replaced. */
   readonly definition: unknown;
-  /** Whether it fires. */
+  /** Whether it is enabled. A disabled trigger ignores changes and refuses requests with 401. */
   readonly enabled?: boolean;
 };
 

@@ -12,11 +12,11 @@ export class MarkNotificationReadInput {
 }
 
 /** Which ones. */
-@InputType({ description: 'All notifications of the caller in this workspace.' })
+@InputType({ description: 'Which notifications of the caller to mark as read.' })
 export class MarkAllNotificationsReadInput {
   @Field(() => ID, {
     nullable: true,
-    description: 'The newest notification that was shown. Newer ones stay unread. Absent: all.',
+    description: 'The newest notification to mark; newer ones stay unread. Absent: all are marked.',
   })
   upTo?: string | null;
 }

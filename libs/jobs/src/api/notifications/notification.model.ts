@@ -17,23 +17,26 @@ export class NotificationModel {
 
   @Field(() => ID, {
     nullable: true,
-    description: 'The job that ended or waits. A waiting one may be a sub-job. Null: it is about an endpoint.',
+    description: 'The job that ended, or the job or sub-job that waits. Null for `ENDPOINT_DISABLED`.',
   })
   jobId!: string | null;
 
   @Field(() => ID, {
     nullable: true,
-    description: 'The root job. Equals `jobId` unless that job is a sub-job.',
+    description: 'The root job. Equals `jobId` unless that job is a sub-job. Null for `ENDPOINT_DISABLED`.',
   })
   rootJobId!: string | null;
 
   @Field(() => ID, { nullable: true, description: 'The thread of the root job (server id).' })
   threadId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The request that waits for a person. Null: there is none.' })
+  @Field(() => ID, { nullable: true, description: 'The request, for `INPUT_NEEDED`. Null for other types.' })
   interruptId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The webhook endpoint that was disabled.' })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The disabled webhook endpoint, for `ENDPOINT_DISABLED`. Null for other types.',
+  })
   endpointId!: string | null;
 
   @Field(() => String, {
