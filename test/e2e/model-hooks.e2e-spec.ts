@@ -157,7 +157,7 @@ describe('hooks of the model call that chooses an agent', () => {
 });
 
 describe('changes of hooks', () => {
-  it('are recorded once with their round, and their hooks do not run again for it, if the server is killed after it', async () => {
+  it('count once for their round: after a kill, its hooks do not run again', async () => {
     server.model.reply([{ name: 'hang', arguments: {} }], 'I have 4711.');
     const jobId = await server.start({ message: 'crash', tools: ['hang'] });
     await eventually('the tool runs', () => (existsSync(join(folder, 'hang.log')) ? true : undefined));

@@ -77,7 +77,7 @@ describe('hooks that fail in a running server', () => {
     expect(job.events.find(({ type }) => type === 'hook-applied')?.body).toMatchObject({ what: ['hook_failed'] });
   });
 
-  it('are counted by hook and outcome', async () => {
+  it('increase a counter by hook and outcome', async () => {
     const text = await metrics();
     for (const failure of ['open', 'closed'])
       for (const [outcome, count] of [
@@ -103,7 +103,7 @@ describe('errors of a plugin outside of its calls', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('are counted by plugin', async () => {
+  it('increase a counter by plugin', async () => {
     expect(await metrics()).toContain('nightshift_plugin_stray_errors_total{plugin="acme"} 2');
   });
 

@@ -63,7 +63,7 @@ describe('ToolRegistry.unregister', () => {
 });
 
 describe('names of tools of the server', () => {
-  it('are all refused for tools of plugins', async () => {
+  it('cannot be names of tools of plugins', async () => {
     const { workspaceId } = stage.people.owner;
     const ofWorkspace = (await stage.engine.app.get(ToolCatalog).of(workspaceId)).list();
     const tools = [...registry.all(), ...ofWorkspace].map(({ name }) => name); // also disabled ones

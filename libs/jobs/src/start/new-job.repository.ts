@@ -209,7 +209,7 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
       input: JSON.parse(JSON.stringify(input)), // as it is read from the row
       ...{ epoch: 1, attempts: 1, lastSeq: 2, previousOwner: null, interrupted: null, lastError: null },
       ...{ restarts: 0, rounds: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, contentLength: 0, answered: 0 },
-      ...{ cancelRequested: false, reason: null },
+      ...{ cancelRequested: false, reason: null, isDelayed: false },
       ...{ remainingMs: this.config.values.JOB_TIMEOUT_MS, createdAt: Date.now(), waitedMs: 0 },
     };
   }

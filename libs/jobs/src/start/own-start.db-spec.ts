@@ -22,6 +22,8 @@ describe('a job that is accepted by a process with a free slot', () => {
   /** A process that only accepts jobs. */
   let api: TestJobs;
   let own: TestJobs | undefined;
+  /** What a handler waits for: opened after each test, also after one that failed. */
+  let gate = Promise.withResolvers<JobOutcome>();
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -30,6 +32,8 @@ describe('a job that is accepted by a process with a free slot', () => {
   });
 
   afterEach(async () => {
+    gate.resolve(done);
+    gate = Promise.withResolvers();
     await own?.app.get(Worker).stop(0);
     await own?.close();
     own = undefined;
@@ -86,7 +90,6 @@ describe('a job that is accepted by a process with a free slot', () => {
       input: { messages: [], b: undefined, a: [1.5] },
     };
     const seen = Promise.withResolvers<ClaimedJob>();
-    const gate = Promise.withResolvers<JobOutcome>();
     const { start, workspaceId } = await work(({ job }) => {
       seen.resolve({ ...job });
       return gate.promise;
@@ -121,7 +124,6 @@ describe('a job that is accepted by a process with a free slot', () => {
   });
 
   it('waits in the queue when all slots are taken', async () => {
-    const gate = Promise.withResolvers<JobOutcome>();
     const { start } = await work(() => gate.promise, { WORKER_SLOTS: '1' });
     const first = await start();
     const second = await start();
@@ -145,7 +147,6 @@ describe('a job that is accepted by a process with a free slot', () => {
   });
 
   it('advances its thread queue at its end, also if the client writes the thread id in upper case', async () => {
-    const gate = Promise.withResolvers<JobOutcome>();
     const seen: (string | null)[] = [];
     const { start } = await work(({ job }) => {
       seen.push(job.threadId);
