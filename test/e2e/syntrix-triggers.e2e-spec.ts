@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -82,13 +83,9 @@ const triggerOf = (triggerId: string, changes: object = {}) => ({
 });
 
 describe('a trigger whose url is a path of this server', () => {
-  it('answers the chats of a database that publishes its changes', async () => {
-    const calls = { collection: `${chats}/toolcall` };
-    await save(triggerOf('on-user-message'));
-    await save(
-      triggerOf('on-tool-pending', { ...calls, condition: "status == 'pending'", url: '/webhook/default/tool' }),
-    );
-    await save(triggerOf('on-tool-success', { ...calls, events: ['update'], condition: "status == 'success'" }));
+  it('answers the chats of a database that publishes its changes, with the triggers of the example', async () => {
+    const example = readFileSync(new URL('../../examples/triggers/syntrix.json', import.meta.url), 'utf8');
+    for (const definition of JSON.parse(example) as object[]) await save(definition);
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'get_current_time', arguments: '{}' }]),
       textReply(['It is late.']),
