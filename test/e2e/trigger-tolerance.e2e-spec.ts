@@ -18,7 +18,9 @@ let admin: TestMember;
 beforeAll(async () => {
   database = await createTestDatabase();
   server = await startSyntrix();
-  api = await startTestApi(database, { env: { TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: '7200' } });
+  api = await startTestApi(database, {
+    env: { TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: '7200', ALLOW_PRIVATE_TOOL_URLS: 'true' },
+  });
   ({ admin } = await api.people.workspaceOf('tolerant'));
   await connect(api, server, { key: admin.key });
 });
