@@ -2,6 +2,8 @@ import { type Clock, type RateLimit, rateLimited } from '#platform';
 
 /** Processor time that one user may use in a burst, in ms, */
 const burstMs = 100;
+/** of which so much before requests of others run. */
+const turnMs = 50;
 /** and the time added per second: a tenth of one processor. */
 const msPerSecond = 100;
 /** Known documents run at once until a user has used so much more than that. Then they wait like all others. */
@@ -21,14 +23,16 @@ const waitingLimit: RateLimit = {
 interface Account {
   leftMs: number;
   at: number;
+  /** Time used since requests of others could last run. */
+  turnMs: number;
   /** Requests that wait for time, in order. */
   readonly waiting: (() => void)[];
 }
 
 /**
  * Limits the time for which one user blocks this process: parsing, cost, introspection, compilation, serialization. Each of them is
- * bounded, but a user may send many at once. Within the burst, work starts immediately; beyond it, work waits until the user has time
- * again, and requests of other users run in between.
+ * bounded, but a user may send many at once. Within the burst, work starts immediately, or in the user's next turn; beyond it, work waits
+ * until the user has time again. Requests of other users run in between.
  */
 export class PreparationBudget {
   private readonly accounts = new Map<string, Account>();
@@ -38,7 +42,8 @@ export class PreparationBudget {
   /** Runs `work`, at once where the user has time left. Rejects with `rate_limited` when 50 requests of the user wait already. */
   run<T>(userId: string, work: () => T | Promise<T>): T | Promise<T> {
     const account = this.accountOf(userId);
-    if (account.leftMs > 0 && account.waiting.length === 0) return this.measure(account, work);
+    const mayRun = account.leftMs > 0 && account.turnMs < turnMs;
+    if (mayRun && account.waiting.length === 0) return this.measure(account, work);
     if (account.waiting.length >= maxWaiting) return Promise.reject(rateLimited(waitingLimit, retryAfterSeconds));
     return new Promise((resolve, reject) => {
       account.waiting.push(() => {
@@ -68,7 +73,11 @@ export class PreparationBudget {
       return work();
     } finally {
       const tookMs = this.clock.monotonic() - began;
-      if (tookMs > freeMs) account.leftMs -= tookMs;
+      if (tookMs > freeMs) {
+        account.leftMs -= tookMs;
+        if (account.turnMs === 0) this.clock.after(0, () => (account.turnMs = 0));
+        account.turnMs += tookMs;
+      }
     }
   }
 
@@ -89,7 +98,7 @@ export class PreparationBudget {
       this.refill(known);
       return known;
     }
-    const account: Account = { leftMs: burstMs, at: this.clock.monotonic(), waiting: [] };
+    const account: Account = { leftMs: burstMs, at: this.clock.monotonic(), turnMs: 0, waiting: [] };
     this.accounts.set(userId, account);
     if (this.accounts.size > maxUsers) this.forgetOne(userId);
     return account;
