@@ -144,7 +144,7 @@ export class GraphqlSocketGateway {
         this.sockets.emit('connection', accepted, request),
       );
     };
-    if (this.pending.hasRoom) accept();
+    if (this.pending.hasRoom && this.turns.takeNow()) accept();
     else if (!this.turns.wait(request, socket, accept)) {
       refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
     }

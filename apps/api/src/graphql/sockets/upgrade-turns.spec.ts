@@ -51,6 +51,13 @@ describe('UpgradeTurns', () => {
     return { request, response };
   };
 
+  it('accepts at most 25 upgrades without a turn before other work runs', () => {
+    const accepted = () => Array.from({ length: 30 }, () => turns.takeNow()).filter(Boolean).length;
+    expect([accepted(), accepted()]).toEqual([25, 0]);
+    clock.advance(1);
+    expect(accepted()).toBe(25);
+  });
+
   it('rejects an upgrade from an address that already has half of the waiting upgrades', () => {
     expect([wait().waits, wait().waits, turns.size]).toEqual([true, false, 1]);
   });

@@ -12,6 +12,8 @@ import type { RefusalDelay } from '../../refusals/refusal-delay.js';
 const upgradeMs = 0.4;
 /** Time on the event loop for a new connection whose request is rejected, ms. */
 const connectionMs = 0.4;
+/** Upgrades that are accepted at once before other work of the process runs. */
+const mostAtOnce = 25;
 /** Maximum share of the waiting upgrades that one address may have. */
 const addressShare = 0.5;
 /** Maximum connections that are not read, as a multiple of the upgrades that may wait. One takes about 10 KB. */
@@ -27,10 +29,11 @@ export class UpgradeTurns {
   private waiting = 0;
   private readonly waitingOf = new Map<string, number>();
   private unread = 0;
+  private atOnce = 0;
 
   /** `most`: upgrades that may wait. `refusals` has the addresses with many refused requests. */
   constructor(
-    clock: Clock,
+    private readonly clock: Clock,
     private readonly addressKeyOf: ClientAddressKey,
     private readonly most: number,
     private readonly refusals: Pick<RefusalDelay, 'isCrowded'>,
@@ -46,6 +49,14 @@ export class UpgradeTurns {
   /** Connections that are not read yet. */
   get unreadSize(): number {
     return this.unread;
+  }
+
+  /** Whether one more upgrade may be accepted without a turn. Thousands of connections can arrive in one iteration of the event loop. */
+  takeNow(): boolean {
+    if (this.atOnce >= mostAtOnce) return false;
+    if (this.atOnce === 0) this.clock.after(0, () => (this.atOnce = 0));
+    this.atOnce += 1;
+    return true;
   }
 
   /** Calls `accept` in the turn of the request's address. False: too many upgrades wait. */
