@@ -1,6 +1,6 @@
 import { Field, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, UserError } from '#platform/api';
+import { connectionOf, DateTime, payloadOf } from '#platform/api';
 
 @ObjectType('File', {
   description:
@@ -31,11 +31,8 @@ export class DeleteFileInput {
   hash!: string;
 }
 
-@ObjectType({ description: 'The file before it was deleted, or the reasons why it was not deleted.' })
-export class FilePayload {
-  @Field(() => FileModel, { nullable: true, description: 'The file.' })
-  file?: FileModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const FilePayload = payloadOf({
+  name: 'FilePayload',
+  description: 'The file before it was deleted, or the reasons why it was not deleted.',
+  fields: { file: [FileModel, 'The file.'] },
+});

@@ -1,41 +1,26 @@
-import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
 import { NotificationTypeEnum } from '#jobs/api';
-import { DateTime, UserError } from '#platform/api';
+import { DateTime, defineEnum, payloadOf } from '#platform/api';
 
 import type { ChannelKind, NotificationChannel } from '../outbound/notifications/notification-channel.js';
 
 /** How a channel sends. */
-export const NotificationChannelKindEnum = {
-  EMAIL: 'email',
-  WEBHOOK: 'webhook',
-} as const satisfies Record<Uppercase<ChannelKind>, ChannelKind>;
-
-registerEnumType(NotificationChannelKindEnum, {
-  name: 'NotificationChannelKind',
-  description: 'How a channel sends notifications.',
-  valuesMap: {
-    EMAIL: { description: 'By e-mail. The operator must have set a mail server.' },
-    WEBHOOK: { description: 'By a signed `POST` to the URL.' },
-  },
+export const NotificationChannelKindEnum = defineEnum('NotificationChannelKind', 'How a channel sends notifications.', {
+  EMAIL: ['email', 'By e-mail. The operator must have set a mail server.'],
+  WEBHOOK: ['webhook', 'By a signed `POST` to the URL.'],
 });
 
 /** Why the server disabled a channel. */
-export const NotificationChannelDisabledEnum = {
-  GONE: 'gone',
-  FAILING: 'failing',
-  UNSUBSCRIBED: 'unsubscribed',
-} as const;
-
-registerEnumType(NotificationChannelDisabledEnum, {
-  name: 'NotificationChannelDisabledReason',
-  description: 'Why the server disabled a channel.',
-  valuesMap: {
-    GONE: { description: 'The URL responded with status 410.' },
-    FAILING: { description: '10 notifications in a row could not be delivered.' },
-    UNSUBSCRIBED: { description: 'The recipient used the unsubscribe link of an e-mail.' },
+export const NotificationChannelDisabledEnum = defineEnum(
+  'NotificationChannelDisabledReason',
+  'Why the server disabled a channel.',
+  {
+    GONE: ['gone', 'The URL responded with status 410.'],
+    FAILING: ['failing', '10 notifications in a row could not be delivered.'],
+    UNSUBSCRIBED: ['unsubscribed', 'The recipient used the unsubscribe link of an e-mail.'],
   },
-});
+);
 
 @ObjectType('NotificationChannel', {
   description: 'An e-mail address or URL to which notifications are sent, in addition to the inbox.',
@@ -154,18 +139,14 @@ export class ConfirmNotificationChannelInput extends NotificationChannelInput {
   code!: string;
 }
 
-@ObjectType({ description: 'The channel after the change (before it, if removed), or why nothing changed.' })
-export class NotificationChannelPayload {
-  @Field(() => NotificationChannelModel, { nullable: true, description: 'The channel.' })
-  channel?: NotificationChannelModel | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description:
+export const NotificationChannelPayload = payloadOf({
+  name: 'NotificationChannelPayload',
+  description: 'The channel after the change (before it, if removed), or why nothing changed.',
+  fields: {
+    channel: [NotificationChannelModel, 'The channel.'],
+    secret: [
+      String,
       'The secret that signs the webhooks of a new channel, shown only once. Null: the secret did not change.',
-  })
-  secret?: string | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+    ],
+  },
+});

@@ -1,45 +1,24 @@
-import { ArgsType, Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { ArgsType, Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, Json, payloadOf, UserError } from '#platform/api';
 
-import { triggerEvents, type TriggerEventType } from '../inbound/trigger-definition.js';
+import type { TriggerEventType } from '../inbound/trigger-definition.js';
 import type { RunStatus } from '../inbound/trigger-runs.repository.js';
 
-const enumOf = <const T extends string>(values: readonly T[]) =>
-  Object.fromEntries(values.map((value) => [value.toUpperCase(), value])) as Record<string, T>; // one entry for each
-
-export const TriggerOriginEnum = enumOf(['api', 'file']);
-export const TriggerRunStatusEnum = enumOf(['due', 'started', 'failed', 'cancelled']);
-export const TriggerEventEnum = enumOf(triggerEvents);
-registerEnumType(TriggerOriginEnum, {
-  name: 'TriggerOrigin',
-  description: 'Where a trigger was saved.',
-  valuesMap: {
-    API: { description: 'By `saveTrigger`.' },
-    FILE: { description: 'In a trigger file (`TRIGGERS_PATH`). It can be changed only there.' },
-  },
+export const TriggerOriginEnum = defineEnum('TriggerOrigin', 'Where a trigger was saved.', {
+  API: ['api', 'By `saveTrigger`.'],
+  FILE: ['file', 'In a trigger file (`TRIGGERS_PATH`). It can be changed only there.'],
 });
-registerEnumType(TriggerRunStatusEnum, {
-  name: 'TriggerRunStatus',
-  description: 'The status of a run of a trigger.',
-  valuesMap: {
-    DUE: {
-      description:
-        'Its job has not started. `tryAt` is the time of the next attempt; `error`, why the last one failed.',
-    },
-    STARTED: { description: 'Its job was started.' },
-    FAILED: { description: 'It failed and started no job: see `error`.' },
-    CANCELLED: { description: 'It was cancelled before its job started (`cancelTriggerRun`).' },
-  },
+export const TriggerRunStatusEnum = defineEnum('TriggerRunStatus', 'The status of a run of a trigger.', {
+  DUE: ['due', 'Its job has not started. `tryAt` is the time of the next attempt; `error`, why the last one failed.'],
+  STARTED: ['started', 'Its job was started.'],
+  FAILED: ['failed', 'It failed and started no job: see `error`.'],
+  CANCELLED: ['cancelled', 'It was cancelled before its job started (`cancelTriggerRun`).'],
 });
-registerEnumType(TriggerEventEnum, {
-  name: 'TriggerEvent',
-  description: 'What happened to a document.',
-  valuesMap: {
-    CREATE: { description: 'It was created.' },
-    UPDATE: { description: 'It was changed.' },
-    DELETE: { description: 'It was deleted.' },
-  },
+export const TriggerEventEnum = defineEnum('TriggerEvent', 'What happened to a document.', {
+  CREATE: ['create', 'It was created.'],
+  UPDATE: ['update', 'It was changed.'],
+  DELETE: ['delete', 'It was deleted.'],
 });
 
 @ObjectType({ description: 'The error of a run, or of its last attempt to start a job.' })
@@ -147,16 +126,11 @@ export class TriggerModel {
 
 export const TriggerConnection = connectionOf(TriggerModel, 'Trigger');
 
-@ObjectType({
+export const TriggerPayload = payloadOf({
+  name: 'TriggerPayload',
   description: 'The trigger after the change (before it, if deleted), or the reasons why nothing changed.',
-})
-export class TriggerPayload {
-  @Field(() => TriggerModel, { nullable: true, description: 'The trigger.' })
-  trigger?: TriggerModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+  fields: { trigger: [TriggerModel, 'The trigger.'] },
+});
 
 @ObjectType({ description: 'A file of the workspace that a trigger would attach.' })
 export class TriggerMatchAttachment {
@@ -170,14 +144,11 @@ export class TriggerMatchAttachment {
   name?: string | null;
 }
 
-@ObjectType({ description: 'The run after the change, or the reasons why nothing changed.' })
-export class TriggerRunPayload {
-  @Field(() => TriggerRunModel, { nullable: true, description: 'The run.' })
-  run?: TriggerRunModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const TriggerRunPayload = payloadOf({
+  name: 'TriggerRunPayload',
+  description: 'The run after the change, or the reasons why nothing changed.',
+  fields: { run: [TriggerRunModel, 'The run.'] },
+});
 
 @ObjectType({ description: 'A definition as it would be saved, or the reasons why it would not.' })
 export class TriggerValidation {

@@ -1,87 +1,47 @@
-import { Field, ID, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, Json, payloadOf } from '#platform/api';
 
 import type { DeliveryStatus } from '../outbound/delivery.js';
 import type { WebhookEndpoint, WebhookEvent } from '../outbound/webhook-endpoint.js';
 import type { SignatureStyle } from '../signature.js';
 
 /** Names of events in GraphQL, which has no dots in enum values. */
-export const WebhookEventEnum = {
-  JOB_COMPLETED: 'job.completed',
-  JOB_FAILED: 'job.failed',
-  JOB_CANCELLED: 'job.cancelled',
-  JOB_WAITING: 'job.waiting',
-  INTERRUPT_OPENED: 'interrupt.opened',
-  INTERRUPT_RESOLVED: 'interrupt.resolved',
-  INTERRUPT_EXPIRED: 'interrupt.expired',
-  TOOL_CALL_FAILED: 'tool_call.failed',
-  NODE_FINISHED: 'node.finished',
-  ENDPOINT_DISABLED: 'endpoint.disabled',
-} as const satisfies Record<string, WebhookEvent>;
-
-registerEnumType(WebhookEventEnum, {
-  name: 'WebhookEvent',
-  description:
-    'An event that is sent to webhook endpoints. The `type` of a body is its name in lower case with a dot, such as `job.completed`.',
-  valuesMap: {
-    JOB_COMPLETED: { description: 'A job completed.' },
-    JOB_FAILED: { description: 'A job failed.' },
-    JOB_CANCELLED: { description: 'A job was cancelled.' },
-    JOB_WAITING: { description: 'A job waits for a person or a client.' },
-    INTERRUPT_OPENED: { description: 'A job opened a request to a person or a client.' },
-    INTERRUPT_RESOLVED: { description: 'A request was decided or cancelled.' },
-    INTERRUPT_EXPIRED: { description: 'A request expired.' },
-    TOOL_CALL_FAILED: { description: 'A tool call ended with an error.' },
-    NODE_FINISHED: { description: 'A node of a workflow ended.' },
-    ENDPOINT_DISABLED: { description: 'The server disabled another endpoint of the workspace.' },
+export const WebhookEventEnum = defineEnum(
+  'WebhookEvent',
+  'An event that is sent to webhook endpoints. The `type` of a body is its name in lower case with a dot, such as `job.completed`.',
+  {
+    JOB_COMPLETED: ['job.completed', 'A job completed.'],
+    JOB_FAILED: ['job.failed', 'A job failed.'],
+    JOB_CANCELLED: ['job.cancelled', 'A job was cancelled.'],
+    JOB_WAITING: ['job.waiting', 'A job waits for a person or a client.'],
+    INTERRUPT_OPENED: ['interrupt.opened', 'A job opened a request to a person or a client.'],
+    INTERRUPT_RESOLVED: ['interrupt.resolved', 'A request was decided or cancelled.'],
+    INTERRUPT_EXPIRED: ['interrupt.expired', 'A request expired.'],
+    TOOL_CALL_FAILED: ['tool_call.failed', 'A tool call ended with an error.'],
+    NODE_FINISHED: ['node.finished', 'A node of a workflow ended.'],
+    ENDPOINT_DISABLED: ['endpoint.disabled', 'The server disabled another endpoint of the workspace.'],
   },
-});
+);
 
 /** How webhooks are signed. */
-export const WebhookSignatureEnum = {
-  STANDARD: 'standard',
-  SYNTRIX: 'syntrix',
-  BOTH: 'both',
-} as const satisfies Record<Uppercase<SignatureStyle>, SignatureStyle>;
-
-registerEnumType(WebhookSignatureEnum, {
-  name: 'WebhookSignature',
-  description: 'The headers that sign a webhook.',
-  valuesMap: {
-    STANDARD: { description: 'Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.' },
-    SYNTRIX: { description: '`X-Syntrix-Signature` and `X-Nightshift-Delivery`.' },
-    BOTH: { description: 'The headers of `STANDARD` and of `SYNTRIX`.' },
-  },
+export const WebhookSignatureEnum = defineEnum('WebhookSignature', 'The headers that sign a webhook.', {
+  STANDARD: ['standard', 'Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.'],
+  SYNTRIX: ['syntrix', '`X-Syntrix-Signature` and `X-Nightshift-Delivery`.'],
+  BOTH: ['both', 'The headers of `STANDARD` and of `SYNTRIX`.'],
 });
 
 /** The status of a delivery. */
-export const WebhookDeliveryStatusEnum = {
-  PENDING: 'pending',
-  DELIVERED: 'delivered',
-  DEAD: 'dead',
-} as const satisfies Record<Uppercase<DeliveryStatus>, DeliveryStatus>;
-
-registerEnumType(WebhookDeliveryStatusEnum, {
-  name: 'WebhookDeliveryStatus',
-  description: 'The status of a delivery.',
-  valuesMap: {
-    PENDING: { description: 'An attempt is running or is scheduled.' },
-    DELIVERED: { description: 'The receiver responded with a 2xx status.' },
-    DEAD: { description: 'A dead letter: it is sent again only by `redeliverWebhook` or `redeliverDeadWebhooks`.' },
-  },
+export const WebhookDeliveryStatusEnum = defineEnum('WebhookDeliveryStatus', 'The status of a delivery.', {
+  PENDING: ['pending', 'An attempt is running or is scheduled.'],
+  DELIVERED: ['delivered', 'The receiver responded with a 2xx status.'],
+  DEAD: ['dead', 'A dead letter: it is sent again only by `redeliverWebhook` or `redeliverDeadWebhooks`.'],
 });
 
 /** Why the server disabled an endpoint. */
-export const WebhookDisabledEnum = { GONE: 'gone', FAILING: 'failing' } as const;
-
-registerEnumType(WebhookDisabledEnum, {
-  name: 'WebhookDisabledReason',
-  description: 'Why the server disabled an endpoint.',
-  valuesMap: {
-    GONE: { description: 'The URL responded with status 410.' },
-    FAILING: { description: 'No delivery succeeded for 5 days, and at least 10 became dead letters.' },
-  },
+export const WebhookDisabledEnum = defineEnum('WebhookDisabledReason', 'Why the server disabled an endpoint.', {
+  GONE: ['gone', 'The URL responded with status 410.'],
+  FAILING: ['failing', 'No delivery succeeded for 5 days, and at least 10 became dead letters.'],
 });
 
 @ObjectType('WebhookEndpoint', { description: 'A URL to which the server sends events of the workspace.' })
@@ -346,41 +306,28 @@ export class RedeliverDeadWebhooksInput {
   to?: number | null;
 }
 
-@ObjectType({ description: 'The endpoint after the change (before it, if removed), or why nothing changed.' })
-export class WebhookEndpointPayload {
-  @Field(() => WebhookEndpointModel, { nullable: true, description: 'The endpoint.' })
-  endpoint?: WebhookEndpointModel | null;
+export const WebhookEndpointPayload = payloadOf({
+  name: 'WebhookEndpointPayload',
+  description: 'The endpoint after the change (before it, if removed), or why nothing changed.',
+  fields: {
+    endpoint: [WebhookEndpointModel, 'The endpoint.'],
+    secret: [
+      String,
+      'The new secret, which is shown only once. Null: the secret did not change, or the input contains it.',
+    ],
+  },
+});
 
-  @Field(() => String, {
-    nullable: true,
-    description: 'The new secret, which is shown only once. Null: the secret did not change, or the input contains it.',
-  })
-  secret?: string | null;
+export const TestWebhookEndpointPayload = payloadOf({
+  name: 'TestWebhookEndpointPayload',
+  description: 'The delivery of the test event, or the reasons why it was not created.',
+  fields: {
+    delivery: [WebhookDeliveryModel, 'The delivery, which is pending. Query `webhookDeliveries` for its result.'],
+  },
+});
 
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The delivery of the test event, or the reasons why it was not created.' })
-export class TestWebhookEndpointPayload {
-  @Field(() => WebhookDeliveryModel, {
-    nullable: true,
-    description: 'The delivery, which is pending. Query `webhookDeliveries` for its result.',
-  })
-  delivery?: WebhookDeliveryModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
-
-@ObjectType({ description: 'The number of deliveries that are sent again, or the reasons why there are none.' })
-export class RedeliverWebhooksPayload {
-  @Field(() => Int, {
-    nullable: true,
-    description: 'The number of deliveries, at most 500. Repeat `redeliverDeadWebhooks` until it is 0.',
-  })
-  count?: number | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+export const RedeliverWebhooksPayload = payloadOf({
+  name: 'RedeliverWebhooksPayload',
+  description: 'The number of deliveries that are sent again, or the reasons why there are none.',
+  fields: { count: [Int, 'The number of deliveries, at most 500. Repeat `redeliverDeadWebhooks` until it is 0.'] },
+});

@@ -1,6 +1,6 @@
-import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
-import { UserError } from '#platform/api';
+import { payloadOf } from '#platform/api';
 
 import { NotificationModel } from './notification.model.js';
 
@@ -21,22 +21,16 @@ export class MarkAllNotificationsReadInput {
   upTo?: string | null;
 }
 
-/** What became of a mark. */
-@ObjectType({ description: 'The notification after the change, or the reasons why nothing changed.' })
-export class MarkNotificationReadPayload {
-  @Field(() => NotificationModel, { nullable: true, description: 'Its current state.' })
-  notification?: NotificationModel;
+export const MarkNotificationReadPayload = payloadOf({
+  name: 'MarkNotificationReadPayload',
+  description: 'The notification after the change, or the reasons why nothing changed.',
+  fields: { notification: [NotificationModel, 'Its current state.'] },
+  errors: 'The reasons why nothing was marked. Empty if it is read.',
+});
 
-  @Field(() => [UserError], { description: 'The reasons why nothing was marked. Empty if it is read.' })
-  userErrors!: UserError[];
-}
-
-/** What became of many marks. */
-@ObjectType({ description: 'The number of notifications that were marked as read.' })
-export class MarkAllNotificationsReadPayload {
-  @Field(() => Int, { nullable: true, description: 'How many were unread.' })
-  marked?: number;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing was marked. Empty if all are read.' })
-  userErrors!: UserError[];
-}
+export const MarkAllNotificationsReadPayload = payloadOf({
+  name: 'MarkAllNotificationsReadPayload',
+  description: 'The number of notifications that were marked as read.',
+  fields: { marked: [Int, 'How many were unread.'] },
+  errors: 'The reasons why nothing was marked. Empty if all are read.',
+});

@@ -1,22 +1,9 @@
-import { registerEnumType } from '@nestjs/graphql';
-
-import type { NotificationType } from '../../notifications/notification.js';
+import { defineEnum } from '#platform/api';
 
 /** GraphQL's names of the kinds of user notifications. */
-export const NotificationTypeEnum = {
-  JOB_COMPLETED: 'job_completed',
-  JOB_FAILED: 'job_failed',
-  INPUT_NEEDED: 'input_needed',
-  ENDPOINT_DISABLED: 'endpoint_disabled',
-} as const satisfies Record<Uppercase<NotificationType>, NotificationType>;
-
-registerEnumType(NotificationTypeEnum, {
-  name: 'NotificationType',
-  description: 'The type of a notification. The list may grow.',
-  valuesMap: {
-    JOB_COMPLETED: { description: 'A job completed.' },
-    JOB_FAILED: { description: 'A job failed.' },
-    INPUT_NEEDED: { description: 'A job, or a sub-job of it, waits for a person.' },
-    ENDPOINT_DISABLED: { description: 'The server disabled a webhook endpoint. For owners and admins.' },
-  },
+export const NotificationTypeEnum = defineEnum('NotificationType', 'The type of a notification. The list may grow.', {
+  JOB_COMPLETED: ['job_completed', 'A job completed.'],
+  JOB_FAILED: ['job_failed', 'A job failed.'],
+  INPUT_NEEDED: ['input_needed', 'A job, or a sub-job of it, waits for a person.'],
+  ENDPOINT_DISABLED: ['endpoint_disabled', 'The server disabled a webhook endpoint. For owners and admins.'],
 });

@@ -1,53 +1,31 @@
-import { Field, InputType, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, InputType, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, UserError } from '#platform/api';
+import { connectionOf, DateTime, defineEnum, payloadOf } from '#platform/api';
 
-export enum SyntrixApiStyle {
-  V1 = 'v1',
-  DATABASES = 'databases',
-}
+import type { SyntrixSettings } from '../../syntrix/syntrix-connection.js';
 
-registerEnumType(SyntrixApiStyle, {
-  name: 'SyntrixApiStyle',
-  description: 'The routes of a Syntrix database.',
-  valuesMap: {
-    V1: { description: '`/api/v1/{path}`.' },
-    DATABASES: { description: '`/api/v1/databases/{database}/documents/{path}`.' },
-  },
+export const SyntrixApiStyleEnum = defineEnum('SyntrixApiStyle', 'The routes of a Syntrix database.', {
+  V1: ['v1', '`/api/v1/{path}`.'],
+  DATABASES: ['databases', '`/api/v1/databases/{database}/documents/{path}`.'],
 });
 
-export enum SyntrixAuth {
-  NONE = 'none',
-  PREISSUED = 'preissued',
-  TOKEN = 'token',
-}
-
-registerEnumType(SyntrixAuth, {
-  name: 'SyntrixAuth',
-  description: 'Which token requests to a Syntrix database have.',
-  valuesMap: {
-    NONE: { description: '`preIssuedToken` of the delivery, if it has one.' },
-    PREISSUED: {
-      description:
-        '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused.',
-    },
-    TOKEN: { description: 'The workspace secret that `token` of the connection names.' },
-  },
+export const SyntrixAuthEnum = defineEnum('SyntrixAuth', 'Which token requests to a Syntrix database have.', {
+  NONE: ['none', '`preIssuedToken` of the delivery, if it has one.'],
+  PREISSUED: [
+    'preissued',
+    '`token` of the connection, else `preIssuedToken` of the delivery. A delivery without one is refused.',
+  ],
+  TOKEN: ['token', 'The workspace secret that `token` of the connection names.'],
 });
 
-export enum SyntrixToolCallScope {
-  HISTORY = 'history',
-  TURN = 'turn',
-}
-
-registerEnumType(SyntrixToolCallScope, {
-  name: 'SyntrixToolCallScope',
-  description: 'Which tool calls of a chat count against its limit.',
-  valuesMap: {
-    HISTORY: { description: 'All tool calls of the chat.' },
-    TURN: { description: 'The tool calls after the last message of the user.' },
+export const SyntrixToolCallScopeEnum = defineEnum(
+  'SyntrixToolCallScope',
+  'Which tool calls of a chat count against its limit.',
+  {
+    HISTORY: ['history', 'All tool calls of the chat.'],
+    TURN: ['turn', 'The tool calls after the last message of the user.'],
   },
-});
+);
 
 @ObjectType('SyntrixConnection', { description: 'A Syntrix database whose chats the workspace answers.' })
 export class SyntrixConnectionModel {
@@ -64,14 +42,14 @@ export class SyntrixConnectionModel {
   @Field(() => String, { description: 'The URL of the server of the database.' })
   baseUrl!: string;
 
-  @Field(() => SyntrixApiStyle, { description: 'The routes of its API.' })
-  apiStyle!: `${SyntrixApiStyle}`;
+  @Field(() => SyntrixApiStyleEnum, { description: 'The routes of its API.' })
+  apiStyle!: SyntrixSettings['apiStyle'];
 
   @Field(() => String, { description: 'The name of the database on that server.' })
   database!: string;
 
-  @Field(() => SyntrixAuth, { description: 'Which token requests to it have.' })
-  auth!: `${SyntrixAuth}`;
+  @Field(() => SyntrixAuthEnum, { description: 'Which token requests to it have.' })
+  auth!: SyntrixSettings['auth'];
 
   @Field(() => String, {
     nullable: true,
@@ -100,8 +78,8 @@ export class SyntrixConnectionModel {
   @Field(() => Int, { description: 'After more tool calls than this, the model answers without tools.' })
   maxToolCalls!: number;
 
-  @Field(() => SyntrixToolCallScope, { description: 'Which tool calls `maxToolCalls` counts.' })
-  maxToolCallsScope!: `${SyntrixToolCallScope}`;
+  @Field(() => SyntrixToolCallScopeEnum, { description: 'Which tool calls `maxToolCalls` counts.' })
+  maxToolCallsScope!: SyntrixSettings['maxToolCallsScope'];
 
   @Field(() => Int, {
     nullable: true,
@@ -138,14 +116,14 @@ export class SaveSyntrixConnectionInput {
   })
   baseUrl?: string;
 
-  @Field(() => SyntrixApiStyle, { nullable: true, description: 'The routes of its API. Default: `V1`.' })
-  apiStyle?: SyntrixApiStyle;
+  @Field(() => SyntrixApiStyleEnum, { nullable: true, description: 'The routes of its API. Default: `V1`.' })
+  apiStyle?: SyntrixSettings['apiStyle'];
 
   @Field(() => String, { nullable: true, description: 'The name of the database on that server. Default: `default`.' })
   database?: string;
 
-  @Field(() => SyntrixAuth, { nullable: true, description: 'Which token requests to it have. Default: `NONE`.' })
-  auth?: SyntrixAuth;
+  @Field(() => SyntrixAuthEnum, { nullable: true, description: 'Which token requests to it have. Default: `NONE`.' })
+  auth?: SyntrixSettings['auth'];
 
   @Field(() => String, {
     nullable: true,
@@ -183,11 +161,11 @@ export class SaveSyntrixConnectionInput {
   })
   maxToolCalls?: number;
 
-  @Field(() => SyntrixToolCallScope, {
+  @Field(() => SyntrixToolCallScopeEnum, {
     nullable: true,
     description: 'Which tool calls `maxToolCalls` counts. Default: `HISTORY`.',
   })
-  maxToolCallsScope?: SyntrixToolCallScope;
+  maxToolCallsScope?: SyntrixSettings['maxToolCallsScope'];
 
   @Field(() => Int, {
     nullable: true,
@@ -202,13 +180,8 @@ export class DeleteSyntrixConnectionInput {
   name!: string;
 }
 
-@ObjectType({
+export const SyntrixConnectionPayload = payloadOf({
+  name: 'SyntrixConnectionPayload',
   description: 'The connection after the change (before it, if deleted), or the reasons why nothing changed.',
-})
-export class SyntrixConnectionPayload {
-  @Field(() => SyntrixConnectionModel, { nullable: true, description: 'The connection.' })
-  syntrixConnection?: SyntrixConnectionModel | null;
-
-  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-  userErrors!: UserError[];
-}
+  fields: { syntrixConnection: [SyntrixConnectionModel, 'The connection.'] },
+});
