@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Json, UserError } from '#platform/api';
+import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 
 import type { MissedPolicy } from '../missed-slots.js';
 import type { SlotStatus, StopReason } from '../schedule.js';
@@ -122,19 +122,12 @@ export class ChatScheduleModel extends ScheduleModel {
 export const WorkflowScheduleConnection = connectionOf(WorkflowScheduleModel, 'WorkflowSchedule');
 export const ChatScheduleConnection = connectionOf(ChatScheduleModel, 'ChatSchedule');
 
-export const WorkflowSchedulePayload = payloadOf(WorkflowScheduleModel, 'WorkflowSchedulePayload');
-export const ChatSchedulePayload = payloadOf(ChatScheduleModel, 'ChatSchedulePayload');
-
-function payloadOf<Model extends object>(model: Type<Model>, name: string): Type<object> {
-  @ObjectType(name, {
+const payload = (name: string, model: Type<object>) =>
+  payloadOf({
+    name,
     description: 'The schedule after the change (before it, if removed), or the reasons why nothing changed.',
-  })
-  class Payload {
-    @Field(() => model, { nullable: true, description: 'The schedule.' })
-    schedule?: Model | null;
+    fields: { schedule: [model, 'The schedule.'] },
+  });
 
-    @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
-    userErrors!: UserError[];
-  }
-  return Payload;
-}
+export const WorkflowSchedulePayload = payload('WorkflowSchedulePayload', WorkflowScheduleModel);
+export const ChatSchedulePayload = payload('ChatSchedulePayload', ChatScheduleModel);
