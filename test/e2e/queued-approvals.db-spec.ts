@@ -30,7 +30,7 @@ it('a queued call that needs an approval now opens a request, and runs in the qu
   expect(await stage.waits(jobId)).toEqual([]);
   await stage.policy({ rules: [{ match: 'once', action: 'require_approval' }] });
   queue.app.get(ToolWorker).start();
-  queue.app.get(ToolResults).start();
+  await queue.app.get(ToolResults).start();
   const first = await queue.handling(1);
   expect(first.name).toBe('idempotent');
   const asked = await eventually('an approval is requested', async () => (await stage.waits(jobId))[0]);

@@ -213,7 +213,7 @@ describe('isolated tool queue after losses', () => {
       await waitAMinute(sent);
       await Promise.all([sweep(), sweep()]);
       expect(await requests()).toMatchObject([{ delayMs: 0, data: { correlation_id: sent.id, exec_epoch: 0 } }]);
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       queue.app.get(ToolWorker).start();
       (await queue.handling(1)).finish('found');
       expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1 });

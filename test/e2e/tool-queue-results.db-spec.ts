@@ -163,7 +163,7 @@ describe('results of isolated calls', () => {
       await queues.giveBack(TOOL_QUEUES.results, taken);
       await sweep();
       expect(await queue.callOf(sent)).toMatchObject({ status: 'running' });
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
       await eventually('the message is completed', async () =>
         (await queues.find(TOOL_QUEUES.results, {})).every(({ state }) => state === 'completed') ? true : undefined,
@@ -179,7 +179,7 @@ describe('results of isolated calls', () => {
         TOOL_QUEUES.results,
       ]);
       await sweep();
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
     });
 
@@ -195,7 +195,7 @@ describe('results of isolated calls', () => {
         'UPDATE pgboss.job SET retry_limit = 1, retry_delay = 0, retry_backoff = false WHERE name = $1',
         [TOOL_QUEUES.results],
       );
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       const letters = await eventually('it is a dead letter', async () => {
         const found = await queue.app.get(DeadLetters).list(queue.workspaceId, { first: 10 });
         return found.length > 0 ? found : undefined;
@@ -220,7 +220,7 @@ describe('results of isolated calls', () => {
         [TOOL_QUEUES.results],
       );
       const results = () => queue.platform.queues.find(TOOL_QUEUES.results, {});
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       await eventually('it was refused', async () =>
         (await results()).some(({ state }) => state === 'retry') ? true : undefined,
       );
@@ -235,7 +235,7 @@ describe('results of isolated calls', () => {
       await sendResult(responseTo({ ...sent, id: newId() }, 1));
       const unreadable = { type: 'function_request', workspace_id: sent.workspaceId };
       await queue.platform.queues.send(null, TOOL_QUEUES.requests, [{ data: unreadable }]);
-      queue.app.get(ToolResults).start();
+      await queue.app.get(ToolResults).start();
       queue.app.get(ToolWorker).start();
       const dead = await eventually('three letters are dead', async () => {
         const letters = await queue.app.get(DeadLetters).list(queue.workspaceId, { first: 10 });

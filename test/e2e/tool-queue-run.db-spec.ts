@@ -19,7 +19,7 @@ describe('isolated call', () => {
   beforeEach(async () => {
     database = await createTestDatabase();
     queue = await openTestToolQueue(database);
-    queue.app.get(ToolResults).start();
+    await queue.app.get(ToolResults).start();
   });
 
   afterEach(async () => {
@@ -59,7 +59,7 @@ describe('isolated call', () => {
   it('keeps its claim while it runs longer than a claim lasts', async () => {
     await queue.close();
     queue = await openTestToolQueue(database, { env: { LEASE_MS: '12000' } });
-    queue.app.get(ToolResults).start();
+    await queue.app.get(ToolResults).start();
     const sent = await queue.sendOne('once');
     worker().start();
     const { finish } = await queue.handling(1);

@@ -24,8 +24,8 @@ describe('slots of a tool process', () => {
     opened.push(queue);
     return queue;
   };
-  const begin = (queue: TestToolQueue) => {
-    queue.app.get(ToolResults).start();
+  const begin = async (queue: TestToolQueue) => {
+    await queue.app.get(ToolResults).start();
     queue.app.get(ToolWorker).start();
   };
   /** Resolves once so many calls wait: one that a process has no slot for is active until it is given back. */
@@ -38,7 +38,7 @@ describe('slots of a tool process', () => {
     const queue = await open({ TOOL_SLOTS_PER_TOOL: '1' });
     const [first, second] = await queue.send('pure', 'pure', 'idempotent');
     if (first === undefined || second === undefined) throw new Error('nothing was sent');
-    begin(queue);
+    await begin(queue);
     const running = [await queue.handling(1), await queue.handling(2)];
     expect(running.map(({ name }) => name).sort()).toEqual(['idempotent', 'pure']);
     await waits(queue, 1);
@@ -55,7 +55,7 @@ describe('slots of a tool process', () => {
     await sendCalls(queue.app, queue.workspaceId, [limited]);
     await sendCalls(other.app, other.workspaceId, [limited]);
     await queue.send('idempotent');
-    begin(queue);
+    await begin(queue);
     const running = [await queue.handling(1), await queue.handling(2)];
     expect(running.map(({ name }) => name).sort()).toEqual(['idempotent', 'pure']);
     await waits(queue, 1);
@@ -68,7 +68,7 @@ describe('slots of a tool process', () => {
     const quiet = await open();
     for (let n = 0; n < 4; n++) await noisy.send('pure', 'idempotent');
     const sent = await quiet.sendOne('once');
-    begin(noisy);
+    await begin(noisy);
     const running = await Promise.all([1, 2, 3].map((n) => noisy.handling(n)));
     expect(running.filter(({ context }) => context.workspaceId === sent.workspaceId)).toHaveLength(1);
     await waits(noisy, 6);
@@ -78,9 +78,9 @@ describe('slots of a tool process', () => {
     const [queue, other] = [await open(), await open()];
     const limited = { name: 'pure', concurrency: 2 };
     const sent = await sendCalls(queue.app, queue.workspaceId, [limited, limited, limited]);
-    begin(queue);
+    await begin(queue);
     const [first] = [await queue.handling(1), await queue.handling(2)];
-    begin(other);
+    await begin(other);
     const [marker] = await sendCalls(other.app, other.workspaceId, [limited]);
     if (marker === undefined) throw new Error('nothing was sent');
     await eventually('a call of another workspace runs', async () =>
@@ -99,11 +99,11 @@ describe('slots of a tool process', () => {
     const free = await open();
     const [first, second] = await full.send('pure', 'pure');
     if (first === undefined || second === undefined) throw new Error('nothing was sent');
-    begin(full);
+    await begin(full);
     (await full.handling(1)).finish(1);
     const held = await full.handling(2);
     const third = await full.sendOne('pure');
-    begin(free);
+    await begin(free);
     (await free.handling(1)).finish('elsewhere');
     expect(await full.reached(third, 'completed')).toMatchObject({ result: 'elsewhere' });
     held.finish(2);
@@ -113,7 +113,7 @@ describe('slots of a tool process', () => {
   it('serve all calls in turn as slots become free', async () => {
     const queue = await open({ TOOL_SLOTS: '2' });
     const sent = (await Promise.all(Array.from({ length: 4 }, () => queue.send('pure', 'once')))).flat();
-    begin(queue);
+    await begin(queue);
     for (let n = 1; n <= sent.length; n++) {
       const { finish } = await queue.handling(n);
       finish(n);

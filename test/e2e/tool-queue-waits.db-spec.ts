@@ -17,7 +17,7 @@ let queue: TestToolQueue;
 beforeAll(async () => {
   database = await createTestDatabase();
   queue = await openTestToolQueue(database, { env });
-  queue.app.get(ToolResults).start();
+  await queue.app.get(ToolResults).start();
 });
 afterAll(async () => {
   await queue.close();

@@ -74,7 +74,7 @@ export {
 export { RateCountersRepository } from './rates/rate-counters.repository.js';
 export { type Allowance, SharedRate } from './rates/shared-rate.js';
 export { ParallelHandlers } from './queue/parallel-handlers.js';
-export { sweepEach } from './queue/sweep-each.js';
+export { QueueWorker, sweepEach } from './queue/queue-worker.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {

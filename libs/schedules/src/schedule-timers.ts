@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { DelayedJobs, JobTelemetry } from '#jobs';
-import { type QueueHandler, Queues, sweepEach } from '#platform';
+import { JobTelemetry } from '#jobs';
+import { Queues, QueueWorker, sweepEach } from '#platform';
 
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
 import { planSlots, type SlotPlan } from './missed-slots.js';
@@ -17,36 +17,26 @@ const announcedMs = 120_000;
 /**
  * Starts workflows at the slots of their schedules. The table contains the instants, and the database's clock decides. The transaction
  * that sets the next slot of a schedule sends a queue message for it; its handler plans the slot and sends a message for each job to
- * start. It also runs the timers of delayed jobs (`DelayedJobs`). A slot becomes a row once, and its row a job once (`ScheduledStarts`). A sweep each minute finds slots whose message was lost.
+ * start. A slot becomes a row once, and its row a job once (`ScheduledStarts`). A sweep each minute finds slots whose message was lost.
  */
 @Injectable()
-export class ScheduleTimers {
-  private handlers: QueueHandler[] = [];
-
+export class ScheduleTimers extends QueueWorker {
   constructor(
     private readonly due: DueSchedulesRepository,
     private readonly starts: ScheduledStarts,
-    private readonly delayed: DelayedJobs,
     private readonly queues: Queues,
     private readonly telemetry: JobTelemetry,
-  ) {}
-
-  async start(): Promise<void> {
-    if (this.handlers.length > 0) return;
-    await this.delayed.start();
-    const starts = await this.queues.handle('schedule.start', {}, async (slots) => {
-      for (const slot of slots) await this.starts.start(slot);
-    });
-    const plans = await this.queues.handle('schedule.due', {}, async (schedules) => {
-      for (const ref of schedules) await this.plan(ref);
-      starts.wake();
-    });
-    this.handlers = [starts, plans, await this.queues.handleEachMinute('maintenance.schedules', () => this.sweep())];
+  ) {
+    super();
   }
 
-  /** Resolves when no handler is running. */
-  async stop(): Promise<void> {
-    await Promise.all([this.delayed.stop(), ...this.handlers.splice(0).map((handler) => handler.stop())]);
+  protected async open() {
+    const starts = await this.queues.handleOne('schedule.start', (slot) => this.starts.start(slot));
+    const plans = await this.queues.handleOne('schedule.due', async (schedule) => {
+      await this.plan(schedule);
+      starts.wake();
+    });
+    return [starts, plans, await this.queues.handleEachMinute('maintenance.schedules', () => this.sweep())];
   }
 
   /** Plans and starts everything that is due, and sends the messages of the slots that come next. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { crashpoint, type QueueHandler, Queues, sweepEach } from '#platform';
+import { crashpoint, Queues, QueueWorker, sweepEach } from '#platform';
 
 import type { InterruptKind } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
@@ -19,9 +19,8 @@ const closedAtOnce = 100;
  * the job's row, and sends the message of the next instant. A sweep each minute finds requests whose message was lost.
  */
 @Injectable()
-export class InterruptTimers {
+export class InterruptTimers extends QueueWorker {
   private readonly kinds = new Map<InterruptKind, DueHandler>();
-  private handlers: QueueHandler[] = [];
 
   constructor(
     private readonly interrupts: InterruptsRepository,
@@ -31,26 +30,20 @@ export class InterruptTimers {
     private readonly updater: JobUpdater,
     private readonly queues: Queues,
     private readonly telemetry: JobTelemetry,
-  ) {}
+  ) {
+    super();
+  }
 
   /** Libs register their kinds at boot. A request of an unknown kind stays open. */
   register(handler: DueHandler): void {
     this.kinds.set(handler.kind, handler);
   }
 
-  async start(): Promise<void> {
-    if (this.handlers.length > 0) return;
-    this.handlers = [
-      await this.queues.handle('interrupt.due', {}, async (messages) => {
-        for (const { interruptId: id, ...job } of messages) await this.act({ ...job, id });
-      }),
+  protected async open() {
+    return [
+      await this.queues.handleOne('interrupt.due', ({ interruptId: id, ...job }) => this.act({ ...job, id })),
       await this.queues.handleEachMinute('maintenance.interrupts', () => this.sweep()),
     ];
-  }
-
-  /** Resolves when no handler is running. */
-  async stop(): Promise<void> {
-    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
   }
 
   /** Settles all due requests, and cancels open requests of ended jobs. The end of a job closes its requests, so there should be none. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, type QueueHandler, Queues } from '#platform';
+import { Config, Queues, QueueWorker } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
@@ -31,8 +31,7 @@ const workspacesPerPass = 100;
  * Never touches an unfinished job. Safe in several workers at once.
  */
 @Injectable()
-export class Retention {
-  private handler: QueueHandler | undefined;
+export class Retention extends QueueWorker {
   private cursor: WorkspaceCursor = null;
   private readonly forgetters: Forgetter[];
 
@@ -43,6 +42,7 @@ export class Retention {
     notifications: NotificationsRepository,
     private readonly telemetry: JobTelemetry,
   ) {
+    super();
     this.forgetters = [notifications];
   }
 
@@ -51,17 +51,9 @@ export class Retention {
     this.forgetters.push(forgetter);
   }
 
-  /** Starts the handler; one worker of the installation makes a pass each minute. */
-  async start(): Promise<void> {
-    this.handler ??= await this.queues.handleEachMinute('maintenance.retention', async () => {
-      await this.pass();
-    });
-  }
-
-  /** Resolves when no pass is under way in this process. */
-  async stop(): Promise<void> {
-    await this.handler?.stop();
-    this.handler = undefined;
+  protected async open() {
+    const pass = async () => void (await this.pass());
+    return [await this.queues.handleEachMinute('maintenance.retention', pass)];
   }
 
   /** One pass. Markers and forgetters handle some workspaces per pass; the next pass continues there. */

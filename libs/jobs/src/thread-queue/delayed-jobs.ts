@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type QueueHandler, Queues, sweepEach } from '#platform';
+import { Queues, QueueWorker, sweepEach } from '#platform';
 
 import type { JobRef } from '../job.js';
 import { JobTelemetry } from '../job.telemetry.js';
@@ -14,30 +14,22 @@ import { ThreadQueueRepository } from './thread-queue.repository.js';
  * message was lost.
  */
 @Injectable()
-export class DelayedJobs {
-  private handlers: QueueHandler[] = [];
-
+export class DelayedJobs extends QueueWorker {
   constructor(
     private readonly repository: ThreadQueueRepository,
     private readonly threadQueue: ThreadQueue,
     private readonly queues: Queues,
     private readonly queue: JobQueue,
     private readonly telemetry: JobTelemetry,
-  ) {}
-
-  async start(): Promise<void> {
-    if (this.handlers.length > 0) return;
-    this.handlers = [
-      await this.queues.handle('job.due', {}, async (jobs) => {
-        for (const job of jobs) await this.begin(job);
-      }),
-      await this.queues.handleEachMinute('maintenance.delayed-jobs', () => this.sweep()),
-    ];
+  ) {
+    super();
   }
 
-  /** Resolves when no handler is running. */
-  async stop(): Promise<void> {
-    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
+  protected async open() {
+    return [
+      await this.queues.handleOne('job.due', (job) => this.begin(job)),
+      await this.queues.handleEachMinute('maintenance.delayed-jobs', () => this.sweep()),
+    ];
   }
 
   /** Begins every job whose instant has come. */

@@ -172,6 +172,13 @@ export class Queues {
     return this.handlerOf(queue, id);
   }
 
+  /** The same for one message at a time. */
+  handleOne<Name extends QueueName>(queue: Name, handler: (message: QueueData[Name]) => Promise<void>) {
+    return this.handle(queue, {}, async (messages) => {
+      for (const message of messages) await handler(message);
+    });
+  }
+
   /** pg-boss stores the error with the message only. */
   private failed(queue: QueueName, error: unknown, messages: number): void {
     this.handled.inc({ queue, outcome: 'failed' }, messages);

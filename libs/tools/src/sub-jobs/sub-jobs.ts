@@ -1,7 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { isTerminal, type JobRef, JobStopper } from '#jobs';
-import { BUS, type Bus, LOGGER, type Logger, ParallelHandlers, type QueueHandler, Queues, sweepEach } from '#platform';
+import {
+  BUS,
+  type Bus,
+  LOGGER,
+  type Logger,
+  ParallelHandlers,
+  type QueueHandler,
+  Queues,
+  QueueWorker,
+  sweepEach,
+} from '#platform';
 
 import { ResultHooks } from '../hooks/result-hooks.js';
 import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repository.js';
@@ -18,11 +28,9 @@ const batchSize = 10;
  * queue message with the id of the parent; a hint wakes the handler. A sweep each minute finds what lost its message.
  */
 @Injectable()
-export class SubJobs {
-  private handlers: Pick<QueueHandler, 'stop'>[] = [];
+export class SubJobs extends QueueWorker {
   /** Parents that this process looks after. `again`: another message has come meanwhile. */
   private readonly underWay = new Map<string, { again: boolean }>();
-  private unsubscribe: () => void = () => undefined;
 
   constructor(
     private readonly calls: SubJobCallsRepository,
@@ -33,27 +41,24 @@ export class SubJobs {
     private readonly queues: Queues,
     @Inject(BUS) private readonly bus: Bus,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    super();
+  }
 
-  async start(): Promise<void> {
-    if (this.handlers.length > 0) return;
-    const due = await this.open();
-    this.unsubscribe = this.bus.subscribe('sub-jobs', () => {
+  protected async open() {
+    const due = await this.openDue();
+    const hints = this.bus.subscribe('sub-jobs', () => {
       due.wake();
     });
-    this.handlers = [
-      due,
-      await this.queues.handleEachMinute('maintenance.sub-jobs', async () => {
-        await this.sweep(null);
-      }),
-    ];
+    const sweep = async () => void (await this.sweep(null));
+    return [due, { stop: hints }, await this.queues.handleEachMinute('maintenance.sub-jobs', sweep)];
   }
 
   /**
    * A batch ends with the last of its parents, and the next one is fetched after that: where hooks are set, which may take long, each parent is
    * handled on its own, so that it delays no other one.
    */
-  private async open(): Promise<Pick<QueueHandler, 'wake' | 'stop'>> {
+  private async openDue(): Promise<QueueHandler> {
     if (this.hooks.areSet) {
       const options = { queue: 'sub-job.due', slots: batchSize } as const;
       const handlers = new ParallelHandlers(this.queues, options, async ({ data }) => {
@@ -86,12 +91,6 @@ export class SubJobs {
     } finally {
       this.underWay.delete(parent.jobId);
     }
-  }
-
-  /** Resolves when no handler is running. */
-  async stop(): Promise<void> {
-    this.unsubscribe();
-    await Promise.all(this.handlers.splice(0).map((handler) => handler.stop()));
   }
 
   /** Starts the job of a call, or ends the call of an ended job. Never throws: the message or the sweep tries again. */

@@ -46,11 +46,11 @@ export class ToolQueueSweeper {
     private readonly telemetry: ToolQueueTelemetry,
   ) {}
 
-  /** Sweeps now and about every so many ms; half a lease is what others count on. */
-  start(everyMs: number): void {
+  /** Sweeps now and about every half lease. */
+  start(): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    this.sweepNow(everyMs);
+    this.sweepNow(this.states.leaseMs / 2);
   }
 
   async stop(): Promise<void> {

@@ -10,6 +10,7 @@ import {
   ParallelHandlers,
   type QueueHandler,
   Queues,
+  QueueWorker,
   systemClock,
   type Timer,
   TOOL_QUEUES,
@@ -34,10 +35,8 @@ const mostDeferred = 1_000;
  * unavailable, no result becomes a dead letter.
  */
 @Injectable()
-export class ToolResults {
+export class ToolResults extends QueueWorker {
   private readonly clock: Clock = systemClock;
-  private unsubscribe: () => void = () => undefined;
-  private handler: Promise<Pick<QueueHandler, 'wake' | 'stop'> | null> | undefined;
   private readonly deferred = new Set<Timer>();
   private readonly applying = new Set<Promise<void>>();
 
@@ -47,34 +46,30 @@ export class ToolResults {
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: ToolQueueTelemetry,
     private readonly hooks: ResultHooks,
-  ) {}
-
-  start(): void {
-    if (this.handler !== undefined) return;
-    this.handler = this.open().catch((error: unknown) => {
-      this.telemetry.logger.error({ err: error }, 'tool results are not handled');
-      return null;
-    });
-    this.unsubscribe = this.bus.subscribe('tool-queue', ({ queue }) => {
-      if (queue === 'results') void this.handler?.then((handler) => handler?.wake());
-    });
+  ) {
+    super();
   }
 
-  async stop(): Promise<void> {
-    this.unsubscribe();
-    const handler = await this.handler;
-    await handler?.stop();
+  protected async open() {
+    const handler = await this.openResults();
+    const hints = this.bus.subscribe('tool-queue', ({ queue }) => {
+      if (queue === 'results') handler.wake();
+    });
+    return [{ stop: hints }, handler];
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop();
     for (const timer of this.deferred) timer.cancel();
     this.deferred.clear();
     await Promise.all(this.applying);
-    this.handler = undefined;
   }
 
   /**
    * Hooks may take long, and the next batch is fetched when the one before it has ended: with hooks, each result is handled on its own, so
    * that it delays no other one. Without them, one result after another is fast enough.
    */
-  private async open(): Promise<Pick<QueueHandler, 'wake' | 'stop'>> {
+  private async openResults(): Promise<QueueHandler> {
     const { results } = TOOL_QUEUES;
     const handle = (message: Delivery) => this.handle(message);
     if (!this.hooks.areSet) return this.queues.handleEach(results, { batchSize }, handle);

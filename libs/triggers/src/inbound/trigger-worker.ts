@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type QueueHandler, Queues } from '#platform';
+import { Queues, QueueWorker } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
 import { SyntrixChat } from '../syntrix/syntrix-chat.js';
@@ -15,10 +15,7 @@ const startedAtOnce = 10;
 
 /** Handles the messages of triggers: evaluates changes, starts jobs, sends what is to be delivered, and writes the ends of Syntrix jobs. */
 @Injectable()
-export class TriggerWorker {
-  private handlers: QueueHandler[] = [];
-  private leaveBus: (() => void) | undefined;
-
+export class TriggerWorker extends QueueWorker {
   constructor(
     private readonly queues: Queues,
     private readonly changes: Changes,
@@ -27,39 +24,27 @@ export class TriggerWorker {
     private readonly deliveries: DeliveryWorker,
     private readonly syntrix: SyntrixChat,
     private readonly hints: OwnRowHints,
-  ) {}
+  ) {
+    super();
+  }
 
-  async start(): Promise<void> {
+  protected async open() {
     await this.deliveries.start();
-    if (this.handlers.length > 0) return;
     const starts = await this.queues.handle('trigger.start', { batchSize: startedAtOnce }, async (runs) => {
       const ends = await Promise.allSettled(runs.map((run) => this.starts.start(run)));
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed !== undefined) throw failed.reason; // the messages are delivered again; a run that is settled does nothing
     });
-    const changes = await this.queues.handle('trigger.changes', {}, async (messages) => {
-      for (const { workspaceId } of messages) await this.changes.evaluate(workspaceId);
+    const changes = await this.queues.handleOne('trigger.changes', async ({ workspaceId }) => {
+      await this.changes.evaluate(workspaceId);
       starts.wake();
     });
-    this.leaveBus = this.hints.listen(() => {
+    const hints = this.hints.listen(() => {
       changes.wake();
     });
-    const ends = await this.queues.handle('job.external-end', {}, async (jobs) => {
-      for (const job of jobs) await this.syntrix.writeEnd(job);
-    });
-    this.handlers = [
-      starts,
-      changes,
-      ends,
-      await this.queues.handleEachMinute('maintenance.triggers', () => this.sweep()),
-    ];
-  }
-
-  /** Resolves when no handler is running. */
-  async stop(): Promise<void> {
-    this.leaveBus?.();
-    this.leaveBus = undefined;
-    await Promise.all([this.deliveries.stop(), ...this.handlers.splice(0).map((handler) => handler.stop())]);
+    const ends = await this.queues.handleOne('job.external-end', (job) => this.syntrix.writeEnd(job));
+    const sweeps = await this.queues.handleEachMinute('maintenance.triggers', () => this.sweep());
+    return [this.deliveries, { stop: hints }, starts, changes, ends, sweeps];
   }
 
   /** Starts and evaluates what has lost its message. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, ParallelHandlers, type QueueHandler, Queues } from '#platform';
+import { Config, ParallelHandlers, Queues, QueueWorker } from '#platform';
 
 import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
@@ -18,9 +18,8 @@ const groupConcurrency = {
 
 /** Handles the messages of webhooks: pg-boss delivers them when they are due, and limits those of one endpoint or trigger. */
 @Injectable()
-export class DeliveryWorker {
+export class DeliveryWorker extends QueueWorker {
   private readonly handlers: ParallelHandlers<'webhook.deliver'>;
-  private sweeps: QueueHandler | undefined;
 
   constructor(
     private readonly queues: Queues,
@@ -29,6 +28,7 @@ export class DeliveryWorker {
     sender: DeliverySender,
     config: Config,
   ) {
+    super();
     const options = { queue: 'webhook.deliver', slots: config.values.WEBHOOK_SLOTS, groupConcurrency } as const;
     this.handlers = new ParallelHandlers(queues, options, async ({ data: { number, ...ref } }) => {
       await sender.send(ref, number);
@@ -36,15 +36,11 @@ export class DeliveryWorker {
     });
   }
 
-  async start(): Promise<void> {
+  /** A webhook is sent for at most 30 s. */
+  protected async open() {
     await this.handlers.start();
     await this.notifications.start();
-    this.sweeps ??= await this.queues.handleEachMinute('maintenance.webhooks', () => this.deliveries.sweep());
-  }
-
-  /** Resolves when no webhook is being sent by this process: after at most 30 s. */
-  async stop(): Promise<void> {
-    await Promise.all([this.handlers.stop(), this.notifications.stop(), this.sweeps?.stop()]);
-    this.sweeps = undefined;
+    const sweeps = await this.queues.handleEachMinute('maintenance.webhooks', () => this.deliveries.sweep());
+    return [this.handlers, this.notifications, sweeps];
   }
 }

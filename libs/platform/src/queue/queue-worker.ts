@@ -1,0 +1,55 @@
+import type { QueueHandler } from './queues.js';
+
+/** What `stop` ends: a handler, or a subscription to hints. */
+interface Stoppable {
+  stop(): Promise<void> | void;
+}
+
+/** A component of a worker that handles queues. `start` and `stop` may be called again, and in turns. */
+export abstract class QueueWorker {
+  private opened: Promise<readonly Stoppable[]> | undefined;
+
+  /** Registers the handlers, once. Rejects if one cannot be registered. */
+  async start(): Promise<void> {
+    this.opened ??= this.open();
+    await this.opened;
+  }
+
+  /** Fetches no more messages. Resolves when no handler of this component is running. */
+  async stop(): Promise<void> {
+    const opened = this.opened?.catch(() => []); // `start` has rejected
+    this.opened = undefined;
+    await Promise.all(((await opened) ?? []).map((each) => each.stop()));
+  }
+
+  /** Registers the handlers. `stop` ends what this returns. */
+  protected abstract open(): Promise<readonly Stoppable[]>;
+}
+
+/** What a sweep looks for and does. */
+export interface Sweep<Item> {
+  /** Up to `limit` items without those whose ids are in `without`. */
+  readonly find: (limit: number, without: readonly string[]) => Promise<readonly Item[]>;
+  /** A uuid. */
+  readonly idOf: (item: Item) => string;
+  readonly act: (item: Item) => Promise<void>;
+  readonly onError: (error: unknown, item: Item) => void;
+}
+
+const atOnce = 100;
+const most = 10_000;
+
+/** Acts once on each item, up to 10,000. An item that fails does not keep the others from their turn. */
+export async function sweepEach<Item>({ find, idOf, act, onError }: Sweep<Item>): Promise<void> {
+  const tried: string[] = [];
+  while (tried.length < most) {
+    const found = await find(atOnce, tried);
+    for (const item of found) {
+      tried.push(idOf(item));
+      await act(item).catch((error: unknown) => {
+        onError(error, item);
+      });
+    }
+    if (found.length < atOnce) return;
+  }
+}
