@@ -95,7 +95,8 @@ describe('pg-boss in a running system', () => {
       ...['hook.action', 'interrupt.due', 'job.chat', 'job.due', 'job.workflow'],
       ...['maintenance.delayed-jobs', 'maintenance.interrupts'],
       ...['maintenance.notifications', 'maintenance.retention'],
-      ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.triggers', 'maintenance.webhooks'],
+      ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.tool-queue'],
+      ...['maintenance.triggers', 'maintenance.webhooks'],
       ...['schedule.due', 'schedule.start', 'sub-job.due', 'tool-execution', 'tool-results'],
       ...['trigger.changes', 'trigger.start', 'webhook.deliver'],
     ];

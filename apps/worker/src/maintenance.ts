@@ -19,17 +19,16 @@ export class Maintenance {
     triggers: TriggerWorker,
     results: ToolResults,
     subJobs: SubJobs,
-    private readonly toolQueue: ToolQueueSweeper,
+    toolQueue: ToolQueueSweeper,
   ) {
-    this.workers = [retention, timers, delayed, schedules, triggers, subJobs, results];
+    this.workers = [retention, timers, delayed, schedules, triggers, subJobs, results, toolQueue];
   }
 
   async start(): Promise<void> {
     for (const worker of this.workers) await worker.start();
-    this.toolQueue.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.toolQueue.stop(), ...this.workers.map((worker) => worker.stop())]);
+    await Promise.all(this.workers.map((worker) => worker.stop()));
   }
 }

@@ -22,6 +22,12 @@ const maintenance: QueueSettings = {
   deleteAfterSeconds: 3_600,
 };
 
+/**
+ * Each run sends the message of the next one before it begins, and the next run does what a failed one left. One message waits in the whole
+ * installation; a killed process does not block it.
+ */
+const repeated: QueueSettings = { ...maintenance, policy: 'short', retryLimit: 0, deleteAfterSeconds: 300 };
+
 /** A handler reads what is due and settles it once, so a message may be delivered twice, early or late. The sweep finds what failed. */
 const timer: QueueSettings = {
   notify: false,
@@ -150,6 +156,8 @@ export const queues = {
   'maintenance.notifications': maintenance,
   /** Handles sub-jobs that have lost their message. */
   'maintenance.sub-jobs': maintenance,
+  /** Continues calls of isolated tools whose messages or processes were lost. */
+  'maintenance.tool-queue': repeated,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.dead]: deadLetters,
@@ -196,6 +204,7 @@ export interface QueueData {
   readonly 'maintenance.notifications': null;
   readonly 'sub-job.due': JobMessage;
   readonly 'maintenance.sub-jobs': null;
+  readonly 'maintenance.tool-queue': null;
   readonly 'maintenance.retention': null;
   readonly 'tool-execution': object;
   readonly 'tool-results': object;

@@ -79,6 +79,8 @@ export interface QueueHandler {
   stop(): Promise<void>;
 }
 
+type MaintenanceQueue = QueueName & `maintenance.${string}`;
+
 /** Queues whose messages are sent by `insertions` or `insertionOf`. */
 const insertedQueues = [
   'hook.action',
@@ -195,10 +197,23 @@ export class Queues {
   }
 
   /** Lets one handler of the whole installation run each minute. */
-  async handleEachMinute(queue: QueueName & `maintenance.${string}`, run: () => Promise<void>): Promise<QueueHandler> {
+  async handleEachMinute(queue: MaintenanceQueue, run: () => Promise<void>, pollSeconds = 5): Promise<QueueHandler> {
     await this.start();
     await this.boss.schedule(queue, '* * * * *');
-    return this.handle(queue, { pollSeconds: 5 }, run);
+    return this.handle(queue, { pollSeconds }, run);
+  }
+
+  /** The same now and after each `everyMs`: each run first sends the message of the next one. If that is lost, the next minute sends it. */
+  async handleEvery(everyMs: number, queue: MaintenanceQueue, run: () => Promise<void>): Promise<QueueHandler> {
+    // A number is an interval of the database's clock, in seconds.
+    const next = (startAfter: number) => this.boss.insert(queue, [{ startAfter }]);
+    const runAndRepeat = async () => {
+      await next(everyMs / 1_000);
+      await run();
+    };
+    await this.start();
+    await next(0);
+    return this.handleEachMinute(queue, runAndRepeat, Math.min(Math.max(everyMs / 4_000, 0.5), 5));
   }
 
   private async result<Name extends QueueName>(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
-import { type Clock, Queues, systemClock, type Timer, TOOL_QUEUES } from '#platform';
+import { type Clock, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
 
 import type { LockedCall } from '../awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
@@ -24,15 +24,12 @@ interface Due {
 }
 
 /**
- * Moves the calls of the isolated queue on by their rows alone, even if messages or processes were lost. Runs in every
- * worker process; the lock of the job's row lets one of them act.
+ * Moves the calls of the isolated queue on by their rows alone, even if messages or processes were lost. One worker of the installation
+ * sweeps at a time; if a sweep takes longer than its period, the lock of the job's row lets one of them act.
  */
 @Injectable()
-export class ToolQueueSweeper {
+export class ToolQueueSweeper extends QueueWorker {
   private readonly clock: Clock = systemClock;
-  private timer: Timer | undefined;
-  private sweeping: Promise<void> | undefined;
-  private isStarted = false;
   /** The waiting call that was looked at last: a sweep looks at the next ones. */
   private lookedAt = firstId;
 
@@ -44,19 +41,13 @@ export class ToolQueueSweeper {
     private readonly dead: DeadLetters,
     private readonly queues: Queues,
     private readonly telemetry: ToolQueueTelemetry,
-  ) {}
-
-  /** Sweeps now and about every half lease. */
-  start(): void {
-    if (this.isStarted) return;
-    this.isStarted = true;
-    this.sweepNow(this.states.leaseMs / 2);
+  ) {
+    super();
   }
 
-  async stop(): Promise<void> {
-    this.isStarted = false;
-    this.timer?.cancel();
-    await this.sweeping;
+  /** Half a lease is what others count on. */
+  protected async open() {
+    return [await this.queues.handleEvery(this.states.leaseMs / 2, 'maintenance.tool-queue', () => this.sweep())];
   }
 
   /** Looks after everything that is due now, up to a bound. */
@@ -73,19 +64,6 @@ export class ToolQueueSweeper {
         this.telemetry.logger.warn({ err: error, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
       }
     }
-  }
-
-  private sweepNow(everyMs: number): void {
-    this.sweeping = this.sweep()
-      .catch((error: unknown) => {
-        this.telemetry.logger.warn({ err: error }, 'looking for due tool calls failed');
-      })
-      .finally(() => {
-        if (!this.isStarted) return;
-        this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
-          this.sweepNow(everyMs);
-        });
-      });
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
