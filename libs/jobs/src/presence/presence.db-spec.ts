@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { eventually } from '../../../../test/harness/eventually.js';
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { type NotificationStage, notificationStage } from '../../../../test/harness/notifications.js';
+import { Retention } from '../retention/retention.js';
 import { Presence } from './presence.js';
 import { PresenceRepository } from './presence.repository.js';
 
@@ -96,7 +97,7 @@ describe('Presence', () => {
   }
   const presenceOf = () => new Eager(api.app.get(PresenceRepository), createLogger({ level: 'silent' }));
 
-  it('refreshes its rows in one statement and deletes stale rows of other processes', async () => {
+  it('refreshes its rows in one statement, and retention deletes stale rows of other processes', async () => {
     const presence = presenceOf();
     const jobs = [newId(), newId()].map((jobId) => ({ workspaceId: api.workspaceId, jobId }));
     await Promise.all(jobs.map((job) => presence.enter(job)));
@@ -119,10 +120,11 @@ describe('Presence', () => {
       );
       return rows[0]?.fresh === true && rows[0].rows === 2 ? true : undefined;
     });
-    await eventually('the dead process is forgotten', async () => {
-      const rows = await api.rows('SELECT 1 FROM job_viewer WHERE job_id = $1', [dead]);
-      return rows.length === 0 ? true : undefined;
-    });
+    await api.app.get(Retention).pass();
+    const stored = await api.rows<{ id: string }>('SELECT job_id AS id FROM job_viewer WHERE job_id = ANY($1::uuid[])', [
+      [...ids, dead],
+    ]);
+    expect(stored.map(({ id }) => id).sort()).toEqual([...ids].sort());
     await presence.onModuleDestroy();
     expect(await api.rows('SELECT 1 FROM job_viewer WHERE job_id = ANY($1::uuid[])', [ids])).toEqual([]);
     expect(presence.size).toBe(0);
@@ -135,9 +137,8 @@ describe('Presence', () => {
     }
     const [repository, job] = [api.app.get(PresenceRepository), { workspaceId: api.workspaceId, jobId: newId() }];
     let isDown = true;
-    const unreliable: Pick<PresenceRepository, 'store' | 'forgetStale'> = {
+    const unreliable: Pick<PresenceRepository, 'store'> = {
       store: (...written) => (isDown ? Promise.reject(new Error('down')) : repository.store(...written)),
-      forgetStale: (process) => repository.forgetStale(process),
     };
     const presence = new SoonAgain(unreliable as PresenceRepository, createLogger({ level: 'silent' }));
     await presence.enter(job);
@@ -154,7 +155,7 @@ describe('Presence', () => {
       protected override readonly timeoutMs = 1;
     }
     const answered = Promise.withResolvers<undefined>();
-    const silent = { store: () => answered.promise, forgetStale: () => answered.promise };
+    const silent = { store: () => answered.promise };
     const presence = new ShortTimeout(silent as unknown as PresenceRepository, createLogger({ level: 'silent' }));
     await presence.enter({ workspaceId: api.workspaceId, jobId: newId() });
     expect(presence.size).toBe(1);

@@ -37,14 +37,14 @@ export class PresenceRepository {
     );
   }
 
-  /** Deletes stale rows of other processes. SKIP LOCKED: two processes may delete the same rows at the same time, and neither waits. */
-  async forgetStale(process: string): Promise<void> {
-    await this.prisma.asEngine(
+  /** Deletes up to `limit` stale rows and returns how many. A process that is refreshing its rows does not wait. */
+  forgetStale(limit: number): Promise<number> {
+    return this.prisma.asEngine(
       (client) => client.$executeRaw`
         DELETE FROM job_viewer WHERE (workspace_id, job_id, process) IN (
           SELECT workspace_id, job_id, process FROM job_viewer
-           WHERE process <> ${process}::uuid AND seen_at < clock_timestamp() - ${staleMs}::int * interval '1 ms'
-           LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+           WHERE seen_at < clock_timestamp() - ${staleMs}::int * interval '1 ms'
+           LIMIT ${limit} FOR UPDATE SKIP LOCKED)`,
     );
   }
 }

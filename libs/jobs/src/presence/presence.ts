@@ -93,7 +93,6 @@ export class Presence implements OnModuleDestroy {
     this.refresh = systemClock.after(ms, () => {
       this.refreshLater();
       void this.store([...this.watched.values()]);
-      this.repository.forgetStale(this.process).catch(this.warn);
     });
   }
 
@@ -104,7 +103,7 @@ export class Presence implements OnModuleDestroy {
 
   private async store(jobs: readonly WatchedJob[]): Promise<void> {
     await this.writer.submit(jobs).catch((err: unknown) => {
-      this.warn(err);
+      this.logger.warn({ err }, 'the presence of viewers could not be stored; the next refresh tries again');
       if (this.watched.size > 0) this.refreshLater(this.retryMs);
     });
   }
@@ -117,10 +116,6 @@ export class Presence implements OnModuleDestroy {
     await this.repository.store(this.process, watched, left);
     return batches.map(() => undefined);
   }
-
-  private readonly warn = (err: unknown): void => {
-    this.logger.warn({ err }, 'the presence of viewers could not be stored; the next refresh tries again');
-  };
 }
 
 /** Resolves with `work`, which never rejects, or after `ms`. */

@@ -4,6 +4,7 @@ import { Config, Queues, QueueWorker } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
+import { PresenceRepository } from '../presence/presence.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
 
 /** What one pass has deleted. */
@@ -27,7 +28,8 @@ const batchesPerPass = 40;
 const workspacesPerPass = 100;
 
 /**
- * Deletes what has passed its retention: deltas of finished jobs (their rounds keep the text), then the jobs (the thread keeps the text).
+ * Deletes what has passed its retention: deltas of finished jobs (their rounds keep the text), then the jobs (the thread keeps the text),
+ * and the rows of viewers whose process has crashed.
  * Never touches an unfinished job. Safe in several workers at once.
  */
 @Injectable()
@@ -37,6 +39,7 @@ export class Retention extends QueueWorker {
 
   constructor(
     private readonly repository: RetentionRepository,
+    private readonly presence: PresenceRepository,
     private readonly config: Config,
     private readonly queues: Queues,
     notifications: NotificationsRepository,
@@ -61,6 +64,7 @@ export class Retention extends QueueWorker {
     const { DELTA_RETENTION_MS } = this.config.values;
     const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
     const deleted = await this.inBatches(() => this.deleteExpired());
+    await this.inBatches(() => this.presence.forgetStale(batch));
     return { trimmed, deleted, markers: await this.deleteMarkers() };
   }
 
