@@ -11,6 +11,7 @@ import { SchedulesService } from '#schedules';
 import { WorkflowsService } from '#workflows';
 
 import { Changes } from '../../libs/triggers/src/inbound/changes.service.js';
+import { NotificationChannels } from '../../libs/triggers/src/outbound/notifications/notification-channels.service.js';
 import { TriggersService } from '../../libs/triggers/src/inbound/triggers.service.js';
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -25,6 +26,11 @@ export default definePlugin({ name: 'audit', version: '1', hooks: [
   defineHook({ on: 'onJobFinished', name: 'finished', run() {} }),
 ] });
 `;
+
+const channel = {
+  ...{ kind: 'webhook', address: 'https://hooks.example.com/', events: ['job_completed'], enabled: true },
+  ...{ includeTitle: false, isWorkspaceWide: true },
+} as const;
 
 describe('pg-boss in a running system', () => {
   let folder: string;
@@ -67,6 +73,7 @@ describe('pg-boss in a running system', () => {
     const definition = sketch(nodes, ['start -> pause', 'pause -> out'], { name: 'Pause' });
     const { app } = test.api;
     const { principal, key } = owner;
+    await app.get(NotificationChannels).save(principal, null, channel);
     const { id: workflowRef } = await publish({ app }, principal, definition);
     const terms = { cron: '* * * * *', timeZone: 'UTC', missed: 'once', prompt: 'Hello', enabled: true } as const;
     await app.get(SchedulesService).save(principal, { id: null, workflowRef, ...terms });
@@ -96,7 +103,7 @@ describe('pg-boss in a running system', () => {
       ...['maintenance.delayed-jobs', 'maintenance.interrupts'],
       ...['maintenance.notifications', 'maintenance.retention'],
       ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.tool-queue'],
-      ...['maintenance.triggers', 'maintenance.webhooks'],
+      ...['maintenance.triggers', 'maintenance.webhooks', 'notification.due'],
       ...['schedule.due', 'schedule.start', 'sub-job.due', 'tool-execution', 'tool-results'],
       ...['trigger.changes', 'trigger.start', 'webhook.deliver'],
     ];

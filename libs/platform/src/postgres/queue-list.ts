@@ -134,6 +134,8 @@ export const queues = {
   /** A webhook delivery is due. */
   'webhook.deliver': delivery,
   [DEAD_ACTIONS]: keptLetters,
+  /** A workspace may have notifications for its channels. */
+  'notification.due': { ...timer, policy: 'short' },
   /** An action of a plugin hook is to run. */
   'hook.action': hookAction,
   /** A job has a call whose sub-job may not have started, or a sub-job that ended or is no longer needed. */
@@ -152,7 +154,7 @@ export const queues = {
   'maintenance.schedules': maintenance,
   /** Finds webhook deliveries that have lost their message. */
   'maintenance.webhooks': maintenance,
-  /** Hands notifications to the channels that want them. */
+  /** Finds notifications for channels that have lost their hint. */
   'maintenance.notifications': maintenance,
   /** Handles sub-jobs that have lost their message. */
   'maintenance.sub-jobs': maintenance,
@@ -192,6 +194,7 @@ export interface QueueData {
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
   /** `number`: the message of the delivery; its row knows the newest one. */
   readonly 'webhook.deliver': { readonly workspaceId: string; readonly deliveryId: string; readonly number: number };
+  readonly 'notification.due': { readonly workspaceId: string };
   readonly 'hook.action': ActionMessage;
   readonly 'hook.action-dead': ActionMessage;
   readonly 'trigger.changes': { readonly workspaceId: string };

@@ -24,6 +24,8 @@ export interface QueueMessage<Name extends QueueName = QueueName> {
   readonly id?: string;
   /** Not delivered before this instant (ms since the epoch). */
   readonly startAfter?: number;
+  /** Not delivered before this time (ms) has passed, by the database's clock. */
+  readonly afterMs?: number;
   /** Higher is delivered first. Default 0. */
   readonly priority?: number;
   /** What messages are found by. */
@@ -205,13 +207,11 @@ export class Queues {
 
   /** The same now and after each `everyMs`: each run first sends the message of the next one. If that is lost, the next minute sends it. */
   async handleEvery(everyMs: number, queue: MaintenanceQueue, run: () => Promise<void>): Promise<QueueHandler> {
-    // A number is an interval of the database's clock, in seconds.
-    const next = (startAfter: number) => this.boss.insert(queue, [{ startAfter }]);
+    const next = (afterMs: number) => this.send(null, queue, [{ data: null, afterMs }]);
     const runAndRepeat = async () => {
-      await next(everyMs / 1_000);
+      await next(everyMs);
       await run();
     };
-    await this.start();
     await next(0);
     return this.handleEachMinute(queue, runAndRepeat, Math.min(Math.max(everyMs / 4_000, 0.5), 5));
   }
@@ -406,11 +406,12 @@ const attemptOf = ({ id, retryCount }: Delivery) => ({ id, retryCount });
 
 type AnyMessage = Omit<QueueMessage, 'data'> & { readonly data: object | null };
 
-function toInsert({ data, startAfter, key, ...message }: AnyMessage): JobInsert {
+function toInsert({ data, startAfter, afterMs, key, ...message }: AnyMessage): JobInsert {
   return {
     ...message,
     ...(data === null ? {} : { data }),
     ...(startAfter === undefined ? {} : { startAfter: new Date(startAfter) }),
+    ...(afterMs === undefined ? {} : { startAfter: afterMs / 1_000 }),
     ...(key === undefined ? {} : { singletonKey: key }),
   };
 }
