@@ -36,6 +36,7 @@ export { appendAudit } from './prisma/audit.repository.js';
 export { resealColumn, type Resealed, type SealedColumn } from './prisma/reseal.repository.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
+export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
 export { TimedCache } from './timed-cache.js';
 export { toSlug } from './to-slug.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';

@@ -38,7 +38,7 @@ export class JobRunner {
   private noneReserved: (() => void)[] = [];
 
   constructor(
-    leases: LeaseRepository,
+    private readonly leases: LeaseRepository,
     private readonly log: EventLog,
     private readonly handlers: JobHandlers,
     private readonly ender: RunEnder,
@@ -113,13 +113,13 @@ export class JobRunner {
    */
   async drain(graceMs: number): Promise<void> {
     if (this.reserved > 0) await new Promise<void>((done) => this.noneReserved.push(done));
-    for (const run of this.keeper.runs()) run.draining = true;
+    for (const run of this.keeper.items()) run.draining = true;
     const grace = this.clock.after(graceMs, () => {
-      for (const run of this.keeper.runs()) run.abort(new Draining());
+      for (const run of this.keeper.items()) run.abort(new Draining());
     });
     let silence = this.clock.after(0, () => undefined);
     const releaseSilent = () => {
-      for (const run of this.keeper.runs()) if (run.activity.isSilentFor(silentModelMs)) run.abort(new Draining());
+      for (const run of this.keeper.items()) if (run.activity.isSilentFor(silentModelMs)) run.abort(new Draining());
       silence = this.clock.after(silentModelMs / 10, releaseSilent);
     };
     releaseSilent();
@@ -127,7 +127,6 @@ export class JobRunner {
     silence.cancel();
     grace.cancel();
     await this.log.drain();
-    this.keeper.stop();
   }
 
   warn(error: unknown, message: string): void {
@@ -135,21 +134,22 @@ export class JobRunner {
   }
 
   private async run(job: ClaimedJob, claimedAt: number): Promise<void> {
-    const run: JobRun = new JobRun(job, {
+    const { workspaceId, jobId, epoch } = job;
+    const run = new JobRun(job, {
       log: this.log,
       clock: this.clock,
       flush: this.flush,
-      askLease: () => this.keeper.ask(run),
-      isValid: () => this.keeper.isValid(run),
+      askLease: async () => (await this.leases.renew([{ workspaceId, jobId, epoch }])).get(jobId),
+      isValid: () => lease.isValid(),
     });
-    this.keeper.add(run, claimedAt);
+    const lease = this.keeper.add(run, claimedAt);
     const deadline = this.watchDeadline(run);
     if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
     try {
       await this.ender.runToEnd(run, this.handlers.of(job));
     } finally {
       deadline.cancel();
-      this.keeper.remove(run);
+      lease.release();
       run.dispose();
     }
   }

@@ -8,14 +8,15 @@ import {
   Config,
   crashpoint,
   type Delivery,
+  type LeaseLoss,
+  Leases,
   Queues,
   systemClock,
   TOOL_QUEUES,
 } from '#platform';
 
-import { type CallAnswer, CallExecution } from './call-execution.js';
+import { type CallAnswer, type CallControls, CallExecution } from './call-execution.js';
 import { type ClaimedCall, ExecClaimsRepository } from './exec-claims.repository.js';
-import { ClaimLost, ExecLeases } from './exec-leases.js';
 import { type ProgressChunk, ProgressSender } from './progress-sender.js';
 import { responseId, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
@@ -24,6 +25,20 @@ import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 const retryMs = 2_000;
 const firstPauseMs = 250;
 const longestPauseMs = 4_000;
+
+/** Why this process may no longer run a call: it was settled, cancelled, or its lease could not be renewed in time. */
+class ClaimLost extends Error {
+  constructor(readonly why: LeaseLoss) {
+    super(`the claim was ${why}`);
+    this.name = 'ClaimLost';
+  }
+}
+
+/** A claimed call, and what aborts it. */
+interface RunningCall {
+  readonly call: ClaimedCall;
+  readonly controller: AbortController;
+}
 
 /** How a call ended here; `stopped`: why it was aborted, if it was. */
 interface Ended {
@@ -37,7 +52,7 @@ interface Ended {
 @Injectable()
 export class CallRunner {
   private readonly clock: Clock = systemClock;
-  private readonly leases: ExecLeases;
+  private readonly leases: Leases<RunningCall, string>;
   private readonly active = new Map<AbortController, Promise<void>>();
 
   constructor(
@@ -49,22 +64,30 @@ export class CallRunner {
     private readonly config: Config,
   ) {
     const { LEASE_MS: leaseMs } = config.values;
-    this.leases = new ExecLeases(claims, { leaseMs, clock: this.clock, logger: telemetry.logger });
+    this.leases = new Leases({
+      ...{ leaseMs, clock: this.clock, logger: telemetry.logger },
+      idOf: ({ call }) => call.id,
+      renew: async (running) => {
+        const claimed = running.map(({ call: { workspaceId, id, epoch } }) => ({ workspaceId, id, epoch }));
+        return new Map(Array.from(await claims.renew(claimed), (id) => [id, id]));
+      },
+      onLost: ({ controller }, why) => {
+        controller.abort(new ClaimLost(why));
+      },
+    });
   }
 
   /** Runs a claimed call; `claimedAt` is the monotonic instant before the claim was sent. Resolves when the call ends here. Never throws. */
   async run(call: ClaimedCall, request: Delivery, claimedAt: number): Promise<void> {
     const controller = new AbortController();
-    this.leases.add(call, claimedAt, (reason) => {
-      controller.abort(reason);
-    });
-    const done = this.runClaimed(call, request, controller.signal)
+    const lease = this.leases.add({ call, controller }, claimedAt);
+    const done = this.runClaimed(call, request, { signal: controller.signal, isValid: () => lease.isValid() })
       .catch((error: unknown) => {
         const { workspaceId, jobId, id } = call;
         this.telemetry.logger.error({ err: error, workspaceId, jobId, toolCallId: id }, 'a tool call was dropped');
       })
       .finally(() => {
-        this.leases.remove(call);
+        lease.release();
         this.active.delete(controller);
         this.telemetry.running.set(this.active.size);
       });
@@ -75,7 +98,7 @@ export class CallRunner {
 
   /** A hint named some calls: those that are settled or cancelled stop here. */
   recheck(concerns: (call: ClaimedCall) => boolean): void {
-    void this.leases.ask(concerns);
+    void this.leases.ask(({ call }) => concerns(call));
   }
 
   /** Resolves when no call runs. Calls that still run after `graceMs` are aborted, and released or settled by their effect. */
@@ -87,12 +110,11 @@ export class CallRunner {
     grace.cancel();
   }
 
-  private async runClaimed(call: ClaimedCall, request: Delivery, signal: AbortSignal): Promise<void> {
+  private async runClaimed(call: ClaimedCall, request: Delivery, right: Pick<CallControls, 'signal' | 'isValid'>) {
     const redact = (text: string) => this.execution.redact(call, text);
     const progress = new ProgressSender((chunk) => this.sendProgress(call, chunk), this.clock, redact);
     const answer = await this.execution.run(call, {
-      signal,
-      isValid: () => this.leases.isValid(call),
+      ...right,
       progress: (update) => {
         progress.report(update);
       },
@@ -100,7 +122,7 @@ export class CallRunner {
     await progress.close();
     crashpoint('before-tool-commit');
     if (answer === null) await this.claims.release(call, { restartWait: false, delayMs: retryMs });
-    else await this.end({ call, request, answer, stopped: signal.reason });
+    else await this.end({ call, request, answer, stopped: right.signal.reason });
   }
 
   private async end({ call, request, answer, stopped }: Ended): Promise<void> {

@@ -1,0 +1,129 @@
+import type { Clock, Timer } from './clock.js';
+import type { Logger } from './logger.js';
+
+/** Why this process lost a lease: the row has another owner or status now, or the lease could not be renewed in time. */
+export type LeaseLoss = 'withdrawn' | 'not renewed';
+
+/** A lease of this process. */
+export interface Lease {
+  /**
+   * False once another process may own it, by the monotonic clock. Call it before each external effect: a process that was paused resumes
+   * anywhere, and before its timers fire.
+   */
+  isValid(): boolean;
+  /** Call it when the work has ended. */
+  release(): void;
+}
+
+export interface LeasesOptions<Item, Renewed> {
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The id of an item in the result of `renew`. */
+  readonly idOf: (item: Item) => string;
+  /** Extends the leases of these items in one statement. An item that is missing in the result has lost its lease. */
+  readonly renew: (items: readonly Item[]) => Promise<ReadonlyMap<string, Renewed>>;
+  readonly onRenewed?: (item: Item, renewed: Renewed) => void;
+  /** Called at most once for a lease, and not after its `release`. */
+  readonly onLost: (item: Item, why: LeaseLoss) => void;
+}
+
+interface Held<Item> {
+  readonly item: Item;
+  /** On the monotonic clock. After it another process may own the lease. */
+  validUntil: number;
+  timer: Timer | undefined;
+}
+
+/**
+ * The leases of this process: renewed together every third of a lease. A lease that was not renewed for two thirds of it, counted from the
+ * start of its last successful renewal, is lost here.
+ */
+export class Leases<Item, Renewed> {
+  private readonly held = new Map<string, Held<Item>>();
+  private timer: Timer | undefined;
+
+  constructor(protected readonly options: LeasesOptions<Item, Renewed>) {}
+
+  items(): Item[] {
+    return [...this.held.values()].map(({ item }) => item);
+  }
+
+  find(id: string): Item | undefined {
+    return this.held.get(id)?.item;
+  }
+
+  /** `claimedAt`: monotonic instant before the claim was sent. Replaces an earlier claim with the same id, which is not renewed any more. */
+  add(item: Item, claimedAt: number): Lease {
+    const { clock, idOf } = this.options;
+    const id = idOf(item);
+    const held: Held<Item> = { item, validUntil: 0, timer: undefined };
+    this.extend(held, claimedAt);
+    this.held.set(id, held);
+    this.renewLater();
+    return {
+      isValid: () => this.held.get(id) === held && clock.monotonic() < held.validUntil,
+      release: () => {
+        this.release(held);
+      },
+    };
+  }
+
+  /** Renews some leases now: a hint says that their rows have changed. */
+  async ask(concerns: (item: Item) => boolean): Promise<void> {
+    await this.renew([...this.held.values()].filter(({ item }) => concerns(item)));
+  }
+
+  private extend(held: Held<Item>, since: number): void {
+    const { clock, leaseMs } = this.options;
+    held.validUntil = since + (leaseMs * 2) / 3;
+    held.timer?.cancel();
+    held.timer = clock.after(held.validUntil - clock.monotonic(), () => {
+      this.lose(held, 'not renewed');
+    });
+  }
+
+  private release(held: Held<Item>): void {
+    held.timer?.cancel();
+    const id = this.options.idOf(held.item);
+    if (this.held.get(id) === held) this.held.delete(id);
+    if (this.held.size > 0) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private renewLater(): void {
+    this.timer ??= this.options.clock.after(this.options.leaseMs / 3, () => {
+      this.timer = undefined;
+      void this.ask(() => true).finally(() => {
+        if (this.held.size > 0) this.renewLater();
+      });
+    });
+  }
+
+  private async renew(asked: readonly Held<Item>[]): Promise<void> {
+    if (asked.length === 0) return;
+    const { clock, idOf, logger, onRenewed } = this.options;
+    const askedAt = clock.monotonic();
+    try {
+      const renewed = await this.options.renew(asked.map(({ item }) => item));
+      for (const held of asked) {
+        const id = idOf(held.item);
+        const answer = renewed.get(id);
+        if (this.held.get(id) !== held) continue; // it ended during the renewal
+        if (answer === undefined) this.lose(held, 'withdrawn');
+        else {
+          this.extend(held, askedAt);
+          onRenewed?.(held.item, answer);
+        }
+      }
+    } catch (err) {
+      logger.warn({ err, leases: asked.length }, 'renewing leases failed; trying again');
+    }
+  }
+
+  private lose(held: Held<Item>, why: LeaseLoss): void {
+    this.release(held);
+    this.options.onLost(held.item, why);
+  }
+}
