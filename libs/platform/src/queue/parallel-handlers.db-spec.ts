@@ -97,11 +97,13 @@ describe('ParallelHandlers', () => {
 
   it('wakes an idle handler each second while the one that polls often is busy', async () => {
     let wakes = 0;
-    const counting: Pick<Queues, 'handleEach'> = {
+    const counting: Pick<Queues, 'handleEach' | 'fetch' | 'giveBack'> = {
       handleEach: async (...registration) => {
         const handler = await queues.handleEach(...registration);
         return { stop: () => handler.stop(), wake: () => void (wakes += 1) };
       },
+      fetch: (...fetched) => queues.fetch(...fetched),
+      giveBack: (...given) => queues.giveBack(...given),
     };
     const id = newId();
     const clock = new ManualClock();
@@ -123,6 +125,38 @@ describe('ParallelHandlers', () => {
     gates.get(id)?.();
     await stopped;
     expect(clock.pending).toBe(0);
+  });
+
+  it('gives back a message that is not admitted, without fetching it again at once, and handles another group', async () => {
+    const [full, free] = [newId(), Array.from({ length: 3 }, newId)];
+    await send('full', [full]);
+    await send('free', free);
+    let refused = 0;
+    let released = 0;
+    const options = {
+      queue: 'webhook.deliver',
+      slots: 2,
+      groupConcurrency: { default: 10 },
+      admission: {
+        busyGroups: () => [],
+        acquire: ({ groupId }: { readonly groupId: string | null }) => {
+          if (groupId === 'full') refused += 1;
+          return groupId === 'full' ? undefined : () => void (released += 1);
+        },
+      },
+    } as const;
+    handlers = new ParallelHandlers(queues, options, async ({ id, data: { deliveryId } }) => {
+      ended.push(deliveryId);
+      await queues.remove('webhook.deliver', id);
+      return 'completed';
+    });
+    await handlers.start();
+    await hasCount(ended, free.length);
+    await handlers.stop();
+    expect([[...ended].sort(), released]).toEqual([[...free].sort(), free.length]);
+    const left = await queues.find('webhook.deliver', {});
+    expect(left).toMatchObject([{ state: 'created', data: { deliveryId: full } }]);
+    expect(refused).toBeLessThanOrEqual(2 * free.length);
   });
 
   it('waits in stop for the messages that are being handled, and can start again', async () => {

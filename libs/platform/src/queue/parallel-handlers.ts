@@ -5,9 +5,22 @@ import type { Delivery, Handled, HandleOptions, QueueHandler, Queues } from './q
 /** Polls of the first handler, and of the others, which are needed only while several messages are handled. */
 const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
+interface Admitted<Name extends QueueName> {
+  readonly message: Delivery<Name>;
+  readonly release: () => void;
+}
+
 interface OneHandler {
   isBusy: boolean;
   readonly registered: Promise<QueueHandler>;
+}
+
+/** For messages that need more than a slot. Their handler removes them itself: pg-boss settles only the message that it delivered. */
+interface Admission<Name extends QueueName> {
+  /** Acquires what the message needs and returns its release. Undefined: this process has none, and gives the message back. */
+  acquire(message: Delivery<Name>): (() => void) | undefined;
+  /** Groups whose messages would be given back. */
+  busyGroups(): readonly string[];
 }
 
 /**
@@ -23,11 +36,12 @@ export class ParallelHandlers<Name extends QueueName> {
   private isStopping = false;
 
   constructor(
-    private readonly queues: Pick<Queues, 'handleEach'>,
+    private readonly queues: Pick<Queues, 'handleEach' | 'fetch' | 'giveBack'>,
     private readonly options: {
       readonly queue: Name;
       readonly slots: number;
       readonly groupConcurrency?: Exclude<HandleOptions['groupConcurrency'], undefined>;
+      readonly admission?: Admission<Name>;
     },
     private readonly handle: (message: Delivery<Name>) => Promise<Handled>,
   ) {}
@@ -73,22 +87,47 @@ export class ParallelHandlers<Name extends QueueName> {
     });
   }
 
+  private get limits(): Pick<HandleOptions, 'groupConcurrency'> {
+    const { groupConcurrency } = this.options;
+    return groupConcurrency === undefined ? {} : { groupConcurrency };
+  }
+
+  /** Gives back what this process has no place for, and fetches a message of another group instead. Undefined: there is none. */
+  private async admit(delivered: Delivery<Name>): Promise<Admitted<Name> | undefined> {
+    const { queue, admission } = this.options;
+    if (admission === undefined) return { message: delivered, release: () => undefined };
+    const busy = new Set(admission.busyGroups());
+    let message: Delivery<Name> | undefined = delivered;
+    while (message !== undefined) {
+      const release = this.isStopping ? undefined : admission.acquire(message);
+      if (release !== undefined) return { message, release };
+      await this.queues.giveBack(queue, message);
+      if (message.groupId !== null) busy.add(message.groupId);
+      if (this.isStopping) return undefined;
+      [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: [...busy] });
+    }
+    return undefined;
+  }
+
   private add(): void {
-    const { queue, groupConcurrency } = this.options;
-    const limits = groupConcurrency === undefined ? {} : { groupConcurrency };
     const poll = this.handlers.length === 0 ? pollSeconds : relaxedPollSeconds;
     const handler: OneHandler = {
       isBusy: false,
-      registered: this.queues.handleEach(queue, { pollSeconds: poll, ...limits }, async (message) => {
+      registered: this.queues.handleEach(this.options.queue, { pollSeconds: poll, ...this.limits }, async (delivered) => {
         handler.isBusy = true;
-        this.wake(); // another message may wait
-        if (handler === this.handlers[0]) this.pollInstead();
+        let admitted: Admitted<Name> | undefined;
         try {
-          return await this.handle(message);
+          admitted = await this.admit(delivered);
+          if (admitted === undefined) return 'completed';
+          this.wake(); // another message may wait
+          if (handler === this.handlers[0]) this.pollInstead();
+          return await this.handle(admitted.message);
         } finally {
+          admitted?.release();
           handler.isBusy = false;
           if (handler === this.handlers[0]) this.timer?.cancel();
-          if (!this.isStopping) (await handler.registered).wake();
+          // After a message was given back, the next fetch would only return it again.
+          if (admitted !== undefined && !this.isStopping) (await handler.registered).wake();
         }
       }),
     };

@@ -7,6 +7,8 @@ import {
   type Clock,
   Config,
   type Delivery,
+  type Handled,
+  ParallelHandlers,
   processName,
   type QueueHandler,
   Queues,
@@ -22,36 +24,26 @@ import { type CancelRequest, type FunctionRequest, readRequest } from './queue-m
 import { CANCEL_PRIORITY } from './queue-state.repository.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
-/** Polls of the first handler, in case every hint is lost, and of the others, which are needed only when several calls run. */
-const [pollSeconds, relaxedPollSeconds] = [1, 15];
-
 /** pg-boss counts the running calls of each group. The tier of a message is the `concurrency` of its tool; other tools have no limit. */
 const groupConcurrency = {
   default: 1_000_000,
   tiers: Object.fromEntries(Array.from({ length: MOST_CONCURRENT }, (_, i) => [String(i + 1), i + 1])),
 };
 
-/** One handler of requests: it runs one call at a time. */
-interface CallHandler {
-  isBusy: boolean;
-  handler?: QueueHandler;
-}
-
 /**
- * Runs calls of isolated tools while this process has slots. Each handler of pg-boss runs one call at a time; when all are busy, the worker
- * registers another one. A message is active while its call runs; the claim on the ledger's row decides whether it runs here.
+ * Runs calls of isolated tools while this process has slots. A message is active while its call runs; the claim on the ledger's row decides
+ * whether it runs here. A call without a slot is given back to other processes.
  */
 @Injectable()
 export class ToolWorker {
   /** Names this process on the calls it has claimed. */
   readonly owner = processName();
   private readonly clock: Clock = systemClock;
+  private readonly calls: ParallelHandlers<typeof TOOL_QUEUES.requests>;
   private readonly slots: ToolSlots;
-  private readonly callHandlers: CallHandler[] = [];
   private cancels: QueueHandler | undefined;
-  private registering: Promise<void> = Promise.resolve();
+  private starting: Promise<void> | undefined;
   private unsubscribe: (() => void)[] = [];
-  private state: 'idle' | 'taking' | 'stopping' = 'idle';
 
   constructor(
     private readonly queues: Queues,
@@ -62,20 +54,21 @@ export class ToolWorker {
     private readonly telemetry: ToolQueueTelemetry,
     config: Config,
   ) {
-    const { TOOL_SLOTS, TOOL_SLOTS_PER_TOOL, TOOL_SLOTS_PER_WORKSPACE } = config.values;
-    this.slots = new ToolSlots({
-      total: TOOL_SLOTS,
-      perTool: TOOL_SLOTS_PER_TOOL,
-      perWorkspace: TOOL_SLOTS_PER_WORKSPACE,
-    });
+    const { TOOL_SLOTS: total, TOOL_SLOTS_PER_TOOL: perTool, TOOL_SLOTS_PER_WORKSPACE: perWorkspace } = config.values;
+    this.slots = new ToolSlots({ total, perTool, perWorkspace });
+    const admission = {
+      acquire: (message: Delivery) => this.acquire(message),
+      busyGroups: () => this.slots.busyTools,
+    };
+    const options = { queue: TOOL_QUEUES.requests, slots: total, groupConcurrency, admission } as const;
+    this.calls = new ParallelHandlers(queues, options, (message) => this.handle(message));
   }
 
   start(): void {
-    if (this.state !== 'idle') return;
-    this.state = 'taking';
+    if (this.starting !== undefined) return;
     this.unsubscribe = [
       this.bus.subscribe('tool-queue', ({ queue }) => {
-        if (queue === 'requests') this.wake();
+        if (queue === 'requests') this.calls.wake();
       }),
       this.bus.subscribe('tool-cancel', ({ toolCallId }) => {
         this.runner.recheck(({ id }) => id === toolCallId);
@@ -86,106 +79,52 @@ export class ToolWorker {
       }),
       this.bus.onGap(() => {
         this.runner.recheck(() => true);
-        this.wake();
+        this.calls.wake();
       }),
     ];
-    this.register(async () => {
-      const options = { pollSeconds, minPriority: CANCEL_PRIORITY };
-      this.cancels = await this.queues.handleEach(TOOL_QUEUES.requests, options, async (message) => {
-        await this.take(message);
-        return 'completed';
-      });
-    });
-    this.wake();
-  }
-
-  /** Takes no further calls. Running ones have `graceMs` to end; resolves when none is left in this process. */
-  async stop(graceMs: number): Promise<void> {
-    this.state = 'stopping';
-    for (const off of this.unsubscribe.splice(0)) off();
-    await this.registering;
-    const handlers = [this.cancels, ...this.callHandlers.map(({ handler }) => handler)];
-    await Promise.all([this.runner.drain(graceMs), ...handlers.map((handler) => handler?.stop())]);
-    // A call may have been claimed meanwhile.
-    await this.runner.drain(graceMs);
-  }
-
-  /** Lets one more handler look for a call. */
-  private wake(): void {
-    if (this.state !== 'taking') return;
-    const idle = this.callHandlers.find(({ isBusy }) => !isBusy);
-    if (idle !== undefined) idle.handler?.wake();
-    else if (this.callHandlers.length < this.slots.limits.total) this.addHandler();
-  }
-
-  private addHandler(): void {
-    const callHandler: CallHandler = { isBusy: false };
-    const options = {
-      groupConcurrency,
-      pollSeconds: this.callHandlers.length === 0 ? pollSeconds : relaxedPollSeconds,
-    };
-    this.callHandlers.push(callHandler);
-    this.register(async () => {
-      callHandler.handler = await this.queues.handleEach(TOOL_QUEUES.requests, options, async (message) => {
-        callHandler.isBusy = true;
-        try {
-          // More calls may wait. After a message was given back, the next fetch would only return it again.
-          if (await this.take(message)) callHandler.handler?.wake();
-          return 'completed';
-        } finally {
-          callHandler.isBusy = false;
-        }
-      });
-    });
-  }
-
-  private register(work: () => Promise<void>): void {
-    this.registering = this.registering.then(work).catch((error: unknown) => {
+    this.starting = this.register().catch((error: unknown) => {
       this.telemetry.logger.error({ err: error }, 'requests of isolated tools are not handled');
     });
   }
 
-  /** Runs the call of a message. Without a slot for it, gives it back to other processes and fetches another. False: none was run. */
-  private async take(delivered: Delivery): Promise<boolean> {
-    let message: Delivery | undefined = delivered;
-    const busy = new Set(this.slots.busyTools);
-    while (message !== undefined && !(await this.handle(message))) {
-      await this.queues.giveBack(TOOL_QUEUES.requests, message);
-      if (message.groupId !== null) busy.add(message.groupId);
-      if (this.state !== 'taking') return false;
-      [message] = await this.queues.fetch(TOOL_QUEUES.requests, { groupConcurrency, ignoreGroups: [...busy] });
-    }
-    return message !== undefined;
+  /** Takes no further calls. Running ones have `graceMs` to end; resolves when none is left in this process. */
+  async stop(graceMs: number): Promise<void> {
+    for (const off of this.unsubscribe.splice(0)) off();
+    await this.starting;
+    await Promise.all([this.runner.drain(graceMs), this.calls.stop(), this.cancels?.stop()]);
+    // A call may have been claimed meanwhile.
+    await this.runner.drain(graceMs);
   }
 
-  /** False: this process has no slot for the call. Removes the message itself, so pg-boss's own completion finds nothing. */
-  private async handle(message: Delivery): Promise<boolean> {
+  /** A cancel needs no slot, so a handler of its own takes it while all slots are occupied. */
+  private async register(): Promise<void> {
+    const cancels = { minPriority: CANCEL_PRIORITY };
+    this.cancels = await this.queues.handleEach(TOOL_QUEUES.requests, cancels, (message) => this.handle(message));
+    await this.calls.start();
+  }
+
+  private acquire(message: Delivery): (() => void) | undefined {
     const request = readRequest(message.data);
-    if (request?.type === 'function_request') return this.runIfFree(message, request);
-    if (this.state !== 'taking') return false;
+    if (request?.type !== 'function_request') return () => undefined;
+    const { tool_key: key, tool_name: name, workspace_id: workspaceId } = request;
+    return this.slots.acquire({ tool: key ?? message.groupId ?? name, workspaceId });
+  }
+
+  private async handle(message: Delivery): Promise<Handled> {
+    const request = readRequest(message.data);
     if (request === null) await this.dead.bury(message.data, 'unreadable');
+    else if (request.type === 'function_request') await this.run(message, request);
     else this.cancel(request);
     await this.queues.remove(TOOL_QUEUES.requests, message);
-    return true;
+    return 'completed';
   }
 
-  private async runIfFree(message: Delivery, request: FunctionRequest): Promise<boolean> {
-    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id, tool_name: name } = request;
-    if (this.state !== 'taking') return false;
-    const tool = request.tool_key ?? message.groupId ?? name;
-    const release = this.slots.acquire({ tool, workspaceId });
-    if (release === undefined) return false;
-    this.wake();
-    try {
-      const claimedAt = this.clock.monotonic();
-      const wanted = { workspaceId, jobId, id, ttlMs: request.metadata.ttl_ms, epoch: request.exec_epoch };
-      const [call] = await this.claims.claim([wanted], this.owner);
-      if (call !== undefined) await this.runner.run(call, message, claimedAt);
-      await this.queues.remove(TOOL_QUEUES.requests, message);
-    } finally {
-      release();
-    }
-    return true;
+  private async run(message: Delivery, request: FunctionRequest): Promise<void> {
+    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id, exec_epoch: epoch, metadata } = request;
+    const claimedAt = this.clock.monotonic();
+    const wanted = { workspaceId, jobId, id, ttlMs: metadata.ttl_ms, epoch };
+    const [call] = await this.claims.claim([wanted], this.owner);
+    if (call !== undefined) await this.runner.run(call, message, claimedAt);
   }
 
   private cancel({ workspace_id: workspaceId, job_id: jobId, correlation_id: toolCallId }: CancelRequest): void {
