@@ -16,8 +16,8 @@ import {
 
 import { secretPlace } from '../../libs/integrations/src/secrets/workspace-secret.js';
 import { WorkspaceSecretsRepository } from '../../libs/integrations/src/secrets/workspace-secrets.repository.js';
-import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
-import type { ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
+import type { ToolResponse } from '../../libs/tools/src/remote/queue-message.js';
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { seedWorkspace } from '../harness/engine.js';
 import { openTestToolQueue, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';

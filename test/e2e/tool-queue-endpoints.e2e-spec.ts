@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { newId, TOOL_QUEUES } from '#platform';
 
-import { DeadLetters } from '../../libs/tools/src/tool-queue/dead-letters.js';
-import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import { DeadLetters } from '../../libs/tools/src/remote/dead-letters.js';
+import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { documentExample } from '../harness/document-example.js';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { processName, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
-import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endedProcess } from '../harness/ended-process.js';
 import { eventually } from '../harness/eventually.js';

@@ -4,14 +4,14 @@ import { insertInterrupt } from '#jobs';
 import { newId, Postgres, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
-import { DeadLetters } from '../../libs/tools/src/tool-queue/dead-letters.js';
-import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import { DeadLetters } from '../../libs/tools/src/remote/dead-letters.js';
+import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
 import {
   responseId,
   type ToolProgressMessage,
   type ToolResponse,
-} from '../../libs/tools/src/tool-queue/queue-message.js';
-import { ResultApplier } from '../../libs/tools/src/tool-queue/result-applier.js';
+} from '../../libs/tools/src/remote/queue-message.js';
+import { ResultApplier } from '../../libs/tools/src/remote/result-applier.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, progressOf, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';

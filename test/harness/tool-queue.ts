@@ -19,7 +19,7 @@ import {
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
-import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/remote/queue-message.js';
 import { claimOne } from './claim-one.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';

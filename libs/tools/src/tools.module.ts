@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { JobsModule } from '#jobs';
 
-import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
+import { AwaitingCallsRepository } from './remote/awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
 import { ActionHooks } from './hooks/action-hooks.js';
 import { EndedCallsRepository } from './hooks/ended-calls.repository.js';
@@ -14,12 +14,12 @@ import { OutputsModule } from './outputs/outputs.module.js';
 import { PluginsModule } from './plugins/plugins.module.js';
 import { CallEnds } from './remote/call-ends.js';
 import { StartChecks } from './start-checks.js';
-import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
-import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
-import { SubJobStarter } from './sub-jobs/sub-job-starter.js';
-import { SubJobs } from './sub-jobs/sub-jobs.js';
+import { SubJobCallsRepository } from './remote/sub-job-calls.repository.js';
+import { SubJobSettler } from './remote/sub-job-settler.js';
+import { SubJobStarter } from './remote/sub-job-starter.js';
+import { SubJobs } from './remote/sub-jobs.js';
 import { ToolCallTelemetry } from './tool-call.telemetry.js';
-import { ToolQueue } from './tool-queue/tool-queue.js';
+import { ToolQueue } from './remote/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { type Interrupt, type InterruptSettlement, InterruptSettler, type LockedJob } from '#jobs';
 
-import { AwaitingCallsRepository, type CallDecision, type LockedCall } from '../awaiting-calls.repository.js';
-import { callUpdated } from '../call-updated.js';
+import { AwaitingCallsRepository, type CallDecision, type LockedCall } from './awaiting-calls.repository.js';
+import { callUpdated } from './call-updated.js';
 import { hookApplied } from '../hooks/hook-applied.js';
 import type { FilteredEnd } from '../hooks/result-hooks.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';

@@ -2,7 +2,7 @@ import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
 import { connectionOf, DateTime, defineEnum, payloadOf } from '#platform/api';
 
-import type { DeadToolCall } from '../../tool-queue/dead-tool-calls.service.js';
+import type { DeadToolCall } from '../../remote/dead-tool-calls.service.js';
 import { ToolCallStatusEnum } from '../tool-calls/tool-call.enums.js';
 
 /** GraphQL's names of why something lies among the dead letters. */

@@ -1,4 +1,4 @@
-import type { DeadToolCall } from '../../tool-queue/dead-tool-calls.service.js';
+import type { DeadToolCall } from '../../remote/dead-tool-calls.service.js';
 
 /** A dead letter in the format of both APIs. */
 export interface DeadToolCallReply {

@@ -5,8 +5,8 @@ import type { MemberPrincipal } from '#auth';
 import { CurrentPrincipal, PrincipalGuard, RequireAbility } from '#auth/api';
 import { ApiRefusals, ApiReply, toCursor } from '#platform/api';
 
-import { DeadToolCallsService } from '../../tool-queue/dead-tool-calls.service.js';
-import { type CancelState, ToolQueueCancels } from '../../tool-queue/tool-queue-cancels.js';
+import { DeadToolCallsService } from '../../remote/dead-tool-calls.service.js';
+import { type CancelState, ToolQueueCancels } from '../../remote/tool-queue-cancels.js';
 import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters, toLetterPage } from './to-letter-page.js';

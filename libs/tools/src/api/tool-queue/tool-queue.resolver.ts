@@ -11,8 +11,8 @@ import {
   toPayload,
 } from '#platform/api';
 
-import { DeadToolCallsService } from '../../tool-queue/dead-tool-calls.service.js';
-import { ToolQueueCancels } from '../../tool-queue/tool-queue-cancels.js';
+import { DeadToolCallsService } from '../../remote/dead-tool-calls.service.js';
+import { ToolQueueCancels } from '../../remote/tool-queue-cancels.js';
 import {
   CancelToolCallInput,
   CancelToolCallPayload,

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob } from '#jobs';
 import { toStorableText } from '#platform';
 
-import type { LockedCall } from '../awaiting-calls.repository.js';
+import type { LockedCall } from './awaiting-calls.repository.js';
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
 import type { Settlement } from '../tool-call.js';

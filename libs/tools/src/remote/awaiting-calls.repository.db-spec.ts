@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MemberPrincipal } from '#auth';
 import { JobUpdater } from '#jobs';
 
-import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
-import { startTestEngine, type TestEngine } from '../../../test/harness/engine.js';
-import { openTestIdentities } from '../../../test/harness/identities.js';
-import { layOutWaitingJob } from '../../../test/harness/interrupts.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { openTestIdentities } from '../../../../test/harness/identities.js';
+import { layOutWaitingJob } from '../../../../test/harness/interrupts.js';
 import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 
 const longestMs = 2 ** 31 - 1;

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { type LockedJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
 import { Prisma, type ToolCallRow } from '#platform';
 
-import { argumentContents } from './history/argument-content.js';
-import type { ToolEffect } from './tool.js';
-import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
+import { argumentContents } from '../history/argument-content.js';
+import type { ToolEffect } from '../tool.js';
+import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
 
 /** A row of the ledger, read under the lock of its job. */
 export interface LockedCall {

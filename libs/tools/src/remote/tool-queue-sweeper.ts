@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
 import { type Clock, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
 
-import type { LockedCall } from '../awaiting-calls.repository.js';
+import type { LockedCall } from './awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
 import { DeadLetters, type DeadReason } from './dead-letters.js';
 import { responseId } from './queue-message.js';

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
-import { AwaitingCallsRepository } from '../awaiting-calls.repository.js';
+import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
-import { CallEnds } from '../remote/call-ends.js';
+import { CallEnds } from './call-ends.js';
 import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';

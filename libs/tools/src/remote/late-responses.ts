@@ -8,8 +8,8 @@ import {
   type LockedJob,
 } from '#jobs';
 
-import type { LockedCall } from '../awaiting-calls.repository.js';
-import { CallEnds } from '../remote/call-ends.js';
+import type { LockedCall } from './awaiting-calls.repository.js';
+import { CallEnds } from './call-ends.js';
 import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
