@@ -169,6 +169,9 @@ export const queues = {
 
 export type QueueName = keyof QueueData;
 
+/** A queue whose messages say that it is time to look at the tables. */
+export type MaintenanceQueue = QueueName & `maintenance.${string}`;
+
 interface ActionMessage {
   readonly workspaceId: string;
   readonly jobId: string;

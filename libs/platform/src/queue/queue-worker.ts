@@ -1,4 +1,5 @@
-import type { QueueHandler } from './queues.js';
+import type { MaintenanceQueue } from '../postgres/queue-list.js';
+import type { QueueHandler, Queues } from './queues.js';
 
 /** What `stop` ends: a handler, or a subscription to hints. */
 interface Stoppable {
@@ -24,6 +25,24 @@ export abstract class QueueWorker {
 
   /** Registers the handlers. `stop` ends what this returns. */
   protected abstract open(): Promise<readonly Stoppable[]>;
+}
+
+/**
+ * Lets one handler of the whole installation run now and after each `everyMs`: each run first sends the message of the next one. If that is
+ * lost, the next minute sends it.
+ */
+export async function handleEvery(
+  queues: Queues,
+  { queue, everyMs }: { readonly queue: MaintenanceQueue; readonly everyMs: number },
+  run: () => Promise<void>,
+): Promise<QueueHandler> {
+  const next = (afterMs: number) => queues.send(null, queue, [{ data: null, afterMs }]);
+  const runAndRepeat = async () => {
+    await next(everyMs);
+    await run();
+  };
+  await next(0);
+  return queues.handleEachMinute(queue, runAndRepeat, Math.min(Math.max(everyMs / 4_000, 0.5), 5));
 }
 
 /** What a sweep looks for and does. */

@@ -13,7 +13,7 @@ import { type Config, queuesServed } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Postgres } from '../postgres/postgres.js';
-import { QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
+import { type MaintenanceQueue, QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
 import type { SqlStatement } from '../postgres/sql-statement.js';
 import type { PrismaTransaction } from '../prisma/prisma.service.js';
 
@@ -80,8 +80,6 @@ export interface QueueHandler {
   /** Fetches no more; resolves when the handler has returned. */
   stop(): Promise<void>;
 }
-
-type MaintenanceQueue = QueueName & `maintenance.${string}`;
 
 /** Queues whose messages are sent by `insertions` or `insertionOf`. */
 const insertedQueues = [
@@ -161,8 +159,8 @@ export class Queues {
     handler: (messages: readonly QueueData[Name][]) => Promise<void>,
   ): Promise<QueueHandler> {
     await this.start();
-    const options = { batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true };
-    const id = await this.boss.work<QueueData[Name]>(queue, options, async (jobs) => {
+    const work = { batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true };
+    const id = await this.boss.work<QueueData[Name]>(queue, work, async (jobs) => {
       // Without this, pg-boss would wait for the next poll after each message: its burst needs batches of at least two.
       if (batchSize === 1) this.boss.notifyWorker(id);
       try {
@@ -178,9 +176,7 @@ export class Queues {
 
   /** The same for one message at a time. */
   handleOne<Name extends QueueName>(queue: Name, handler: (message: QueueData[Name]) => Promise<void>) {
-    return this.handle(queue, {}, async (messages) => {
-      for (const message of messages) await handler(message);
-    });
+    return this.handle(queue, {}, async (messages) => void (await Promise.all(messages.map(handler))));
   }
 
   /** pg-boss stores the error with the message only. */
@@ -203,17 +199,6 @@ export class Queues {
     await this.start();
     await this.boss.schedule(queue, '* * * * *');
     return this.handle(queue, { pollSeconds }, run);
-  }
-
-  /** The same now and after each `everyMs`: each run first sends the message of the next one. If that is lost, the next minute sends it. */
-  async handleEvery(everyMs: number, queue: MaintenanceQueue, run: () => Promise<void>): Promise<QueueHandler> {
-    const next = (afterMs: number) => this.send(null, queue, [{ data: null, afterMs }]);
-    const runAndRepeat = async () => {
-      await next(everyMs);
-      await run();
-    };
-    await next(0);
-    return this.handleEachMinute(queue, runAndRepeat, Math.min(Math.max(everyMs / 4_000, 0.5), 5));
   }
 
   private async result<Name extends QueueName>(
@@ -327,9 +312,7 @@ export class Queues {
 
   /** The same for messages of several queues. */
   async sendAll(tx: PrismaTransaction, messages: readonly AddressedMessage[]): Promise<void> {
-    await this.start();
-    for (const [queue, own] of Map.groupBy(messages, (message) => message.queue))
-      await this.boss.insert(queue, own.map(toInsert), { db: fromPrisma(tx) });
+    for (const [queue, own] of Map.groupBy(messages, (message) => message.queue)) await this.send(tx, queue, own);
   }
 
   /**
@@ -385,17 +368,17 @@ export function handledMessages(metrics: Metrics) {
   ]);
 }
 
+const clear = (timer: unknown) => {
+  clearTimeout(timer as NodeJS.Timeout); // made below; it ends an interval as well
+};
+
 /** pg-boss's timers keep no process alive, like those of our own clock. */
 const unreferencedClock: Clock = {
   now: () => Date.now(),
   setTimeout: (run, ms) => setTimeout(run, ms).unref(),
-  clearTimeout: (timer) => {
-    clearTimeout(timer as NodeJS.Timeout); // made above
-  },
+  clearTimeout: clear,
   setInterval: (run, ms) => setInterval(run, ms).unref(),
-  clearInterval: (timer) => {
-    clearInterval(timer as NodeJS.Timeout); // made above
-  },
+  clearInterval: clear,
 };
 
 function toDelivery<Data>({ id, data, retryCount, groupId = null }: Job<Data>) {

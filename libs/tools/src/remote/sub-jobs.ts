@@ -7,19 +7,17 @@ import {
   LOGGER,
   type Logger,
   ParallelHandlers,
-  type QueueHandler,
   Queues,
   QueueWorker,
   sweepEach,
 } from '#platform';
 
-import { ResultHooks } from '../hooks/result-hooks.js';
 import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-job-settler.js';
 import { SubJobStarter } from './sub-job-starter.js';
 
-/** Parents that one handler looks after at once. */
-const batchSize = 10;
+/** Parents that this process looks after at once. */
+const slots = 10;
 
 /**
  * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent; the job follows
@@ -37,7 +35,6 @@ export class SubJobs extends QueueWorker {
     private readonly starter: SubJobStarter,
     private readonly settler: SubJobSettler,
     private readonly stopper: JobStopper,
-    private readonly hooks: ResultHooks,
     private readonly queues: Queues,
     @Inject(BUS) private readonly bus: Bus,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -46,32 +43,17 @@ export class SubJobs extends QueueWorker {
   }
 
   protected async open() {
-    const due = await this.openDue();
+    const options = { queue: 'sub-job.due', slots } as const;
+    const due = new ParallelHandlers(this.queues, options, async ({ data }) => {
+      await this.lookAfterAlone(data);
+      return 'completed';
+    });
+    await due.start();
     const hints = this.bus.subscribe('sub-jobs', () => {
       due.wake();
     });
     const sweep = async () => void (await this.sweep(null));
     return [due, { stop: hints }, await this.queues.handleEachMinute('maintenance.sub-jobs', sweep)];
-  }
-
-  /**
-   * A batch ends with the last of its parents, and the next one is fetched after that: where hooks are set, which may take long, each parent is
-   * handled on its own, so that it delays no other one.
-   */
-  private async openDue(): Promise<QueueHandler> {
-    if (this.hooks.areSet) {
-      const options = { queue: 'sub-job.due', slots: batchSize } as const;
-      const handlers = new ParallelHandlers(this.queues, options, async ({ data }) => {
-        await this.lookAfterAlone(data);
-        return 'completed';
-      });
-      await handlers.start();
-      return handlers;
-    }
-    return this.queues.handle('sub-job.due', { batchSize }, async (parents) => {
-      const distinct = new Map(parents.map((parent) => [parent.jobId, parent]));
-      await Promise.all([...distinct.values()].map((parent) => this.lookAfterJob(parent)));
-    });
   }
 
   /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does what later messages are about. */
@@ -86,7 +68,8 @@ export class SubJobs extends QueueWorker {
     try {
       while (own.again) {
         own.again = false;
-        await this.lookAfterJob(parent);
+        const [failure] = await this.sweep(parent);
+        if (failure !== undefined) throw new Error('a sub-job was not looked after', { cause: failure });
       }
     } finally {
       this.underWay.delete(parent.jobId);
@@ -123,12 +106,6 @@ export class SubJobs extends QueueWorker {
       onError,
     });
     return failures;
-  }
-
-  /** Rejects if something failed, so that the message is delivered again. */
-  private async lookAfterJob(parent: JobRef): Promise<void> {
-    const [failure] = await this.sweep(parent);
-    if (failure !== undefined) throw new Error('a sub-job was not looked after', { cause: failure });
   }
 
   private async moveOn(ref: SubJobCallRef): Promise<void> {

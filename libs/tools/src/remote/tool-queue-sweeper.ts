@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
-import { type Clock, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
+import { type Clock, handleEvery, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
 
 import type { LockedCall } from './awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
@@ -47,7 +47,8 @@ export class ToolQueueSweeper extends QueueWorker {
 
   /** Half a lease is what others count on. */
   protected async open() {
-    return [await this.queues.handleEvery(this.states.leaseMs / 2, 'maintenance.tool-queue', () => this.sweep())];
+    const period = { queue: 'maintenance.tool-queue', everyMs: this.states.leaseMs / 2 } as const;
+    return [await handleEvery(this.queues, period, () => this.sweep())];
   }
 
   /** Looks after everything that is due now, up to a bound. */
