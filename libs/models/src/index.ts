@@ -24,7 +24,6 @@ export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from
 export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
 export { jobKeyPlace, jobKeys, ModelCatalog } from './model-catalog.js';
 export { providerKeys } from './providers/provider-key-place.js';
-export { waitUnlessAborted } from './wait-unless-aborted.js';
 export { ModelsModule } from './models.module.js';
 export { type DemoModel, type DemoModelOptions, startDemoModel } from './demo/demo-model.js';
 export type { ModelProvider, ModelProviderChanges, NewModelProvider } from './providers/model-provider.js';

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import { Agent, type Dispatcher } from 'undici';
 
+import { waitUnlessAborted } from '#platform';
+
 import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model.js';
 import { ModelCall } from './model-call.js';
 import { toChatCompletionsUrl } from './model-url.js';
 import { ModelError, modelKeyMalformed, modelUnreachable } from './models.errors.js';
 import { retryDelayMs } from './retry-delay.js';
 import { isSendableKey } from './sendable-key.js';
-import { waitUnlessAborted } from './wait-unless-aborted.js';
 
 const DEFAULT_LIMITS: ModelLimits = {
   maxLineBytes: 8_388_608,

@@ -1,5 +1,5 @@
 export { BUS, type Bus, type BusMessages, type BusTopic } from './bus/bus.js';
-export { type Clock, ManualClock, systemClock, type Timer } from './clock.js';
+export { type Clock, ManualClock, systemClock, type Timer, waitUnlessAborted } from './clock.js';
 export {
   Config,
   ConfigError,

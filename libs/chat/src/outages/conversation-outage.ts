@@ -1,6 +1,6 @@
 import { interruptOpened, openInterruptRow } from '#jobs';
-import { type ModelError, waitUnlessAborted } from '#models';
-import { AppError, newId, systemClock, toStorableText } from '#platform';
+import type { ModelError } from '#models';
+import { AppError, newId, systemClock, toStorableText, waitUnlessAborted } from '#platform';
 
 import { atNode, type CallingRun } from '../calls/calling-run.js';
 import type { StoredOutage } from './outages.repository.js';

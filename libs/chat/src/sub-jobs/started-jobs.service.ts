@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type Principal, PrincipalsRepository } from '#auth';
 import { ModelCatalog } from '#models';
-import { AppError, systemClock } from '#platform';
+import { AppError, systemClock, waitUnlessAborted } from '#platform';
 import { canonicalJson, matchesGlob, type ToolContext } from '#tools';
 
 import { ChatService } from '../chat.service.js';
@@ -94,7 +94,7 @@ export class StartedJobs {
       if (found === null) throw startedJobUnavailable(startedId);
       const isOnItsWay = found.status === 'queued' || found.status === 'running';
       if (!isOnItsWay || systemClock.monotonic() >= giveUpAt) return found;
-      await pause(signal);
+      await waitUnlessAborted(pollMs, systemClock, signal);
     }
   }
 
@@ -104,18 +104,4 @@ export class StartedJobs {
     const direct = await this.models.directModels(workspaceId);
     return direct.some((pattern) => pattern === model || matchesGlob(pattern, model));
   }
-}
-
-/** Throws the signal's reason if it aborts first. */
-async function pause(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const end = () => {
-    resolve(undefined);
-  };
-  const timer = systemClock.after(pollMs, end);
-  signal.addEventListener('abort', end, { once: true });
-  await promise;
-  timer.cancel();
-  signal.removeEventListener('abort', end);
-  signal.throwIfAborted();
 }

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { ExternalAnswer, ExternalCallEnd, ExternalChat, ExternalQuestion, ExternalReference } from '#chat';
 import { isTerminal, type JobRef, type JobRun } from '#jobs';
-import { waitUnlessAborted } from '#models';
-import { AppError, crashpoint, Queues, systemClock } from '#platform';
+import { AppError, crashpoint, Queues, systemClock, waitUnlessAborted } from '#platform';
 import { modelTextOf, notRegistered } from '#tools';
 
 import { replyDocuments } from './chat-reply.js';

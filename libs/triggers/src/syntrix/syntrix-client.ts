@@ -1,5 +1,12 @@
-import { waitUnlessAborted } from '#models';
-import { AppError, type Clock, type GuardedFetch, type OutboundAnswer, OutboundError, type Secret } from '#platform';
+import {
+  AppError,
+  type Clock,
+  type GuardedFetch,
+  type OutboundAnswer,
+  OutboundError,
+  type Secret,
+  waitUnlessAborted,
+} from '#platform';
 
 /** A document: its own fields, and its id. */
 export interface SyntrixDocument {

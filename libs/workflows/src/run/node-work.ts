@@ -1,6 +1,6 @@
 import { ConversationFailed } from '#chat';
 import { Draining, type JobRun, LeaseLost } from '#jobs';
-import { isPassing, systemClock, toStorableText } from '#platform';
+import { isPassing, systemClock, toStorableText, waitUnlessAborted } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
 import {
@@ -128,7 +128,7 @@ export class NodeWork {
           return { event: { type: 'failed', key: row, error: reported, extra: retries === 0 ? {} : { retries } } };
         }
         earlier.push(error);
-        await pause(delayMs, signal);
+        await waitUnlessAborted(delayMs, systemClock, signal);
       }
     }
   }
@@ -186,19 +186,4 @@ async function withinTime(
   } finally {
     timer.cancel();
   }
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      timer.cancel();
-      reject(signal.reason as Error); // everything here is aborted with one
-    };
-    const timer = systemClock.after(delayMs, () => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    });
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
 }
