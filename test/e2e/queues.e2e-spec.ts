@@ -100,7 +100,7 @@ describe('pg-boss in a running system', () => {
   it('delivers each kind of background work to a handler registered with work', async () => {
     const expected = [
       ...['hook.action', 'interrupt.due', 'job.chat', 'job.due', 'job.workflow'],
-      ...['maintenance.delayed-jobs', 'maintenance.interrupts'],
+      ...['maintenance.delayed-jobs', 'maintenance.hook-actions', 'maintenance.interrupts'],
       ...['maintenance.notifications', 'maintenance.retention'],
       ...['maintenance.schedules', 'maintenance.sub-jobs', 'maintenance.tool-queue'],
       ...['maintenance.triggers', 'maintenance.webhooks', 'notification.due'],

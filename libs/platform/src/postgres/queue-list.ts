@@ -158,6 +158,8 @@ export const queues = {
   'maintenance.notifications': maintenance,
   /** Handles sub-jobs that have lost their message. */
   'maintenance.sub-jobs': maintenance,
+  /** Retries actions of plugin hooks whose process was killed. */
+  'maintenance.hook-actions': repeated,
   /** Continues calls of isolated tools whose messages or processes were lost. */
   'maintenance.tool-queue': repeated,
   /** Removes what has been kept long enough. */
@@ -210,6 +212,7 @@ export interface QueueData {
   readonly 'maintenance.notifications': null;
   readonly 'sub-job.due': JobMessage;
   readonly 'maintenance.sub-jobs': null;
+  readonly 'maintenance.hook-actions': null;
   readonly 'maintenance.tool-queue': null;
   readonly 'maintenance.retention': null;
   readonly 'tool-execution': object;

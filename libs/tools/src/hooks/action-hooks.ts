@@ -6,14 +6,15 @@ import {
   DEAD_ACTIONS,
   type Delivery,
   type Handled,
+  handleEvery,
   idFrom,
   LOGGER,
   type Logger,
   Metrics,
   ParallelHandlers,
   Queues,
+  QueueWorker,
   systemClock,
-  type Timer,
 } from '#platform';
 
 import { toHookedEnd, toHookedInterrupt, toHookedNotification } from './action-event.js';
@@ -51,10 +52,9 @@ export function deadActions(metrics: Metrics, queues: Pick<Queues, 'count'>): vo
  * the message: it reads the row and runs the hook. A process without actions sends and handles no messages.
  */
 @Injectable()
-export class ActionHooks implements OnModuleInit {
+export class ActionHooks extends QueueWorker implements OnModuleInit {
   private readonly handlers: ParallelHandlers<'hook.action'>;
   private stopping = new AbortController();
-  private lost: Timer | undefined;
 
   constructor(
     private readonly hooks: Hooks,
@@ -64,6 +64,7 @@ export class ActionHooks implements OnModuleInit {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: Metrics,
   ) {
+    super();
     const options = { queue: 'hook.action', slots, groupConcurrency } as const;
     this.handlers = new ParallelHandlers(queues, options, (message) => this.handle(message));
   }
@@ -75,37 +76,22 @@ export class ActionHooks implements OnModuleInit {
     deadActions(this.metrics, this.queues);
   }
 
-  async start(): Promise<void> {
-    if (this.hooks.actions.length === 0) return;
+  protected async open() {
+    if (this.hooks.actions.length === 0) return [];
     this.stopping = new AbortController();
     await this.handlers.start();
-    this.findLostLater();
+    const period = { queue: 'maintenance.hook-actions', everyMs: lostEveryMs } as const;
+    return [this.handlers, await handleEvery(this.queues, period, () => this.queues.superviseNow('hook.action'))];
   }
 
   /** Resolves when no action is running: after at most 5 s, unless an action blocks the process. */
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     const { stopping } = this;
-    this.lost?.cancel();
-    this.lost = undefined;
     const timer = systemClock.after(stopMs, () => {
       stopping.abort(new Error('the worker stops'));
     });
-    await this.handlers.stop();
+    await super.stop();
     timer.cancel();
-  }
-
-  private findLostLater(): void {
-    const timer = systemClock.after(lostEveryMs, () => {
-      this.queues
-        .superviseNow('hook.action')
-        .catch((err: unknown) => {
-          this.logger.warn({ err }, 'lost messages of actions could not be found');
-        })
-        .finally(() => {
-          if (this.lost === timer) this.findLostLater();
-        });
-    });
-    this.lost = timer;
   }
 
   /** Rejects to have the message retried; after the last retry it becomes a dead letter. */
