@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { JobsModule, Retention } from '#jobs';
 
@@ -7,9 +7,13 @@ import { Files } from './files.service.js';
 import { FileStores } from './store/file-stores.js';
 import { PostgresFileStore } from './store/postgres-file-store.repository.js';
 
-/** Registers the retention of files. */
-@Injectable()
-class FileRetention implements OnModuleInit {
+/** The files of workspaces. Requires a global `PlatformModule`. */
+@Module({ providers: [Files, FilesRepository, FileStores, PostgresFileStore], exports: [Files] })
+export class FilesModule {}
+
+/** Removes files that are no longer needed. For processes that maintain the database. */
+@Module({ imports: [FilesModule, JobsModule] })
+export class FileRetentionModule implements OnModuleInit {
   constructor(
     private readonly retention: Retention,
     private readonly files: Files,
@@ -19,11 +23,3 @@ class FileRetention implements OnModuleInit {
     this.retention.register(this.files);
   }
 }
-
-/** The files of workspaces. Requires a global `PlatformModule`. */
-@Module({ providers: [Files, FilesRepository, FileStores, PostgresFileStore], exports: [Files] })
-export class FilesModule {}
-
-/** Removes files that are no longer needed. For processes that maintain the database. */
-@Module({ imports: [FilesModule, JobsModule], providers: [FileRetention] })
-export class FileRetentionModule {}

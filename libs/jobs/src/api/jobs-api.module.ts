@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ViewersModule } from '#auth/api';
 
@@ -17,16 +17,6 @@ import { SubJobsResolver } from './sub-jobs.resolver.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 import { WorkspaceActivityResolver } from './workspace-activity.resolver.js';
 
-/** Starts the job queues before the first job can be accepted. */
-@Injectable()
-export class JobQueueLifecycle implements OnModuleInit {
-  constructor(private readonly queue: JobQueue) {}
-
-  onModuleInit(): Promise<void> {
-    return this.queue.start();
-  }
-}
-
 /** Jobs: queries, cancels, admissions and live activity. Expects `AuthModule` to be global. */
 @Module({
   imports: [JobsModule, LimitsModule, ViewersModule],
@@ -36,7 +26,6 @@ export class JobQueueLifecycle implements OnModuleInit {
     JobAccess,
     JobAdmissions,
     JobLoaders,
-    JobQueueLifecycle,
     WorkspaceActivity,
     JobFieldsResolver,
     JobMutationsResolver,
@@ -46,4 +35,11 @@ export class JobQueueLifecycle implements OnModuleInit {
   ],
   exports: [JobAbort, JobAccess, JobLoaders],
 })
-export class JobsApiModule {}
+export class JobsApiModule implements OnModuleInit {
+  constructor(private readonly queue: JobQueue) {}
+
+  /** Starts the job queues before the first job can be accepted. */
+  onModuleInit(): Promise<void> {
+    return this.queue.start();
+  }
+}

@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { IntegrationsModule } from '#integrations';
 import { JobsModule, Retention } from '#jobs';
@@ -22,19 +22,6 @@ import { WebhookClient } from './webhook-client.js';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository.js';
 import { WebhookEndpoints } from './webhook-endpoints.service.js';
 
-/** Registers the retention of deliveries. */
-@Injectable()
-class DeliveryRetention implements OnModuleInit {
-  constructor(
-    private readonly retention: Retention,
-    private readonly endpoints: WebhookEndpoints,
-  ) {}
-
-  onModuleInit(): void {
-    this.retention.register(this.endpoints);
-  }
-}
-
 /** Webhooks that the server sends. Requires a global `PlatformModule`. */
 @Module({
   imports: [IntegrationsModule, JobsModule],
@@ -50,7 +37,6 @@ class DeliveryRetention implements OnModuleInit {
     Deliveries,
     DeliveriesRepository,
     DeliveryRate,
-    DeliveryRetention,
     DeliverySender,
     DeliveryWorker,
     EndpointHealthRepository,
@@ -70,4 +56,13 @@ class DeliveryRetention implements OnModuleInit {
     WebhookEndpoints,
   ],
 })
-export class OutboundModule {}
+export class OutboundModule implements OnModuleInit {
+  constructor(
+    private readonly retention: Retention,
+    private readonly endpoints: WebhookEndpoints,
+  ) {}
+
+  onModuleInit(): void {
+    this.retention.register(this.endpoints);
+  }
+}
