@@ -13,8 +13,8 @@ import { deadActions } from '../../libs/tools/src/hooks/action-hooks.js';
 import { hookRuns, hookSeconds } from '../../libs/tools/src/hooks/hooks.js';
 import { pluginDifferences } from '../../libs/tools/src/plugins/plugin-differences.js';
 import { strayErrorCount } from '../../libs/tools/src/plugins/stray-errors.js';
-import { ToolCallTelemetry } from '../../libs/tools/src/tool-call.telemetry.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/remote/tool-queue.telemetry.js';
+import { ToolCallTelemetry } from '../../libs/tools/src/tool-call.telemetry.js';
 import { notificationSends } from '../../libs/triggers/src/outbound/notifications/channel-sender.js';
 
 const file = new URL('../../docs/metrics.md', import.meta.url);

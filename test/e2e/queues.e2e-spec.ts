@@ -11,8 +11,11 @@ import { SchedulesService } from '#schedules';
 import { WorkflowsService } from '#workflows';
 
 import { Changes } from '../../libs/triggers/src/inbound/changes.service.js';
-import { NotificationChannels } from '../../libs/triggers/src/outbound/notifications/notification-channels.service.js';
 import { TriggersService } from '../../libs/triggers/src/inbound/triggers.service.js';
+import {
+  type GivenChannel,
+  NotificationChannels,
+} from '../../libs/triggers/src/outbound/notifications/notification-channels.service.js';
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -27,10 +30,10 @@ export default definePlugin({ name: 'audit', version: '1', hooks: [
 ] });
 `;
 
-const channel = {
+const channel: GivenChannel = {
   ...{ kind: 'webhook', address: 'https://hooks.example.com/', events: ['job_completed'], enabled: true },
   ...{ includeTitle: false, isWorkspaceWide: true },
-} as const;
+};
 
 describe('pg-boss in a running system', () => {
   let folder: string;

@@ -6,11 +6,7 @@ import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
 import { DeadLetters } from '../../libs/tools/src/remote/dead-letters.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
-import {
-  responseId,
-  type ToolProgressMessage,
-  type ToolResponse,
-} from '../../libs/tools/src/remote/queue-message.js';
+import { responseId, type ToolProgressMessage, type ToolResponse } from '../../libs/tools/src/remote/queue-message.js';
 import { ResultApplier } from '../../libs/tools/src/remote/result-applier.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 
 import { JobsModule } from '#jobs';
 
-import { AwaitingCallsRepository } from './remote/awaiting-calls.repository.js';
 import { HistoryModule } from './history/history.module.js';
 import { ActionHooks } from './hooks/action-hooks.js';
 import { EndedCallsRepository } from './hooks/ended-calls.repository.js';
@@ -12,14 +11,15 @@ import { ToolIsolation } from './isolation/tool-isolation.js';
 import { ToolIsolationRepository } from './isolation/tool-isolation.repository.js';
 import { OutputsModule } from './outputs/outputs.module.js';
 import { PluginsModule } from './plugins/plugins.module.js';
+import { AwaitingCallsRepository } from './remote/awaiting-calls.repository.js';
 import { CallEnds } from './remote/call-ends.js';
-import { StartChecks } from './start-checks.js';
 import { SubJobCallsRepository } from './remote/sub-job-calls.repository.js';
 import { SubJobSettler } from './remote/sub-job-settler.js';
 import { SubJobStarter } from './remote/sub-job-starter.js';
 import { SubJobs } from './remote/sub-jobs.js';
-import { ToolCallTelemetry } from './tool-call.telemetry.js';
 import { ToolQueue } from './remote/tool-queue.js';
+import { StartChecks } from './start-checks.js';
+import { ToolCallTelemetry } from './tool-call.telemetry.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];

@@ -121,9 +121,10 @@ describe('Presence', () => {
       return rows[0]?.fresh === true && rows[0].rows === 2 ? true : undefined;
     });
     await api.app.get(Retention).pass();
-    const stored = await api.rows<{ id: string }>('SELECT job_id AS id FROM job_viewer WHERE job_id = ANY($1::uuid[])', [
-      [...ids, dead],
-    ]);
+    const stored = await api.rows<{ id: string }>(
+      'SELECT job_id AS id FROM job_viewer WHERE job_id = ANY($1::uuid[])',
+      [[...ids, dead]],
+    );
     expect(stored.map(({ id }) => id).sort()).toEqual([...ids].sort());
     await presence.onModuleDestroy();
     expect(await api.rows('SELECT 1 FROM job_viewer WHERE job_id = ANY($1::uuid[])', [ids])).toEqual([]);

@@ -55,8 +55,7 @@ export class Retention extends QueueWorker {
   }
 
   protected async open() {
-    const pass = async () => void (await this.pass());
-    return [await this.queues.handleEachMinute('maintenance.retention', pass)];
+    return [await this.queues.handleEachMinute('maintenance.retention', () => this.pass())];
   }
 
   /** One pass. Markers and forgetters handle some workspaces per pass; the next pass continues there. */

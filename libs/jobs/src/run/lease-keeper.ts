@@ -23,7 +23,8 @@ export class LeaseKeeper extends Leases<JobRun, Renewed> {
     super({
       ...options,
       idOf: ({ job }) => job.jobId,
-      renew: (runs) => repository.renew(runs.map(({ job: { workspaceId, jobId, epoch } }) => ({ workspaceId, jobId, epoch }))),
+      renew: (runs) =>
+        repository.renew(runs.map(({ job: { workspaceId, jobId, epoch } }) => ({ workspaceId, jobId, epoch }))),
       onRenewed: (run, renewed) => {
         run.noticeAnswers(renewed.answered);
         if (renewed.cancelRequested) run.abort(new JobCancelled(renewed.reason ?? undefined));

@@ -113,23 +113,27 @@ export class ParallelHandlers<Name extends QueueName> {
     const poll = this.handlers.length === 0 ? pollSeconds : relaxedPollSeconds;
     const handler: OneHandler = {
       isBusy: false,
-      registered: this.queues.handleEach(this.options.queue, { pollSeconds: poll, ...this.limits }, async (delivered) => {
-        handler.isBusy = true;
-        let admitted: Admitted<Name> | undefined;
-        try {
-          admitted = await this.admit(delivered);
-          if (admitted === undefined) return 'completed';
-          this.wake(); // another message may wait
-          if (handler === this.handlers[0]) this.pollInstead();
-          return await this.handle(admitted.message);
-        } finally {
-          admitted?.release();
-          handler.isBusy = false;
-          if (handler === this.handlers[0]) this.timer?.cancel();
-          // After a message was given back, the next fetch would only return it again.
-          if (admitted !== undefined && !this.isStopping) (await handler.registered).wake();
-        }
-      }),
+      registered: this.queues.handleEach(
+        this.options.queue,
+        { pollSeconds: poll, ...this.limits },
+        async (delivered) => {
+          handler.isBusy = true;
+          let admitted: Admitted<Name> | undefined;
+          try {
+            admitted = await this.admit(delivered);
+            if (admitted === undefined) return 'completed';
+            this.wake(); // another message may wait
+            if (handler === this.handlers[0]) this.pollInstead();
+            return await this.handle(admitted.message);
+          } finally {
+            admitted?.release();
+            handler.isBusy = false;
+            if (handler === this.handlers[0]) this.timer?.cancel();
+            // After a message was given back, the next fetch would only return it again.
+            if (admitted !== undefined && !this.isStopping) (await handler.registered).wake();
+          }
+        },
+      ),
     };
     handler.registered.catch(() => undefined); // see `wake`
     this.handlers.push(handler);

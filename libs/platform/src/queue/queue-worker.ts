@@ -20,7 +20,7 @@ export abstract class QueueWorker {
   async stop(): Promise<void> {
     const opened = this.opened?.catch(() => []); // `start` has rejected
     this.opened = undefined;
-    await Promise.all(((await opened) ?? []).map((each) => each.stop()));
+    await Promise.all(((await opened) ?? []).map(async (each) => each.stop()));
   }
 
   /** Registers the handlers. `stop` ends what this returns. */

@@ -156,7 +156,7 @@ export class Queues {
   async handle<Name extends QueueName>(
     queue: Name,
     { batchSize = 1, pollSeconds = 1 }: HandleOptions,
-    handler: (messages: readonly QueueData[Name][]) => Promise<void>,
+    handler: (messages: readonly QueueData[Name][]) => Promise<unknown>,
   ): Promise<QueueHandler> {
     await this.start();
     const work = { batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true };
@@ -176,7 +176,7 @@ export class Queues {
 
   /** The same for one message at a time. */
   handleOne<Name extends QueueName>(queue: Name, handler: (message: QueueData[Name]) => Promise<void>) {
-    return this.handle(queue, {}, async (messages) => void (await Promise.all(messages.map(handler))));
+    return this.handle(queue, {}, (messages) => Promise.all(messages.map(handler)));
   }
 
   /** pg-boss stores the error with the message only. */
@@ -195,7 +195,7 @@ export class Queues {
   }
 
   /** Lets one handler of the whole installation run each minute. */
-  async handleEachMinute(queue: MaintenanceQueue, run: () => Promise<void>, pollSeconds = 5): Promise<QueueHandler> {
+  async handleEachMinute(queue: MaintenanceQueue, run: () => Promise<unknown>, pollSeconds = 5): Promise<QueueHandler> {
     await this.start();
     await this.boss.schedule(queue, '* * * * *');
     return this.handle(queue, { pollSeconds }, run);

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { type Interrupt, type InterruptSettlement, InterruptSettler, type LockedJob } from '#jobs';
 
-import { AwaitingCallsRepository, type CallDecision, type LockedCall } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
 import { hookApplied } from '../hooks/hook-applied.js';
 import type { FilteredEnd } from '../hooks/result-hooks.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
+import { AwaitingCallsRepository, type CallDecision, type LockedCall } from './awaiting-calls.repository.js';
+import { callUpdated } from './call-updated.js';
 
 /** The request about a call, and how it ends with it. */
 export interface EndedRequest {

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { type LockedJob, stoppedCall, unknownOutcome } from '#jobs';
 import { crashpoint } from '#platform';
 
-import { AwaitingCallsRepository, type LockedCall } from './awaiting-calls.repository.js';
-import { callUpdated } from './call-updated.js';
 import type { FilteredEnd } from '../hooks/result-hooks.js';
+import { AwaitingCallsRepository, type LockedCall } from './awaiting-calls.repository.js';
 import { CallEnds } from './call-ends.js';
+import { callUpdated } from './call-updated.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
 /** How a call of the queue ended. */

@@ -3,11 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob } from '#jobs';
 import { toStorableText } from '#platform';
 
-import type { LockedCall } from './awaiting-calls.repository.js';
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
 import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
+import type { LockedCall } from './awaiting-calls.repository.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { type CallFate, type QueueEnd, QueueSettler } from './queue-settler.js';

@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
-import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
-import { CallEnds } from './call-ends.js';
 import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
+import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
+import { CallEnds } from './call-ends.js';
 import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';
 
 /** Ends calls that run as sub-jobs, under the lock of the parent job; it continues once nothing is open. */

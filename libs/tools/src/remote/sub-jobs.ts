@@ -1,16 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { isTerminal, type JobRef, JobStopper } from '#jobs';
-import {
-  BUS,
-  type Bus,
-  LOGGER,
-  type Logger,
-  ParallelHandlers,
-  Queues,
-  QueueWorker,
-  sweepEach,
-} from '#platform';
+import { BUS, type Bus, LOGGER, type Logger, ParallelHandlers, Queues, QueueWorker, sweepEach } from '#platform';
 
 import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repository.js';
 import { SubJobSettler } from './sub-job-settler.js';
@@ -52,8 +43,8 @@ export class SubJobs extends QueueWorker {
     const hints = this.bus.subscribe('sub-jobs', () => {
       due.wake();
     });
-    const sweep = async () => void (await this.sweep(null));
-    return [due, { stop: hints }, await this.queues.handleEachMinute('maintenance.sub-jobs', sweep)];
+    const sweeps = await this.queues.handleEachMinute('maintenance.sub-jobs', () => this.sweep(null));
+    return [due, { stop: hints }, sweeps];
   }
 
   /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does what later messages are about. */

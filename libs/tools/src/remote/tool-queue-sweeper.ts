@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
 import { type Clock, handleEvery, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
 
-import type { LockedCall } from './awaiting-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
+import type { LockedCall } from './awaiting-calls.repository.js';
 import { DeadLetters, type DeadReason } from './dead-letters.js';
 import { responseId } from './queue-message.js';
 import { type QueueEnd, QueueSettler } from './queue-settler.js';

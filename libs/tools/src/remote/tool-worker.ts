@@ -61,7 +61,7 @@ export class ToolWorker {
       busyGroups: () => this.slots.busyTools,
     };
     const options = { queue: TOOL_QUEUES.requests, slots: total, groupConcurrency, admission } as const;
-    this.calls = new ParallelHandlers(queues, options, (message) => this.handle(message));
+    this.calls = new ParallelHandlers<typeof TOOL_QUEUES.requests>(queues, options, (message) => this.handle(message));
   }
 
   start(): void {
