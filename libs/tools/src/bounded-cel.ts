@@ -1,4 +1,36 @@
-import type { ASTNode } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+
+/** The part of the type registry of cel-js that its declarations leave out. */
+interface TypeRegistry {
+  getType: (name: string) => object;
+  getListType: (element: object) => object;
+  getMapType: (key: object, value: object) => object;
+}
+
+/**
+ * Types the elements of a nested list or map as `dyn`. cel-js keeps every type that it meets, and every pair of them that an operator gets, until
+ * the process ends: without this, each expression or document with other nested values takes memory for good.
+ */
+function boundTypes(): void {
+  let found: TypeRegistry | undefined;
+  const find = function (this: { readonly registry: TypeRegistry }) {
+    found = Object.getPrototypeOf(this.registry) as TypeRegistry; // cel-js calls functions with its evaluator
+    return true;
+  };
+  new Environment().registerFunction('find(): bool', find).evaluate('find()');
+  if (found === undefined) throw new Error('cel-js has no registry of types');
+  const { getListType, getMapType } = found;
+  const flat = (registry: TypeRegistry, type: object) =>
+    'kind' in type && (type.kind === 'list' || type.kind === 'map') ? registry.getType('dyn') : type;
+  found.getListType = function (element) {
+    return getListType.call(this, flat(this, element));
+  };
+  found.getMapType = function (key, value) {
+    return getMapType.call(this, flat(this, key), flat(this, value));
+  };
+}
+
+boundTypes();
 
 /**
  * Finds a text in others, in time linear in both lengths (Knuth, Morris, Pratt, 1977). `String.prototype.indexOf` takes time that grows with
@@ -92,6 +124,48 @@ function boundedCall(name: string, handle: Handle): Handle {
     const isWithin = at === undefined || isSplit || (at >= 0 && at < text.length);
     return isLong && isWithin ? search(text, wanted, at) : handle(...given);
   };
+}
+
+/**
+ * Calls `spend` for the members of lists and maps that a comparison may visit, before it visits them: V8 cannot interrupt the count of
+ * steps within one.
+ */
+export function countComparisons(nodes: readonly ASTNode[], spend: (members: number) => void): void {
+  for (const node of nodes) {
+    const operation = node as unknown as { handle?: Handle };
+    const { handle } = operation;
+    if (handle === undefined || !isComparison(node)) continue;
+    operation.handle = (...given) => {
+      const [left, right] = given;
+      const isCompared = isContainer(left) && isContainer(right) && (node.op !== 'in' || Array.isArray(right));
+      if (isCompared) spendMembers(right, spend);
+      return handle(...given);
+    };
+  }
+}
+
+/** Whether the time of an operation depends on the members of its operands: a literal text or number differs from them at once. */
+export function isComparison(node: ASTNode): boolean {
+  if (node.op === 'in') return true;
+  return (node.op === '==' || node.op === '!=') && node.args.every((operand) => operand.op !== 'value');
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function spendMembers(value: object, spend: (members: number) => void): void {
+  const open: object[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const members = membersOf(next);
+    spend(members.length);
+    for (const member of members) if (isContainer(member)) open.push(member);
+  }
+}
+
+function membersOf(value: object): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return value instanceof Map ? [...value.values()] : Object.values(value);
 }
 
 type Search = (text: string, wanted: string, place: number | undefined) => unknown;

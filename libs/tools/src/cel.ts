@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 
-import { boundOperations } from './bounded-cel.js';
+import { boundOperations, countComparisons, isComparison } from './bounded-cel.js';
 import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 
@@ -104,7 +104,8 @@ export function compileCel(
     if (!valid) return refused(`is wrong: ${firstLine(error)}`);
     const nodes = nodesBelow(program.ast);
     boundOperations(nodes);
-    const isLong = called.some(({ name }) => !SHORT.has(name)) || nodes.some(({ op }) => op === '+' || op === 'in');
+    const isLong =
+      called.some(({ name }) => !SHORT.has(name)) || nodes.some((node) => node.op === '+' || isComparison(node));
     const run = (values: Readonly<Record<string, unknown>>): unknown => program(withoutPrototype(values));
     if (!isLong) return { ok: true, type: type ?? 'nothing', run }; // the limits of the environment suffice
     const bounded = limits === undefined ? stoppable(run) : counted(run, nodes, limits);
@@ -187,6 +188,12 @@ function counted(
   const failIfReached = () => {
     if (reached !== null) throw reached;
   };
+  countComparisons(nodes, (members) => {
+    left -= members;
+    if (left < 0) reached ??= tooMany;
+    look();
+    failIfReached();
+  });
   for (const node of nodes) {
     const step = node as unknown as StepNode;
     const { evaluate } = step.meta;
