@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { mapInput } from './map-input.js';
+import { mapInput, threadOf } from './map-input.js';
 import { parseTrigger, type TriggerStart } from './trigger-definition.js';
 
 const hash = 'a'.repeat(64);
@@ -39,6 +39,15 @@ describe('mapInput', () => {
     [[{ ...file, name: 7 }], 'start.attachments[0] must have a name'],
   ])('names the problem of the attachments %j', (files, problem) => {
     expect(attached('files', files)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  });
+
+  it('gives a prompt and a thread that Postgres stores', () => {
+    const expression = "'a\\u0000b'";
+    const given = { triggerId: 't', source: 'webhook', start: { prompt: expression, thread: expression } };
+    const start = parseTrigger(given, { database: 'd' }).start as TriggerStart; // it has one
+    const event = { type: 'webhook', timestamp: 0, path: '', document: {}, before: null } as const;
+    expect(mapInput(start, event)).toMatchObject({ prompt: 'a\uFFFDb', thread: 'a\uFFFDb' });
+    expect(threadOf(start, event)).toBe('a\uFFFDb');
   });
 
   it('names the problem of an expression without a value', () => {

@@ -1,4 +1,5 @@
 import { type FileReference, isFileHash, toFileName } from '#files';
+import { toStorableText } from '#platform';
 
 import {
   compileExpression,
@@ -34,7 +35,7 @@ interface Unmapped {
 export function threadOf(start: TriggerStart, event: TriggerEvent): string | null {
   if (start.thread === null) return null;
   const thread = textOf('thread', start.thread, valuesOf(event));
-  return thread.ok ? thread.text.slice(0, longestThread) : null;
+  return thread.ok ? toStorableText(thread.text.slice(0, longestThread)) : null;
 }
 
 /** Evaluates the input mapping of a trigger. Without an expression, the prompt is the document as JSON. Pure. */
@@ -67,7 +68,7 @@ function textOf(name: string, source: string, values: TriggerValues): MappedText
   if (text === undefined) return { ok: false, problem: `start.${name} must give a text or JSON` };
   return text.length > longestPrompt
     ? { ok: false, problem: `start.${name} gives more than ${longestPrompt} characters` }
-    : { ok: true, text };
+    : { ok: true, text: toStorableText(text) };
 }
 
 /** `null` gives no files, so that an expression can handle documents without any. */

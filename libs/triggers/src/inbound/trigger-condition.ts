@@ -1,3 +1,4 @@
+import { toStorableText } from '#platform';
 import { celEnvironment, compileCel, remember, typeNames, variableOfType } from '#tools';
 
 /** A change of a document, or the delivery of a webhook (`type: 'webhook'`, with the body as its document). */
@@ -63,7 +64,7 @@ function valueOf(run: (values: TriggerValues) => unknown, values: TriggerValues)
 }
 
 function firstLine(message: string): string {
-  return (message.split('\n')[0] ?? '').slice(0, 200);
+  return toStorableText((message.split('\n')[0] ?? '').slice(0, 200)); // it is stored, and may quote the expression or the document
 }
 
 /**

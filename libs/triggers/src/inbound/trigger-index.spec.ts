@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { compileGlob } from './collection-glob.js';
-import { compileCondition, type TriggerEvent, valuesOf } from './trigger-condition.js';
+import { compileCondition, compileExpression, type TriggerEvent, valuesOf } from './trigger-condition.js';
 import { parseTrigger } from './trigger-definition.js';
 import { type DocumentChange, TriggerIndex } from './trigger-index.js';
 
@@ -92,6 +92,25 @@ describe('compileCondition', () => {
     expect(answer('tags.all(tag, tag >= 0)', { document: { tags } })).toMatch(/^takes more than (10000 steps|5 ms)$/);
   });
 
+  it('counts the members of compared lists and maps as steps', () => {
+    const map = () => Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, i]));
+    const document = { a: map(), b: { c: [map()] }, d: { c: [map()] }, lists: [[1], [2]] };
+    for (const source of ['a == b.c[0]', 'b != d', '[b] == [d]', "{'x': b} == {'x': d}", '[a] in [[b.c[0]]]'])
+      expect([source, answer(source, { document })]).toEqual([source, 'takes more than 10000 steps']);
+    expect(answer("'k7' in a && [2] in lists && a != null && b.c != lists", { document })).toBe(true);
+  });
+
+  it('types the elements of nested lists and maps as dyn, so that cel-js keeps few types', () => {
+    expect(compileExpression('[[[1]]]')).toMatchObject({ type: 'list' });
+    expect(compileExpression("{'a': [{1: true}]}")).toMatchObject({ type: 'map<string, dyn>' });
+    expect(answer('[[[1]]] == [[[1]]] && [[1]][0][0] == 1 && [[1, 2]].exists(x, 2 in x)')).toBe(true);
+    expect(answer('a == b', { document: { a: [[['x']]], b: [[[1]]] } })).toBe(false);
+  });
+
+  it('reports a problem as text that Postgres stores', () => {
+    expect(answer("event['a\\u0000b'] == 1")).toBe('No such key: a\uFFFDb');
+  });
+
   it('stops after 5 ms of processor time, where few steps take long', () => {
     const document = { content: 'ab'.repeat(500_000), tags: Array.from({ length: 1_000 }, (_, i) => `aba${i}`) };
     expect(answer('tags.all(tag, !content.contains(tag + "!"))', { document })).toBe('takes more than 5 ms');
@@ -163,13 +182,13 @@ describe('TriggerIndex', () => {
     expect([...index.evaluate(message)]).toEqual([...index.evaluate(message)]);
   });
 
-  it('evaluates no further trigger of a change whose conditions have taken 500 ms', () => {
+  it('evaluates no further trigger of an event whose conditions have taken 500 ms', () => {
     const condition = 'tags.all(tag, !content.contains(tag + "!"))'; // takes more than 5 ms
     const slow = new TriggerIndex(Array.from({ length: 200 }, (_, i) => trigger(`slow-${i}`, { condition })));
     const document = { content: 'ab'.repeat(500_000), tags: Array.from({ length: 1_000 }, (_, i) => `aba${i}`) };
     const problems = Array.from(slow.evaluate({ ...message, document }), ({ problem }) => problem);
     expect(problems).toHaveLength(200);
     expect(problems[0]).toBe('takes more than 5 ms');
-    expect(problems.at(-1)).toBe('takes too long: the triggers of the change took 500 ms');
+    expect(problems.at(-1)).toBe('takes too long: the triggers of the event took 500 ms');
   });
 });
