@@ -177,6 +177,19 @@ describe('start.thread', () => {
 });
 
 describe('testTrigger', () => {
+  it('shows the inputs of triggers up to 4 MiB of events, and names the reason for the others', async () => {
+    const on = { collection: 'notes', events: ['create'] };
+    for (let i = 0; i < 6; i++) await save({ triggerId: `note-${i}`, ...on, start: { prompt: "'short'" } });
+    const document = { content: 'x'.repeat(900_000) };
+    const input = { database: 'default', type: 'CREATE', collection: 'notes', document };
+    const { testTrigger } = await admin.query(TEST, { input });
+    const matches = testTrigger as { fires: boolean; problem: string | null; input: object | null }[]; // as the query asks
+    const notShown = 'not shown: the triggers before it reach the limit of a test';
+    expect(matches.map(({ fires, problem, input: given }) => [fires, problem, given !== null])).toEqual(
+      Array.from({ length: 6 }, (_, i) => (i < 4 ? [true, null, true] : [true, notShown, false])),
+    );
+  });
+
   it('shows what the end of a job would start, and starts nothing', async () => {
     const { workspaceId } = people.admin.principal;
     const condition = "status == 'failed' && event.before.status == 'running'";

@@ -52,6 +52,10 @@ describe('parseTrigger', () => {
     [{ start: { prompt: 'document.' }, url: undefined }, /^invalid start.prompt: /],
     [{ start: { attachments: '[' }, url: undefined }, /^invalid start.attachments: /],
     [{ start: {} }, 'url and start exclude each other'],
+    [{ secretsRef: 'x'.repeat(257) }, 'secretsRef must have at most 256 characters'],
+    [{ start: { model: 'x'.repeat(257) }, url: undefined }, 'model must have at most 256 characters'],
+    [{ start: { agent: 'x'.repeat(257) }, url: undefined }, 'agent must have at most 256 characters'],
+    [{ start: { kind: 'workflow', workflow: 'x'.repeat(257) } }, 'workflow must have at most 256 characters'],
   ])('refuses %j', (changes, message) => {
     expect(() => parse(changes)).toThrow(message);
   });

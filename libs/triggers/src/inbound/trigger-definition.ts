@@ -60,6 +60,7 @@ export interface TriggerDefinition {
 /** The limits of the fields. */
 export const triggerLimits = {
   name: 128,
+  reference: 256,
   filters: 20,
   headers: 20,
   headerLength: 2_000,
@@ -106,7 +107,7 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
     headers: toHeaders(given['headers']),
     retryPolicy: toRetryPolicy(given['retryPolicy']),
     timeout: duration(given, 'timeout', { fallback: 15_000, most: triggerLimits.timeoutMs }),
-    secretsRef: optionalText(given, 'secretsRef') || null,
+    secretsRef: reference(given, 'secretsRef') || null,
     concurrency: whole(given, 'concurrency', triggerLimits.concurrency) ?? 16,
     rateLimit: whole(given, 'rateLimit', triggerLimits.rate) ?? null,
     includeBefore: flag(given, 'includeBefore') ?? true,
@@ -226,8 +227,8 @@ export function toRetryPolicy(given: unknown): RetryPolicy {
 function parseStart(given: unknown): TriggerStart {
   if (!isJsonObject(given)) throw new TriggerProblem('start must be an object');
   const kind = oneOf(given, 'kind', ['chat', 'workflow'] as const) ?? 'chat';
-  const workflow = optionalText(given, 'workflow') ?? null;
-  const agent = optionalText(given, 'agent') ?? null;
+  const workflow = reference(given, 'workflow') ?? null;
+  const agent = reference(given, 'agent') ?? null;
   if (kind === 'workflow' && workflow === null) throw new TriggerProblem('start.workflow is required');
   if (kind === 'workflow' && agent !== null) throw new TriggerProblem('start.agent belongs to a chat');
   if (kind === 'chat' && workflow !== null) throw new TriggerProblem('start.workflow belongs to a workflow');
@@ -235,7 +236,7 @@ function parseStart(given: unknown): TriggerStart {
     kind,
     workflow,
     agent,
-    model: optionalText(given, 'model') ?? null,
+    model: reference(given, 'model') ?? null,
     prompt: toExpression(given, 'prompt'),
     thread: toExpression(given, 'thread'),
     attachments: toExpression(given, 'attachments'),
@@ -298,6 +299,14 @@ function optionalText(given: JsonFields, name: string): string | undefined {
   if (value == null) return undefined;
   if (typeof value !== 'string') throw new TriggerProblem(`${name} must be a text`);
   return value;
+}
+
+/** The id or name of something else. Its length is limited because a process has all triggers of a workspace in memory. */
+function reference(given: JsonFields, name: string): string | undefined {
+  const text = optionalText(given, name);
+  if (text !== undefined && text.length > triggerLimits.reference)
+    throw new TriggerProblem(`${name} must have at most ${triggerLimits.reference} characters`);
+  return text;
 }
 
 function flag(given: JsonFields, name: string): boolean | undefined {

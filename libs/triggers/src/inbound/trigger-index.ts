@@ -20,12 +20,13 @@ export interface Evaluation<T> {
 interface Entry<T> {
   readonly trigger: T;
   readonly glob: CollectionGlob;
-  readonly conditions: readonly TriggerExpression[];
+  /** Compiled at the first evaluation: a workspace may have 20,000 conditions. */
+  readonly conditions: () => readonly TriggerExpression[];
 }
 
 const collectionsKept = 1_000;
-/** For the conditions of all triggers of one change; those after it do not fire. */
-const changeMs = 500;
+/** For the conditions of all triggers of one event; those after it do not fire. */
+const eventMs = 500;
 
 /**
  * Finds the triggers of a change. The order of the checks is database, event, collection, condition, filters: conditions are evaluated only for
@@ -40,7 +41,7 @@ export class TriggerIndex<T extends { readonly definition: TriggerDefinition }> 
     for (const trigger of triggers) {
       const { database, events, collection } = trigger.definition;
       if (collection === null) continue;
-      const entry = { trigger, glob: compileGlob(collection), conditions: conditionsOf(trigger.definition) };
+      const entry = { trigger, glob: compileGlob(collection), conditions: lazyConditionsOf(trigger.definition) };
       for (const event of events) {
         const key = keyOf(database, event);
         const entries = this.byEvent.get(key) ?? [];
@@ -51,21 +52,8 @@ export class TriggerIndex<T extends { readonly definition: TriggerDefinition }> 
   }
 
   /** Those whose database, event and collection fit. Each is evaluated when the caller asks for it, so that the caller can pause between two. */
-  *evaluate(change: DocumentChange): Generator<Evaluation<T>, undefined> {
-    const found = this.candidates(change);
-    if (found.length === 0) return;
-    const values = valuesOf(change);
-    let spentMs = 0;
-    for (const { trigger, conditions } of found) {
-      if (spentMs > changeMs) {
-        yield { trigger, fires: false, problem: `takes too long: the triggers of the change took ${changeMs} ms` };
-        continue;
-      }
-      const start = performance.now();
-      const decision = decide(conditions, values);
-      spentMs += performance.now() - start;
-      yield { trigger, ...decision };
-    }
+  evaluate(change: DocumentChange): Generator<Evaluation<T>, undefined> {
+    return evaluateEach(this.candidates(change), change);
   }
 
   private candidates({ database, type, collection }: DocumentChange): readonly Entry<T>[] {
@@ -80,12 +68,47 @@ export class TriggerIndex<T extends { readonly definition: TriggerDefinition }> 
   }
 }
 
+/** Evaluates triggers that an event has reached, as `TriggerIndex` does. */
+export function evaluateAll<T extends { readonly definition: TriggerDefinition }>(
+  triggers: readonly T[],
+  event: TriggerEvent,
+): Generator<Evaluation<T>, undefined> {
+  return evaluateEach(
+    triggers.map((trigger) => ({ trigger, conditions: lazyConditionsOf(trigger.definition) })),
+    event,
+  );
+}
+
+function* evaluateEach<T>(
+  entries: readonly Pick<Entry<T>, 'trigger' | 'conditions'>[],
+  event: TriggerEvent,
+): Generator<Evaluation<T>, undefined> {
+  if (entries.length === 0) return;
+  const values = valuesOf(event);
+  let spentMs = 0;
+  for (const { trigger, conditions } of entries) {
+    if (spentMs > eventMs) {
+      yield { trigger, fires: false, problem: `takes too long: the triggers of the event took ${eventMs} ms` };
+      continue;
+    }
+    const start = performance.now();
+    const decision = decide(conditions(), values);
+    spentMs += performance.now() - start;
+    yield { trigger, ...decision };
+  }
+}
+
 /** Whether a trigger fires for an event that has reached it: of a webhook, or of a document whose collection fits. */
 export function evaluateConditions(
   definition: TriggerDefinition,
   event: TriggerEvent,
 ): Pick<Evaluation<never>, 'fires' | 'problem'> {
   return decide(conditionsOf(definition), valuesOf(event));
+}
+
+function lazyConditionsOf(definition: TriggerDefinition): () => readonly TriggerExpression[] {
+  let conditions: readonly TriggerExpression[] | undefined;
+  return () => (conditions ??= conditionsOf(definition));
 }
 
 function conditionsOf({ condition, filters }: TriggerDefinition): readonly TriggerExpression[] {

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
@@ -12,7 +14,7 @@ import { mapInput, type MappedInput } from './map-input.js';
 import { ownKindsOf } from './own-kinds.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { parseTrigger, type TriggerDefinition, TriggerProblem } from './trigger-definition.js';
-import { evaluateConditions, TriggerIndex } from './trigger-index.js';
+import { evaluateAll, TriggerIndex } from './trigger-index.js';
 import { type RunStatus, type TriggerRun, TriggerRunsRepository } from './trigger-runs.repository.js';
 import {
   badTrigger,
@@ -26,6 +28,11 @@ import {
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 
 export const MAX_TRIGGERS = 1_000;
+/** What a test shows of the triggers that fire: each shows the event about once. */
+const mostTested = 4_194_304;
+const testMs = 2_000;
+const sliceMs = 5;
+const notShown = 'not shown: the triggers before it reach the limit of a test';
 
 /** An event to try triggers with. */
 export interface TestedEvent {
@@ -169,25 +176,51 @@ export class TriggersService {
     const named = enabled.filter(({ definition }) => triggerId === null || definition.triggerId === triggerId);
     if (change === null) {
       const event: TriggerEvent = { type: 'webhook', timestamp: Date.now(), path: '', document: body, before: null };
-      return named
-        .filter(({ definition }) => definition.source === 'webhook' && definition.database === database)
-        .map((trigger) => toMatch({ trigger, ...evaluateConditions(trigger.definition, event) }, event, null));
+      const hooks = named.filter(
+        ({ definition }) => definition.source === 'webhook' && definition.database === database,
+      );
+      return toMatches(evaluateAll(hooks, event), event, () => null);
     }
     const event = toDocumentChange({ database, body: change });
-    return [...new TriggerIndex(named).evaluate(event)].map((evaluation) =>
-      toMatch(evaluation, event, deliveryBody(evaluation.trigger, { database, body: change }, newId())),
+    return toMatches(new TriggerIndex(named).evaluate(event), event, (trigger) =>
+      deliveryBody(trigger, { database, body: change }, newId()),
     );
   }
 }
 
-function toMatch(
-  { trigger, fires, problem }: Pick<TriggerMatch, 'trigger' | 'fires' | 'problem'>,
+type TriggerEvaluation = Pick<TriggerMatch, 'trigger' | 'fires' | 'problem'>;
+
+/** Other requests get their turn between two triggers. Those after the limits of time and size are returned with a problem. */
+async function toMatches(
+  evaluations: Iterable<TriggerEvaluation>,
   event: TriggerEvent,
-  delivery: object | null,
+  toDelivery: (trigger: StoredTrigger) => object | null,
+): Promise<readonly TriggerMatch[]> {
+  const size = JSON.stringify(event).length;
+  const matches: TriggerMatch[] = [];
+  const start = performance.now();
+  let sliceStart = start;
+  let characters = 0;
+  for (const evaluation of evaluations) {
+    if (evaluation.fires) characters += size;
+    const isOver = characters > mostTested || performance.now() - start > testMs;
+    if (evaluation.fires && isOver) matches.push({ ...evaluation, problem: notShown, delivery: null, input: null });
+    else matches.push(toMatch(evaluation, event, toDelivery));
+    if (performance.now() - sliceStart < sliceMs) continue;
+    await setImmediate();
+    sliceStart = performance.now();
+  }
+  return matches;
+}
+
+function toMatch(
+  { trigger, fires, problem }: TriggerEvaluation,
+  event: TriggerEvent,
+  toDelivery: (trigger: StoredTrigger) => object | null,
 ): TriggerMatch {
   const { start } = trigger.definition;
   if (!fires) return { trigger, fires, problem, delivery: null, input: null };
-  if (start === null) return { trigger, fires, problem, delivery, input: null };
+  if (start === null) return { trigger, fires, problem, delivery: toDelivery(trigger), input: null };
   const input = mapInput(start, event);
   return input.ok
     ? { trigger, fires, problem, delivery: null, input }
