@@ -11,6 +11,7 @@ export interface PublicReply {
 
 const refusals: Readonly<Record<string, PublicReply>> = {
   bad_request: { status: 400, text: 'Invalid payload' },
+  not_storable: { status: 400, text: 'Invalid payload' },
   body_timeout: { status: 408, text: 'Request Timeout' },
   too_large: { status: 413, text: 'Payload Too Large' },
   unsupported_media_type: { status: 415, text: 'Unsupported Media Type' },

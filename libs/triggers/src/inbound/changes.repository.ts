@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
 import type { Forgetter } from '#jobs';
-import { newId, type Prisma, PrismaService, type PrismaTransaction } from '#platform';
+import { newId, PrismaService, type PrismaTransaction } from '#platform';
 
 import type { TriggerEventType } from './trigger-definition.js';
 
@@ -45,11 +45,13 @@ export class ChangesRepository implements Forgetter {
     { workspaceId, database }: { readonly workspaceId: string; readonly database: string },
     changes: readonly PushedChange[],
   ): Promise<number> {
-    const data = changes.map((change) => ({
-      ...{ workspaceId, id: newId(), database, key: keyOf(change) },
-      body: change as unknown as Prisma.InputJsonObject, // plain data
-    }));
-    return (await tx.documentChange.createMany({ data, skipDuplicates: true })).count;
+    const rows = changes.map((change) => ({ id: newId(), key: keyOf(change), body: change }));
+    // One JSON text: `createMany` keeps the event loop busy for seconds with 1,000 changes.
+    return tx.$executeRaw`
+      INSERT INTO document_change (workspace_id, id, database, key, body)
+      SELECT ${workspaceId}::uuid, (c.row->>'id')::uuid, ${database}, c.row->>'key', c.row->'body'
+        FROM jsonb_array_elements(${JSON.stringify(rows)}::jsonb) WITH ORDINALITY AS c(row, n) ORDER BY c.n
+          ON CONFLICT DO NOTHING`;
   }
 
   /** Lets one transaction at a time evaluate the changes of a workspace, so that they stay in their order. */

@@ -260,6 +260,39 @@ describe('Deliveries', () => {
     expect(byKey(again)).toEqual(byKey(dead.map(({ body }) => body)));
   });
 
+  it('sends a dead letter again before later deliveries of its document, and another document meanwhile', async () => {
+    let answer: 'refuse' | 'fail' | 'accept' = 'refuse';
+    const arrived: string[] = [];
+    receiver.answer = (response, { body }) => {
+      const text = body.toString();
+      arrived.push(text);
+      const status = answer === 'accept' ? 204 : answer === 'refuse' && text === '"first"' ? 400 : 503;
+      response.writeHead(status).end();
+    };
+    const { target } = deliveryOf();
+    const patient = {
+      ...target,
+      policy: { ...target.policy, maxAttempts: 20, initialBackoffMs: 1_000, maxBackoffMs: 1_000 },
+    };
+    const [first, later] = [deliveryOf({ orderKey: 'doc', body: '"first"', target }), newId()];
+    await add(first, deliveryOf({ id: later, orderKey: 'doc', body: '"later"', target: patient }));
+    await webhooks.app.get(DeliveryWorker).start();
+    await eventually('the first one is dead, and the later one has failed', async () => {
+      const [one, two] = await rows();
+      return one?.status === 'dead' && (two?.attempts ?? 0) > 0 ? true : undefined;
+    });
+    arrived.length = 0;
+    answer = 'accept';
+    const repository = webhooks.app.get(DeliveriesRepository);
+    await repository.inWorkspace(workspaceId, async (tx) => {
+      const { messages } = await repository.redeliver(tx, { workspaceId, ids: [first.id], now: Date.now() + 2_000 });
+      await webhooks.platform.queues.send(tx, 'webhook.deliver', messages);
+    });
+    await add(deliveryOf({ orderKey: 'other', body: '"other"' }));
+    expect((await finished(3)).map(({ status }) => status)).toEqual(['delivered', 'delivered', 'delivered']);
+    expect(arrived).toEqual(['"other"', '"first"', '"later"']);
+  });
+
   it('sends a webhook of a job that is written while the end of the one before is not committed', async () => {
     const endpointId = await newEndpoint();
     const [repository, jobId] = [webhooks.app.get(DeliveriesRepository), newId()];
