@@ -118,10 +118,10 @@ export interface CliInit extends Streams {
 }
 
 const epilogue = `
-Where the server is and who asks: --url and --token, else NIGHTSHIFT_URL and NIGHTSHIFT_KEY (an API key; NIGHTSHIFT_TOKEN, if it is set,
-comes first), else what \`npm start\` has left in .nightshift of this folder or of one above, else http://127.0.0.1:4000.
+The address: --url, else NIGHTSHIFT_URL, else that of an \`npm start\` running in this folder or a parent folder, else http://127.0.0.1:4000.
+The credential: --token, else NIGHTSHIFT_TOKEN, else NIGHTSHIFT_KEY (an API key), else the demo key in .nightshift.
 
-Exit codes: 0 done · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for a person · 130 left by Ctrl-C`;
+Exit codes: 0 success · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for a decision · 130 stopped by Ctrl-C`;
 
 /** Runs the command line to its end and gives the exit code. */
 export async function runCli(init: CliInit): Promise<ExitCode> {
@@ -153,7 +153,7 @@ function wantsJson({ words }: CliInit): boolean {
 }
 
 function toUsageError({ code, message }: CommanderError): CliError {
-  const remedy = '--help shows what there is.';
+  const remedy = 'Show the usage with --help.';
   if (code === 'commander.help') return usageError('A command is missing.', remedy);
   const [first = '', hint] = message.replace(/^error: /, '').split('\n');
   return usageError(first, hint === undefined ? remedy : hint.replace(/^\((.*)\)$/, '$1'));
@@ -202,7 +202,9 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     }
   };
   program
-    .description('Runs jobs of language models with tools in the background: the server, and its jobs from a terminal.')
+    .description(
+      'Runs jobs of language models with tools in the background: starts the server, and works with its jobs.',
+    )
     .version(wantsJson(init) ? JSON.stringify({ version: init.version }) : init.version)
     .exitOverride()
     .configureOutput({
@@ -211,7 +213,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
       getOutHasColors: () => init.out.isTTY === true && !init.environment.noColor,
       getErrHasColors: () => init.errors.isTTY === true && !init.environment.noColor,
     })
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(show the usage with --help)')
     .addHelpText('after', epilogue);
   for (const option of globalOptions()) program.addOption(option);
   for (const add of commands) add(program, perform);
@@ -224,13 +226,13 @@ function globalOptions(): Option[] {
     new Option('--url <url>', 'the server'),
     new Option(
       '--token <token>',
-      'an API key or a token; others on this machine may see it here, so better in NIGHTSHIFT_KEY',
+      'an API key or a token; other users of this machine may see it: prefer NIGHTSHIFT_KEY',
     ),
     new Option('--data-dir <folder>', 'the data directory of the server on this machine, in place of DATA_DIR'),
-    new Option('--workspace <id>', 'the workspace, for the token of a user of several'),
+    new Option('--workspace <id>', 'the workspace; required for a user of several'),
     new Option('--json', 'results as JSON, a value on each line; never prompts'),
     new Option('--no-input', 'never prompt, even on a terminal'),
-    new Option('--no-color', 'no colours (as NO_COLOR)'),
+    new Option('--no-color', 'no colors (as NO_COLOR)'),
   ];
 }
 

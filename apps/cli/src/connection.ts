@@ -76,7 +76,7 @@ function firstOf<T>(candidates: readonly (readonly [value: T | undefined, from: 
 function checkedUrl(text: string, from: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw usageError(`${from} has to be a URL such as ${DEFAULT_URL}, not "${text}".`);
+    throw usageError(`${from} must be a URL such as ${DEFAULT_URL}, not "${text}".`);
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

@@ -19,7 +19,7 @@ describe('what to do about a refusal', () => {
     [
       'unauthenticated',
       undefined,
-      'http://there does not take the credential (from --token): it is not known there, was revoked or has ended',
+      'http://there does not accept the credential (from --token): it is unknown there, was revoked or has expired',
     ],
   ])('%s of %s', (code, field, remedy) => {
     expect(remedyFor(code, field)).toContain(remedy);

@@ -41,7 +41,7 @@ function remedyFor(code: string, connection: Connection | undefined): Remedy | u
   const { url, urlFrom, tokenFrom } = connection;
   switch (code) {
     case 'unauthenticated':
-      return `${url} does not take the credential (from ${tokenFrom}): it is not known there, was revoked or has ended. NIGHTSHIFT_KEY (or NIGHTSHIFT_TOKEN) or --token names another one.`;
+      return `${url} does not accept the credential (from ${tokenFrom}): it is unknown there, was revoked or has expired. Set another one in NIGHTSHIFT_KEY, NIGHTSHIFT_TOKEN or --token.`;
     case 'forbidden':
     case 'cannot_decide':
     case 'scope_exceeds_role':
@@ -49,9 +49,9 @@ function remedyFor(code: string, connection: Connection | undefined): Remedy | u
         `The credential (from ${tokenFrom}) may not do this. Show its scopes and its role: ${command('doctor')}`;
     case 'connection_lost':
     case 'bad_response':
-      return `Asked ${url} (from ${urlFrom}). Is Nightshift running there? \`npm start\` starts it; NIGHTSHIFT_URL or --url names another place.`;
+      return `The address is ${url} (from ${urlFrom}). Start Nightshift there with \`npm start\`, or set another address in NIGHTSHIFT_URL or --url.`;
     case 'rate_limited':
-      return 'Try again in a while.';
+      return 'Try again later.';
     case 'job_limit_reached':
       return (command) =>
         `List the unfinished jobs: ${command('jobs --status queued,running,waiting')}\nEnd one: ${command('cancel JOB')}`;

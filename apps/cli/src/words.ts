@@ -11,7 +11,10 @@ export function enumWords<Word extends string>(text: string, known: readonly Wor
   return listOf(text).map((word) => {
     const found = known.find((name) => name === word.toUpperCase().replaceAll('-', '_'));
     if (found !== undefined) return found;
-    throw usageError(`${flag} knows no "${word}".`, `There are ${known.map((name) => name.toLowerCase()).join(', ')}.`);
+    throw usageError(
+      `${flag} does not allow "${word}".`,
+      `Allowed: ${known.map((name) => name.toLowerCase()).join(', ')}.`,
+    );
   });
 }
 
@@ -19,14 +22,14 @@ export function enumWords<Word extends string>(text: string, known: readonly Wor
 export function enumWord<Word extends string>(text: string, known: readonly Word[], flag: string): Word {
   const [word, ...more] = enumWords(text, known, flag);
   if (word !== undefined && more.length === 0) return word;
-  throw usageError(`${flag} takes one word.`, `There are ${known.map((name) => name.toLowerCase()).join(', ')}.`);
+  throw usageError(`${flag} takes one word.`, `Allowed: ${known.map((name) => name.toLowerCase()).join(', ')}.`);
 }
 
 /** A whole number from a flag. */
 export function wholeNumber(text: string, flag: string, least = 0): number {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number >= least && text.trim() !== '') return number;
-  throw usageError(`${flag} has to be a whole number from ${least}, not "${text}".`);
+  throw usageError(`${flag} must be a whole number from ${least}, not "${text}".`);
 }
 
 /** JSON from a flag. `example` is how it is written on the command line. */
@@ -39,7 +42,7 @@ export function jsonOf(
     return JSON.parse(text) as unknown;
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    throw usageError(`${flag} has to be JSON: ${why}`, (command) => `Example: ${example(command)}`);
+    throw usageError(`${flag} must be JSON: ${why}`, (command) => `Example: ${example(command)}`);
   }
 }
 
@@ -50,8 +53,5 @@ export function instantOf(text: string, flag: string, now: number): Date {
   const [, amount, unit] = /^(\d+)([smhdw])$/.exec(text) ?? [];
   const at = unit === undefined ? new Date(text) : new Date(now - Number(amount) * (units[unit] ?? 0));
   if (!Number.isNaN(at.getTime())) return at;
-  throw usageError(
-    `${flag} has to be a time span or a date, not "${text}".`,
-    `As in ${flag} 2h or ${flag} 2026-11-22.`,
-  );
+  throw usageError(`${flag} must be a time span or a date, not "${text}".`, `As in ${flag} 2h or ${flag} 2026-11-22.`);
 }

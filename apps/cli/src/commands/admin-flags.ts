@@ -79,7 +79,7 @@ function changesOf({ description, default: state, rollout, by, allow = '', deny 
 
 function percentOf(word: string): number {
   if (!/^\d{1,3}%?$/.test(word) || parseInt(word, 10) > 100)
-    throw usageError(`--rollout has to be a whole number from 0 to 100, not "${word}".`, 'As in --rollout 20.');
+    throw usageError(`--rollout must be a whole number from 0 to 100, not "${word}".`, 'Example: --rollout 20.');
   return parseInt(word, 10);
 }
 

@@ -294,6 +294,6 @@ function roleOf(word: string): string {
 
 function instant(word: string): number {
   const at = Date.parse(word);
-  if (Number.isNaN(at)) throw usageError(`--expires has to be a date, not "${word}".`, 'As in --expires 2027-01-31.');
+  if (Number.isNaN(at)) throw usageError(`--expires must be a date, not "${word}".`, 'Example: --expires 2027-01-31.');
   return at;
 }

@@ -27,7 +27,7 @@ const PAGE = 100;
 export function addApprove(program: Command, perform: Perform): void {
   program
     .command('approve')
-    .summary('answer what jobs wait for')
+    .summary('answer the requests of jobs')
     .description(
       'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; without a terminal, a list, and exit code 6 if there is anything in it.',
     )

@@ -15,7 +15,7 @@ interface AttachFlags extends StayFlags {
 export function addAttach(program: Command, perform: Perform): void {
   program
     .command('attach')
-    .summary('come back to a job')
+    .summary('follow a job that was started before')
     .description('Shows a job as `run` does: what it has written so far, and then what happens. Asks for approvals.')
     .argument('<job>', 'the id of the job')
     .option('--after <number>', 'begin after this event; without, with the whole text')

@@ -16,7 +16,7 @@ const states: Readonly<Record<StopState, string>> = {
 export function addCancel(program: Command, perform: Perform): void {
   program
     .command('cancel')
-    .summary('stop a job')
+    .summary('cancel a job')
     .description(
       'Stops a job: at once if no worker runs it, else within a few seconds. One that has ended stays as it is.',
     )

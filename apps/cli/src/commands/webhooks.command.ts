@@ -100,16 +100,21 @@ export function addWebhooks(program: Command, perform: Perform): void {
     .action((id: string | undefined, flags: RedeliverFlags) => perform((context) => redeliver(context, id, flags)));
 }
 
+/** The type of an event as webhooks contain it, from its name in GraphQL: `job.completed` from `JOB_COMPLETED`. */
+function eventType(name: string): string {
+  return name.toLowerCase().replace(/_([a-z]+)$/, '.$1');
+}
+
 async function list({ client, json, emit, screen }: Context): Promise<ExitCode> {
   const { webhookEndpoints: found } = await (await client()).query(endpointsDocument, {});
   if (json) for (const endpoint of found) emit(endpoint);
-  else if (found.length === 0) screen.note('No webhook endpoints. The mutation saveWebhookEndpoint makes one.');
+  else if (found.length === 0) screen.note('No webhook endpoints. Create one with the mutation saveWebhookEndpoint.');
   else {
     const rows = found.map(({ id, url, events, enabled, disabledBecause }) => [
       { text: id, paint: (text: string) => screen.ink('cyan', text) },
       { text: enabled ? 'enabled' : `disabled ${disabledBecause?.toLowerCase() ?? ''}`.trim() },
       { text: url },
-      { text: events.map((event) => event.toLowerCase()).join(', ') },
+      { text: events.map(eventType).join(', ') },
     ]);
     showTable(screen, ['ENDPOINT', 'STATE', 'URL', 'EVENTS'], rows);
   }
@@ -177,6 +182,6 @@ async function redeliver(context: Context, id: string | undefined, flags: Redeli
 function instant(text: string | undefined, flag: string): string | undefined {
   if (text === undefined) return undefined;
   const at = Date.parse(text);
-  if (Number.isNaN(at)) throw usageError(`${flag} has to be a time such as 2026-01-31T12:00:00Z, not "${text}".`);
+  if (Number.isNaN(at)) throw usageError(`${flag} must be a time such as 2026-01-31T12:00:00Z, not "${text}".`);
   return new Date(at).toISOString();
 }
