@@ -122,7 +122,7 @@ describe('HttpToolExecutor', () => {
       const trial = await parts.trials.run(here.admin, { definition: definition({ url }) }, {});
       expect(trial).toMatchObject({
         status: null,
-        error: 'This address is not public. Use one that anybody can reach.',
+        error: 'This address is not public. Use a public address.',
         hint: expect.stringContaining('ALLOW_PRIVATE_TOOL_URLS=true'),
       });
     }

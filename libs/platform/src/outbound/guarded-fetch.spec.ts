@@ -36,7 +36,7 @@ describe('GuardedFetch', () => {
       for (const ask of [() => asked.request({ url }), () => asked.fetchWith()(url)]) {
         await expect(ask()).rejects.toMatchObject({
           code: 'address_refused',
-          message: 'This address is not public. Use one that anybody can reach.',
+          message: 'This address is not public. Use a public address.',
         });
       }
       expect(given.target.connections()).toBe(0);

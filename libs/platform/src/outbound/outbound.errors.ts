@@ -31,7 +31,7 @@ export class OutboundError extends AppError {
 
 /** An address that tenants may not make us connect to, or a name without any other. */
 export function addressRefused(cause?: unknown): OutboundError {
-  const message = 'This address is not public. Use one that anybody can reach.';
+  const message = 'This address is not public. Use a public address.';
   return new OutboundError({ code: 'address_refused', message, cause });
 }
 
@@ -42,7 +42,7 @@ export function urlRefused(message: string): OutboundError {
 
 /** The operator has a list of ports, and this one is not on it. */
 export function portRefused(port: number, allowed: Iterable<number>): OutboundError {
-  const message = `The port ${port} is not allowed. Allowed are ${[...allowed].join(', ')}.`;
+  const message = `The port ${port} is not allowed. Use one of these: ${[...allowed].join(', ')}.`;
   return new OutboundError({ code: 'outbound_port_refused', message });
 }
 

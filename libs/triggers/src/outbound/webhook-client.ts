@@ -15,6 +15,12 @@ const mostBytes = 16_384;
 /** Failures of the address itself: nothing was sent, and another attempt would not be either. */
 const refusals = new Set(['address_refused', 'outbound_url_refused', 'outbound_port_refused', 'outbound_host_refused']);
 
+/** The setting that allows what the guard refused. */
+const settings: Readonly<Partial<Record<OutboundError['code'], string>>> = {
+  address_refused: 'The operator can allow a private range with WEBHOOKS_ALLOW_CIDRS.',
+  outbound_port_refused: 'The operator can allow more ports with OUTBOUND_PORTS.',
+};
+
 /** The client of webhooks: guarded like that of tools, https unless WEBHOOKS_ALLOW_HTTP, and no redirects. */
 @Injectable()
 export class WebhookClient implements OnApplicationShutdown {
@@ -38,7 +44,8 @@ export class WebhookClient implements OnApplicationShutdown {
     try {
       await this.guarded.check(url);
     } catch (error) {
-      if (error instanceof OutboundError && isBlocked(error)) throw urlInvalid(error.message);
+      if (error instanceof OutboundError && isBlocked(error))
+        throw urlInvalid([error.message, settings[error.code] ?? []].flat().join(' '));
     }
   }
 

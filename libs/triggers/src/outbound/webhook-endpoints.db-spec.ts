@@ -100,6 +100,13 @@ describe('WebhookEndpoints', () => {
     await expect(save({ url })).rejects.toMatchObject({ code: 'bad_request', field: 'url' });
   });
 
+  it.each([
+    ['https://10.0.0.1:8443/', 'OUTBOUND_PORTS'],
+    ['https://10.0.0.1/', 'WEBHOOKS_ALLOW_CIDRS'],
+  ])('names the setting that would allow the URL %s', async (url, setting) => {
+    await expect(save({ url })).rejects.toMatchObject({ message: expect.stringContaining(setting) });
+  });
+
   it('signs with the secret that it returned once, and with both for 24 hours after a rotation', async () => {
     const { secret, id } = await save();
     await send((await service().test(here.admin, id)).id);
