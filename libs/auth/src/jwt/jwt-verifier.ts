@@ -50,11 +50,11 @@ export interface JwtVerifierParts {
 /** The claims of a token and what each is for, in the words that people read. */
 export const TOKEN_CLAIMS = [
   { claim: 'iss', meaning: 'The issuer. Required, also without JWT_ISSUER; must equal JWT_ISSUER where that is set.' },
-  { claim: 'aud', meaning: 'Who it is for. Must hold JWT_AUDIENCE where that is set.' },
-  { claim: 'sub', meaning: 'The id of the person at the issuer. Together with "iss" it is the user.' },
-  { claim: 'exp', meaning: 'When it ends, in seconds since 1970. Streams are closed then.' },
-  { claim: 'nbf', meaning: 'From when it counts; 5 s of clock skew are accepted.' },
-  { claim: 'iat', meaning: 'When it was issued; not in the future, with 5 s of clock skew.' },
+  { claim: 'aud', meaning: 'The audience; must contain JWT_AUDIENCE where that is set.' },
+  { claim: 'sub', meaning: 'The id of the person at the issuer; with "iss" it identifies the user.' },
+  { claim: 'exp', meaning: 'End of the token, in seconds since 1970; open streams are closed then.' },
+  { claim: 'nbf', meaning: 'Start of the token, in seconds since 1970; 5 s of clock skew are accepted.' },
+  { claim: 'iat', meaning: 'Time of issue, in seconds since 1970; not in the future, with 5 s of clock skew.' },
   { claim: 'email', meaning: 'The address of the person; counts only with "email_verified": true.' },
   { claim: 'email_verified', meaning: 'true: the issuer has verified the address. Invitations need it.' },
   { claim: 'name', meaning: 'The name of the person, stored at the first sign-in.' },
