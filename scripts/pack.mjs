@@ -2,7 +2,7 @@
 // command that installs them.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { bootstrap } from './bootstrap.mjs';
@@ -25,12 +25,7 @@ const words = [
   folder,
 ];
 const packed = JSON.parse(execFileSync(command, [...first, ...words], { cwd: root, encoding: 'utf8' }));
-const files = packed.map(({ filename }) => shortest(join(folder, filename)));
+const files = packed.map(({ filename }) => join(folder, filename));
 for (const [index, { size, entryCount }] of packed.entries())
   process.stdout.write(`${files[index]}: ${(size / 1e6).toFixed(1)} MB, ${entryCount} files\n`);
-process.stdout.write(`\nInstall them together in a folder of your own: npm install ${files.join(' ')}\n`);
-
-function shortest(file) {
-  const path = relative(process.cwd(), file);
-  return path.startsWith('..') ? file : path;
-}
+process.stdout.write(`\nInstall them together in any folder: npm install ${files.join(' ')}\n`);
