@@ -7,7 +7,7 @@ import { atMost, type Bench, type BenchReport, type Row } from './bench.js';
 
 const job = {
   ...{ workspaceId: 'w', jobId: 'j', threadId: null, principal: 'user:u', userId: 'u' },
-  ...{ kind: 'chat', agent: 'support', workflow: null },
+  ...{ kind: 'chat', agent: 'support', workflow: null, labels: {} },
 };
 const messages = Array.from({ length: 40 }, (_, i) => ({ role: 'user' as const, content: `message ${i}` }));
 /** The events of a round with one call. */

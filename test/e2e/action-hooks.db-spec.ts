@@ -90,7 +90,7 @@ const request = (): NewInterrupt => ({ id: newId(), kind: 'human_input', title: 
 
 /** Opens a request, and then ends the job. */
 async function runJob() {
-  const job = await stage.startClaimed();
+  const job = await stage.startClaimed({ labels: { team: 'billing' } });
   const opened = request();
   await commit(writeOf(job, 1, { rows: [openInterruptRow(job, opened)], events: [interruptOpened(opened)] }));
   await stage.end(job, 2);
@@ -124,7 +124,7 @@ describe('actions of hooks', () => {
     const eventsOf = (on: string) => seen.flatMap(({ hook, event }) => (hook === on ? [event] : []));
     expect(eventsOf('onInterrupt')).toMatchObject([
       {
-        ...{ ...job, kind: 'chat', agent: null, workflow: null },
+        ...{ ...job, kind: 'chat', agent: null, workflow: null, labels: { team: 'billing' } },
         interrupt: { id: interruptId, kind: 'human_input', title: 'Continue?', request: { a: 1 }, rootJobId: jobId },
       },
     ]);

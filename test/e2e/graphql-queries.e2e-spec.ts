@@ -148,6 +148,15 @@ describe('GraphQL jobs', () => {
         [{ message: 'a', parameters: [] }, 'bad_request', 'parameters'],
         [{ message: 'a', idempotencyKey: 'ä' }, 'bad_request', 'idempotencyKey'],
         [{ messages: [{ role: 'unknown', content: 'x' }] }, 'bad_request', 'messages'],
+        [{ message: 'a', labels: ['x'] }, 'bad_request', 'labels'],
+        [{ message: 'a', labels: { team: 7 } }, 'bad_request', 'labels.team'],
+        [{ message: 'a', labels: { team: 'x'.repeat(513) } }, 'bad_request', 'labels.team'],
+        [{ message: 'a', labels: { ['x'.repeat(65)]: '' } }, 'bad_request', 'labels'],
+        [
+          { message: 'a', labels: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`l${i}`, ''])) },
+          'bad_request',
+          'labels',
+        ],
       ];
       for (const [input, code, field] of cases)
         expect(await user.start(input)).toMatchObject({ jobId: null, userErrors: [{ code, field }] });
@@ -203,7 +212,7 @@ describe('GraphQL jobs', () => {
     it('cancel a job and retry it', async () => {
       model.enqueue({ body: [], end: 'hang' });
       const before = model.requests.length;
-      const { jobId } = await user.start({ message: 'Never ends' });
+      const { jobId } = await user.start({ message: 'Never ends', labels: { team: 'billing' } });
       // A job runs before its model is asked; the reply is taken only then, and would else be the next one's.
       await model.request(before + 1);
       const cancel =
@@ -218,11 +227,11 @@ describe('GraphQL jobs', () => {
       });
 
       const retry =
-        'mutation($input: RetryJobInput!) { retryJob(input: $input) { jobId job { retryOf } userErrors { code field } } }';
+        'mutation($input: RetryJobInput!) { retryJob(input: $input) { jobId job { retryOf labels } userErrors { code field } } }';
       const input = { jobId, idempotencyKey: 'again' };
       const { retryJob } = await user.query(retry, { input });
       const again = retryJob as Started;
-      expect(again).toMatchObject({ job: { retryOf: jobId }, userErrors: [] });
+      expect(again).toMatchObject({ job: { retryOf: jobId, labels: { team: 'billing' } }, userErrors: [] });
       expect((await user.query(retry, { input }))['retryJob']).toMatchObject({ jobId: again.jobId });
       await user.finished(again.jobId);
       const completed = await user.query(retry, { input: { jobId: again.jobId } });
@@ -322,8 +331,11 @@ describe('GraphQL lists', () => {
     expect([forwards, backwards]).toEqual([ids, ids]);
   });
 
-  it('filter by status, kind, thread, creator and time', async () => {
-    const { jobId, threadId } = await user.run({ message: 'Only me', threadId: 'narrow' });
+  it('filter by status, kind, thread, creator, time and labels', async () => {
+    const { jobId, threadId } = await user.run({
+      ...{ message: 'Only me', threadId: 'narrow' },
+      labels: { team: 'billing', 'odd "name\'': '' },
+    });
     const { thread } = await user.query('{ thread(id: "narrow") { id } }');
     expect(threadId).toBe('narrow');
     const count = async (filter: object) => {
@@ -335,7 +347,11 @@ describe('GraphQL lists', () => {
     };
     const here = { threadId: { eq: (thread as { id: string }).id } };
     expect(await count({ ...here, status: { eq: 'COMPLETED' } })).toEqual({ totalCount: 1, nodes: [{ id: jobId }] });
+    const labels = { team: 'billing', 'odd "name\'': '' };
+    expect(await count({ labels })).toEqual({ totalCount: 1, nodes: [{ id: jobId }] });
     const none: readonly object[] = [
+      { labels: { team: 'sales' } },
+      { labels: { team: 'billing', plan: 'free' } },
       { status: { in: ['FAILED', 'WAITING'] } },
       { status: { eq: 'COMPLETED', in: ['FAILED'] } },
       { kind: { eq: 'WORKFLOW' } },

@@ -62,6 +62,7 @@ describe('jobs over REST', () => {
         _messageId: 'my-message',
         model: 'scripted-9',
         temperature: 0.5,
+        _labels: { team: 'billing' },
       });
       const reply = await jobs.start(body);
       expect(reply.status).toBe(202);
@@ -74,10 +75,20 @@ describe('jobs over REST', () => {
       expect(reply.headers.get('cache-control')).toBe('no-store, private');
       expect(await jobs.ended(jobIdOf(reply))).toMatchObject({
         ...{ status: 'complete', job_status: 'completed', content: 'Good evening', content_length: 12, error: null },
-        ...{ threadId: 'my-thread', messageId: 'my-message', model: 'scripted-9', attempt: 0 },
+        ...{
+          threadId: 'my-thread',
+          messageId: 'my-message',
+          model: 'scripted-9',
+          attempt: 0,
+          labels: { team: 'billing' },
+        },
       });
       const sent = model.requests.at(-1)?.json ?? {};
       expect(sent).toMatchObject({ model: 'scripted-9', temperature: 0.5 });
+      expect(await jobs.start(chatBody({ labels: { team: null } }))).toMatchObject({
+        status: 400,
+        body: { code: 'bad_request', error: 'Invalid request body: _labels.team must be a text' },
+      });
       expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
     });
 

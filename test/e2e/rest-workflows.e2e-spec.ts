@@ -67,14 +67,16 @@ describe('workflows over REST', () => {
       const more = { workflowName: 'Letters', workflowUpdatedAt: updatedAt, workflowVersion: 1, workflow: document };
       const conversationHistory = [{ role: 'user', content: 'before' }];
       const attachments = [{ type: 'file', content: 'QUJD', name: 'a.txt', mimeType: 'text/plain' }];
-      const reply = await start(body({ ...more, conversationHistory, attachments, unknown: 1 }));
+      const reply = await start(
+        body({ ...more, conversationHistory, attachments, unknown: 1, labels: { team: 'billing' } }),
+      );
       expect([reply.status, reply.body]).toEqual([200, { jobId: expect.any(String), status: 'streaming' }]);
       expect(reply.headers.get('x-ratelimit-limit')).toBe('12');
       const { jobId } = reply.body as { jobId: string };
       const shown = await status(jobId);
       expectDocumented(shown['workflow_state']);
       expect(shown).toMatchObject({
-        ...{ kind: 'workflow', status: 'streaming' },
+        ...{ kind: 'workflow', status: 'streaming', labels: { team: 'billing' } },
         workflow_state: {
           ...{ type: 'workflow-execution', workflowId: id, workflowName: 'Letters', prompt: 'Dear Sir', version: 1 },
           ...{ executionState: 'running', nodeStates: {}, executionOrder: [], result: null, resumeState: null },
@@ -94,6 +96,8 @@ describe('workflows over REST', () => {
       [{ workflowUpdatedAt: 'now' }, 'workflowUpdatedAt must be a number'],
       [{ conversationHistory: {} }, 'conversationHistory must be an array'],
       [{ workflow: [] }, 'workflow must be an object'],
+      [{ labels: 'billing' }, 'labels must be an object'],
+      [{ labels: { team: 1 } }, 'labels.team must be a text'],
       [{ attachments: [{ type: 'image' }] }, 'Invalid request body: attachments.0 must have a hash, a url or content'],
       [{ resumeFrom: {} }, 'resumeFrom requires a startNodeId'],
       [{ resumeFrom: { startNodeId: 'gone' } }, 'resumeFrom startNodeId is not in this workflow'],

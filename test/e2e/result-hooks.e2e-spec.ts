@@ -25,8 +25,8 @@ const lost = tool('lost', {
 });
 const redact = defineHook({
   on: 'afterToolCall', name: 'no-iban', timeoutMs: 60_000, match: 'result != null && result.contains("PT50")',
-  async run({ tool, result, kind, agent, userId, arguments: given }) {
-    appendFileSync(folder + '/runs.log', [tool, kind, agent, typeof userId, JSON.stringify(given)].join(' ') + '\\n');
+  async run({ tool, result, kind, agent, userId, labels, arguments: given }) {
+    appendFileSync(folder + '/runs.log', [tool, kind, agent, typeof userId, JSON.stringify(given), ...Object.values(labels)].join(' ') + '\\n');
     while (existsSync(folder + '/hold-' + (given.n ?? given.input))) await new Promise((resolve) => setTimeout(resolve, 20));
     return { result: result.replace('PT50-1', '…'), reason: 'an account' };
   },
@@ -194,9 +194,9 @@ describe('afterToolCall', () => {
 
   it('filters the result of a sub-job', async () => {
     server.model.reply([{ name: 'workflow.accounts', arguments: { input: 'Hi' } }], `iban ${SECRET}`, 'done');
-    const job = await server.run({ message: 'Go', tools: ['workflow.accounts'] });
+    const job = await server.run({ message: 'Go', tools: ['workflow.accounts'], labels: { team: 'billing' } });
     expectFiltered(job);
-    expect(runs()).toEqual(['workflow.accounts chat  string {"input":"Hi"}']);
+    expect(runs()).toEqual(['workflow.accounts chat  string {"input":"Hi"} billing']);
   });
 
   it('filters the result of a client tool before it is in an event, and accepts a repeated submission', async () => {

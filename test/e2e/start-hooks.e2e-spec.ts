@@ -17,7 +17,19 @@ const start = defineHook({
     if (text.includes('throw')) throw new Error('broken');
   },
 });
-export default definePlugin({ name: 'acme', version: '1', hooks: [start] });
+const labels = (name, priority, given) => defineHook({
+  on: 'beforeJobStart', name, priority, failure: 'closed', match: 'has(labels.team)', run: () => ({ labels: given }),
+});
+const many = defineHook({
+  on: 'beforeJobStart', name: 'many', match: '"many" in labels',
+  run: () => ({ labels: Object.fromEntries(Array.from({ length: 15 }, (_, i) => ['l' + i, ''])) }),
+});
+const show = defineHook({
+  on: 'beforeModelCall', name: 'show', match: 'has(labels.team)', run: ({ labels }) => ({ answer: JSON.stringify(labels) }),
+});
+export default definePlugin({ name: 'acme', version: '1', hooks: [
+  start, labels('second', 200, { tier: 'silver' }), labels('first', 100, { tier: 'gold', region: 'eu' }), many, show,
+] });
 `;
 
 let folder: string;
@@ -58,6 +70,30 @@ describe('hooks of starts', () => {
       status,
       body: expect.objectContaining(error),
     });
+  });
+
+  it('add labels in the order of their priorities, which later hooks, queries and the status show', async () => {
+    const { jobId, text, events } = await server.run({ message: 'Hello', labels: { team: 'billing', tier: 'free' } });
+    const labels = { team: 'billing', tier: 'silver', region: 'eu' };
+    expect(JSON.parse(text)).toEqual(labels);
+    const query = `query ($id: ID!) { job(id: $id) { labels } jobs(filter: { labels: { region: "eu", tier: "silver" } }) { nodes { id } } }`;
+    expect(await server.graphql(query, { id: jobId })).toEqual({ job: { labels }, jobs: { nodes: [{ id: jobId }] } });
+    const headers = { authorization: `Bearer ${server.key}` };
+    const reply = await fetch(`${server.url}/api/jobs/${jobId}/status`, { headers });
+    expect(await reply.json()).toMatchObject({ labels });
+    const queued = events.find(({ type }) => type === 'job-queued');
+    expect(queued?.body['appliedHooks']).toMatchObject([
+      { hook: 'first', what: ['labels'] },
+      { hook: 'second', what: ['labels'] },
+    ]);
+  });
+
+  it('add no labels if the job would have more than 16 of them', async () => {
+    server.model.reply('fine');
+    const given = { many: '', other: '' };
+    const { jobId } = await server.run({ message: 'Hello', labels: given });
+    const query = `query ($id: ID!) { job(id: $id) { labels } }`;
+    expect(await server.graphql(query, { id: jobId })).toEqual({ job: { labels: given } });
   });
 
   it('refuse a sub-job, and the model reads why', async () => {

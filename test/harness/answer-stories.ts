@@ -102,6 +102,7 @@ export function snapshotAfter(events: readonly JobEvent[]): JobSnapshot {
     reason: end?.body.reason ?? null,
     ended: isTerminal(status),
     usage: usageAfter(events),
+    labels: {},
     roundCount: rounds.length,
     content: rounds.map(({ text }) => text).join('') + open,
     calls: callsOf(events).map((call) => ({ ...call, byClient: clients.has(call.callId) })),

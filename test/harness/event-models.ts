@@ -119,6 +119,7 @@ const snapshot = {
     content: 'c',
     reasoning: 'r',
     usage: { promptTokens: 1, completionTokens: 1, estimated: false },
+    labels: {},
     roundCount: 1,
   },
   rounds: [

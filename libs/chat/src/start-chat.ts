@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '#approvals';
-import type { ParentCall, PartRow, WhenBusy } from '#jobs';
+import type { JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
 import type { ClientSide, ToolRuntime } from '#tools';
@@ -29,6 +29,8 @@ export interface StartChat {
   readonly agent?: AgentSelection;
   /** Null: the default of the provider. An agent with a model uses its own. */
   readonly model: string | null;
+  /** Labels of the job. Absent: none. */
+  readonly labels?: JobLabels;
   /** The new messages; the last one is usually the user's. */
   readonly messages: readonly ChatMessage[];
   /**

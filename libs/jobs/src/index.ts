@@ -57,6 +57,7 @@ export {
   openInterruptRow,
 } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds, type JobRef } from './job.js';
+export { type JobLabels, jobLabels, toJobLabels } from './job-labels.js';
 export { isJobStatus, isTerminal, jobMoves, type JobStatus, jobStatuses, terminalStatuses } from './job.lifecycle.js';
 export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
 export { type RowKind, RowWorkspacesRepository } from './row-workspaces.repository.js';

@@ -1,4 +1,5 @@
 import type { JobStatus } from './job.lifecycle.js';
+import type { JobLabels } from './job-labels.js';
 
 export const jobKinds = ['chat', 'workflow'] as const;
 export type JobKind = (typeof jobKinds)[number];
@@ -54,6 +55,7 @@ export interface Job {
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly model: string;
+  readonly labels: JobLabels;
   readonly lastSeq: number;
   /** How often the job withdrew text that it had shown; `attempt` in the wire format. */
   readonly restarts: number;

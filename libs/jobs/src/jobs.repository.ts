@@ -4,6 +4,7 @@ import { firstIdAt, isId, type JobRow, type Prisma, PrismaService, type Scope, t
 
 import { isJobKind, type Job } from './job.js';
 import { isJobStatus, type JobStatus } from './job.lifecycle.js';
+import type { JobLabels } from './job-labels.js';
 
 /** Filters a list of jobs; all given members must match. Instants in ms since the epoch. */
 export interface JobFilter {
@@ -14,6 +15,8 @@ export interface JobFilter {
   readonly createdBy?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
+  /** The job has all of these. */
+  readonly labels?: JobLabels;
 }
 
 /** A message of a thread, each by our id or by the id that the client chose. */
@@ -139,7 +142,7 @@ function toWhere(filter: JobFilter): Prisma.JobWhereInput {
     ...(filter.threadId === undefined ? {} : { threadId: filter.threadId }),
     ...(filter.workflowId === undefined ? {} : { workflowId: filter.workflowId }),
     ...(filter.createdBy === undefined ? {} : { createdBy: filter.createdBy }),
-    AND: timeWhere(filter),
+    AND: [...timeWhere(filter), ...labelWhere(filter)],
   };
 }
 
@@ -156,6 +159,11 @@ function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereI
       ? []
       : [{ id: { lt: firstIdAt(createdBefore + idSlackMs) }, createdAt: { lt: new Date(createdBefore) } }]),
   ];
+}
+
+/** No index: a search reads the jobs of the workspace from the newest on, as one by another column does. */
+function labelWhere({ labels = {} }: JobFilter): Prisma.JobWhereInput[] {
+  return Object.entries(labels).map(([name, equals]) => ({ labels: { path: [name], equals } }));
 }
 
 function toJob(row: ShownRow): Job {
@@ -178,6 +186,7 @@ function toJob(row: ShownRow): Job {
     workflowId: row.workflowId,
     workflowVersion: row.workflowVersion,
     model: row.model,
+    labels: row.labels as JobLabels, // checked when the job was accepted
     lastSeq: row.lastSeq,
     restarts: row.restarts,
     reason: row.reason,

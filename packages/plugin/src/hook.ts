@@ -18,6 +18,8 @@ export interface HookedJob {
   /** Id of the workflow; null: none. */
   readonly workflow: string | null;
 }
+  /** Texts by name, from the start of the job and from hooks of `beforeJobStart`. */
+  readonly labels: Readonly<Record<string, string>>;
 
 /** A message as model providers take it. */
 export interface HookedMessage {
@@ -156,7 +158,14 @@ interface Deny {
 
 /** What hooks of each kind may return. `undefined` changes nothing. */
 export interface HookOutcomes {
-  readonly beforeJobStart: Deny | { readonly input?: JsonObject; readonly reason?: string };
+  readonly beforeJobStart:
+    | Deny
+    /** `labels` are added to those of the job, and replace those of the same name. */
+    | {
+        readonly input?: JsonObject;
+        readonly labels?: Readonly<Record<string, string>>;
+        readonly reason?: string;
+      };
   readonly beforeModelCall:
     | Deny
     | { readonly answer: string }

@@ -37,6 +37,7 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     error: null,
     reason: null,
     usage: { promptTokens: 0, completionTokens: 0, estimated: false },
+    labels: {},
     roundCount: 0,
     content: 'ab',
     reasoning: '',

@@ -21,6 +21,7 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     error: null,
     reason: null,
     usage: { promptTokens: 0, completionTokens: 0, estimated: false },
+    labels: {},
     roundCount: 0,
     content: 'Hello 👋 there',
     reasoning: 'thinking',
@@ -172,8 +173,19 @@ describe('status header', () => {
   it('contains exactly the fields of the contract', () => {
     expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
       [
-        ...['id', 'status', 'job_status', 'threadId', 'messageId', 'model', 'kind', 'chunksReceived', 'attempt', 'seq'],
-        ...['startedAt', 'completedAt', 'durationMs', 'rounds', 'error', 'code', 'retryable', 'tool_calls'],
+        ...[
+          'id',
+          'status',
+          'job_status',
+          'threadId',
+          'messageId',
+          'model',
+          'kind',
+          'labels',
+          'chunksReceived',
+          'attempt',
+        ],
+        ...['seq', 'startedAt', 'completedAt', 'durationMs', 'rounds', 'error', 'code', 'retryable', 'tool_calls'],
         ...['workflow_state', 'content', 'content_length'],
         ...['reasoning', 'reasoning_length'],
       ].sort(),

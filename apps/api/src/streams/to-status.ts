@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
+import type { JobLabels, JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
 import { toWireStatus, type WireStatus } from '#jobs/api';
 import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 import type { WorkflowState } from '#workflows';
@@ -27,6 +27,7 @@ export interface StatusHead {
   readonly messageId: string | null;
   readonly model: string;
   readonly kind: string;
+  readonly labels: JobLabels;
   /** How often the job's log grew: only ever more. */
   readonly chunksReceived: number;
   readonly attempt: number;
@@ -116,6 +117,7 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
     messageId: snapshot.messageId,
     model: snapshot.model,
     kind: snapshot.kind,
+    labels: snapshot.labels,
     chunksReceived: snapshot.seq,
     attempt: snapshot.attempt,
     seq: snapshot.seq,

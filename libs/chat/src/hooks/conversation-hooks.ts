@@ -45,8 +45,8 @@ export class StepHooks {
 
   /** The fields that all events of the conversation have and that are known at once. */
   private get fields(): Omit<HookedJob, 'userId'> {
-    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.run.job;
-    return { workspaceId, jobId, threadId, principal, kind, agent: this.agent, workflow };
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.run.job;
+    return { workspaceId, jobId, threadId, principal, kind, agent: this.agent, workflow, labels };
   }
 
   /** The model with its hooks; null: there are none, or the conversation only makes a call. */

@@ -6,6 +6,7 @@ import type { Interrupt } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 import type { Job, JobRef } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
+import type { JobLabels } from '../job-labels.js';
 import { type JobNotification, NotificationsRepository } from '../notifications/notifications.repository.js';
 
 /** The row of a job as actions need it. Instants in ms since the epoch. */
@@ -19,6 +20,7 @@ export interface ActionJob {
   readonly workflowId: string | null;
   readonly parentJobId: string | null;
   readonly model: string;
+  readonly labels: JobLabels;
   readonly reason: string | null;
   readonly error: Job['error'];
   readonly rounds: number;
@@ -46,7 +48,7 @@ export class ActionRowsRepository {
     const [job = null] = await this.prisma.queryInWorkspace<ActionJob>(
       { workspaceId },
       Prisma.sql`SELECT kind, status, thread_id AS "threadId", principal, input->'agent'->>'name' AS agent,
-          workflow_id AS "workflowId", parent_job_id AS "parentJobId", model, reason, error, rounds, tool_calls AS "toolCalls",
+          workflow_id AS "workflowId", parent_job_id AS "parentJobId", model, labels, reason, error, rounds, tool_calls AS "toolCalls",
           prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens", ${ms('created_at')} AS "createdAt",
           ${ms('started_at')} AS "startedAt", ${ms('finished_at')} AS "finishedAt"
         FROM job WHERE workspace_id = ${workspaceId}::uuid AND id = ${jobId}::uuid`,

@@ -1,8 +1,9 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { connectionOf, DateTime, Node } from '#platform/api';
+import { connectionOf, DateTime, Json, Node } from '#platform/api';
 
 import type { JobFailure } from '../job.js';
+import type { JobLabels } from '../job-labels.js';
 import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 /** Why a job failed. */
@@ -72,6 +73,11 @@ export class JobModel extends Node {
 
   @Field(() => String, { description: 'The model in use.' })
   model!: string;
+
+  @Field(() => Json, {
+    description: 'Texts by name, from its start and from hooks: `{"team":"billing"}`. Empty if there are none.',
+  })
+  labels!: JobLabels;
 
   @Field(() => Int, { description: 'How many times text was withdrawn. Starts at 0.' })
   attempt!: number;

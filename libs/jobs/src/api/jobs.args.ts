@@ -1,6 +1,6 @@
 import { ArgsType, Field, ID, InputType, Int } from '@nestjs/graphql';
 
-import { DateTimeFilter, IdFilter, PageArgs } from '#platform/api';
+import { DateTimeFilter, IdFilter, Json, PageArgs } from '#platform/api';
 
 import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
@@ -42,6 +42,12 @@ export class JobFilterInput {
 
   @Field(() => DateTimeFilter, { nullable: true, description: 'By the time of acceptance.' })
   createdAt?: DateTimeFilter | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Labels that a job must have, with these values: `{"team":"billing"}`.',
+  })
+  labels?: unknown;
 }
 
 /** Arguments of `jobs`. */

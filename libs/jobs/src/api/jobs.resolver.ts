@@ -15,6 +15,7 @@ import {
 
 import type { Job } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
+import { toJobLabels } from '../job-labels.js';
 import { type JobFilter, JobsRepository } from '../jobs.repository.js';
 import { JobConnection, JobModel } from './job.model.js';
 import { JobLoaders } from './job-loaders.js';
@@ -59,9 +60,9 @@ export class JobsResolver {
   }
 }
 
-/** The filter of the engine. Of two comparisons of one member both must hold. */
+/** The filter of the engine. Of two comparisons of one member both must hold. Throws `bad_request` (`labels`). */
 function toJobFilter(input: JobFilterInput | null | undefined): JobFilter {
-  const { status, kind, threadId, workflowId, createdBy, createdAt } = input ?? {};
+  const { status, kind, threadId, workflowId, createdBy, createdAt, labels } = input ?? {};
   const statuses = both<JobStatus>(status?.eq, status?.in);
   const kinds = both<string>(kind?.eq, kind?.in);
   return {
@@ -72,5 +73,6 @@ function toJobFilter(input: JobFilterInput | null | undefined): JobFilter {
     ...(createdBy == null ? {} : { createdBy: toIdOrNone(createdBy.eq) }),
     ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),
     ...(createdAt?.lt == null ? {} : { createdBefore: createdAt.lt }),
+    ...(labels == null ? {} : { labels: toJobLabels(labels) }),
   };
 }

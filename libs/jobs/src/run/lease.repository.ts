@@ -14,6 +14,7 @@ import {
   waitingWorkspaces,
 } from '../capacity/room-statement.js';
 import { isDue, type JobFailure, jobFormat, type JobRef } from '../job.js';
+import type { JobLabels } from '../job-labels.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
 /** A job that this worker has claimed. Contains everything that a handler needs to begin, so no second read is necessary. */
@@ -40,6 +41,7 @@ export interface ClaimedJob {
   readonly agentId: string | null;
   readonly principal: string;
   readonly model: string;
+  readonly labels: JobLabels;
   readonly input: unknown;
   readonly keyCipher: Uint8Array | null;
   readonly restarts: number;
@@ -123,7 +125,7 @@ logged AS (
   SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-started', json_build_object('epoch', lease_epoch),
          clock_timestamp() FROM claimed)
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch AS epoch, attempts, thread_id AS "threadId",
-       message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", agent_id AS "agentId", principal, model, input, key_cipher AS "keyCipher", restarts,
+       message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", agent_id AS "agentId", principal, model, labels, input, key_cipher AS "keyCipher", restarts,
        start_at IS NOT NULL AS "isDelayed",
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",

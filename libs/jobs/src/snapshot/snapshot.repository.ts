@@ -5,6 +5,7 @@ import { Prisma, PrismaService } from '#platform';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobFailure, JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import type { JobLabels } from '../job-labels.js';
 import { shownTexts } from '../text/shown-texts.js';
 
 /** A committed round in a snapshot. */
@@ -65,6 +66,7 @@ export interface JobSnapshot {
   readonly threadId: string | null;
   readonly messageId: string | null;
   readonly model: string;
+  readonly labels: JobLabels;
   readonly startedAt: number;
   readonly completedAt: number | null;
   readonly error: JobFailure | null;
@@ -99,7 +101,7 @@ const snapshotOf = (
   jobId: string,
 ) => Prisma.sql`SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
-  j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
+  j.model, j.labels, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
   (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason, j.rounds AS "roundCount",
   json_build_object('promptTokens', j.prompt_tokens, 'completionTokens', j.completion_tokens, 'estimated', EXISTS (
     SELECT 1 FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.usage_estimated AND NOT r.partial)) AS usage,

@@ -39,7 +39,7 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, foreground boolean, key_cipher text, title text,
-    client_id text, messages int, event jsonb, owner text, start_at timestamptz)`;
+    client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb)`;
 
 /** Inserts all: the transaction has decided about them. */
 const wantAll = `WITH asked AS (
@@ -110,12 +110,12 @@ up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal,
                    idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, agent_id,
                    model, input, background_mode, foreground, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
-                   lease_until, started_at, deadline_at)
+                   lease_until, started_at, deadline_at, labels)
   SELECT $1, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, agent_id, model, input,
          background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
          CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
-         CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END
+         CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END, labels
     FROM want, LATERAL (SELECT (i IN (SELECT i FROM begun))::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
   RETURNING workspace_id, id, lease_epoch, status),
 logged AS (
@@ -199,9 +199,20 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
 
   /** The job as a claim would have returned it. */
   claimed({ request, threadId, messageId }: NewJob): ClaimedJob {
-    const { jobId, workspaceId, kind, format = 1, createdBy, principal, model, input, keyCipher } = request;
+    const {
+      jobId,
+      workspaceId,
+      kind,
+      format = 1,
+      createdBy,
+      principal,
+      model,
+      labels = {},
+      input,
+      keyCipher,
+    } = request;
     return {
-      ...{ workspaceId, jobId, kind, format, threadId, messageId, createdBy, principal, model, keyCipher },
+      ...{ workspaceId, jobId, kind, format, threadId, messageId, createdBy, principal, model, labels, keyCipher },
       parentJobId: request.parent?.jobId ?? null,
       workflowId: request.workflow?.id ?? null,
       workflowVersion: request.workflow?.version ?? null,
@@ -244,6 +255,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     workflow_version: request.workflow?.version,
     agent_id: request.agentId,
     model: request.model,
+    labels: request.labels ?? {},
     input: request.input,
     background_mode: request.backgroundMode,
     foreground: request.foreground,

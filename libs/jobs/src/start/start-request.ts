@@ -4,6 +4,7 @@ import type { PartRow } from '../events/commit-part.js';
 import type { JobEventBodies } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
+import type { JobLabels } from '../job-labels.js';
 
 export const whenBusyChoices = ['reject', 'enqueue', 'interrupt'] as const;
 export type WhenBusy = (typeof whenBusyChoices)[number];
@@ -34,6 +35,8 @@ export interface StartRequest {
   readonly thread: ThreadTarget | null;
   readonly messageClientId: string | null;
   readonly model: string;
+  /** Default: none. */
+  readonly labels?: JobLabels;
   /** The workflow version that a workflow job runs. */
   readonly workflow?: { readonly id: string; readonly version: number };
   /** The agent that answers; its cap on running jobs counts the job. Absent: none, or not known yet. */

@@ -139,8 +139,8 @@ export class ActionHooks extends QueueWorker implements OnModuleInit {
   }
 
   private async jobOf({ workspaceId, jobId }: ActionDelivery['data'], row: ActionJob): Promise<HookedJob> {
-    const { threadId, principal, kind, agent, workflowId: workflow } = row;
+    const { threadId, principal, kind, agent, workflowId: workflow, labels } = row;
     const userId = await this.hooks.userIdOf(workspaceId, principal);
-    return { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow };
+    return { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow, labels };
   }
 }

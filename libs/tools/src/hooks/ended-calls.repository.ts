@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import type { JobLabels } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 
 /** Which call of a job: `id` is that of its row. */
@@ -17,6 +18,7 @@ export interface EndedCallRow {
   /** The name of the agent; null: none. */
   readonly agent: string | null;
   readonly workflow: string | null;
+  readonly labels: JobLabels;
   readonly callId: string;
   readonly tool: string;
   /** JSON text, as executed. */
@@ -35,7 +37,7 @@ export class EndedCallsRepository {
   async find({ workspaceId, jobId, id }: EndedCallRef): Promise<EndedCallRow | null> {
     const [row] = await this.prisma.queryInWorkspace<EndedCallRow>(
       { workspaceId },
-      Prisma.sql`SELECT j.thread_id AS "threadId", j.principal, j.kind, j.workflow_id AS workflow, c.call_id AS "callId", c.name AS tool,
+      Prisma.sql`SELECT j.thread_id AS "threadId", j.principal, j.kind, j.workflow_id AS workflow, j.labels, c.call_id AS "callId", c.name AS tool,
     CASE WHEN j.kind = 'chat' THEN coalesce(j.input->'agent', (SELECT r.captured::jsonb FROM round r
       WHERE j.input ? 'routing' AND r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0))->>'name' END AS agent,
     coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,

@@ -49,8 +49,11 @@ export function foldOutcome<On extends FilterEvent>(
 type Folds = { readonly [On in FilterEvent]: (event: HookEvents[On], outcome: HookOutcomes[On]) => Folded<On> };
 
 const folds: Folds = {
-  beforeJobStart: (event, outcome) =>
-    'deny' in outcome ? denied(event, outcome.deny) : changed(event, { input: outcome.input }),
+  beforeJobStart: (event, outcome) => {
+    if ('deny' in outcome) return denied(event, outcome.deny);
+    const { input, labels } = outcome;
+    return changed(event, { input, labels: labels && { ...event.labels, ...labels } });
+  },
   beforeModelCall: (event, outcome) => {
     if ('deny' in outcome) return denied(event, outcome.deny);
     if ('answer' in outcome) return { event, end: { type: 'answered', text: outcome.answer }, what: ['answer'] };

@@ -15,7 +15,7 @@ export type CompiledMatch =
 type Fields = { readonly [On in HookEvent]: Readonly<Record<keyof HookEvents[On], true>> };
 
 const job = { workspaceId: true, jobId: true, threadId: true, principal: true, userId: true } as const;
-const base = { ...job, kind: true, agent: true, workflow: true } as const;
+const base = { ...job, kind: true, agent: true, workflow: true, labels: true } as const;
 const ofModel = { ...base, round: true, model: true } as const;
 const ofCall = { ...base, callId: true, tool: true, arguments: true } as const;
 const ofNode = { ...base, node: true } as const;
@@ -82,7 +82,7 @@ function compileCondition(on: HookEvent, source: string): CompiledMatch {
 }
 
 /** Fields that are known before the others. A condition without one of them decides nothing early. */
-const early = /\b(?:workspaceId|jobId|threadId|principal|kind|agent|workflow|round|model|tool|node)\b/;
+const early = /\b(?:workspaceId|jobId|threadId|principal|kind|agent|workflow|labels|round|model|tool|node)\b/;
 
 function compileGlobs(on: HookEvent, match: HookMatch): CompiledMatch {
   const tests: { readonly field: string; readonly globs: readonly string[] }[] = [];

@@ -1,6 +1,7 @@
 import type { HookOutcomes } from '@nightshift/plugin';
 import { z } from 'zod';
 
+import { jobLabels } from '#jobs';
 import { readInput, toStorable } from '#platform';
 
 /** Kinds of hooks that may return a change. Hooks of other kinds are actions. */
@@ -44,7 +45,7 @@ const tool = z.strictObject({
 });
 
 const schemas: { readonly [On in FilterEvent]: z.ZodObject } = {
-  beforeJobStart: z.strictObject({ deny: reason, input: object, reason }).partial(),
+  beforeJobStart: z.strictObject({ deny: reason, input: object, labels: jobLabels, reason }).partial(),
   beforeModelCall: z
     .strictObject({
       ...{ deny: reason, answer: z.string(), reason },

@@ -8,10 +8,10 @@ import { Hooks } from './hooks.js';
 
 const job = {
   ...{ workspaceId: 'w1', jobId: 'j1', threadId: null, principal: 'user:u1', userId: 'u1' },
-  ...{ kind: 'chat', agent: 'support', workflow: null },
+  ...{ kind: 'chat', agent: 'support', workflow: null, labels: {} },
 };
 const events = {
-  beforeJobStart: { ...job, input: { text: 'hi' } },
+  beforeJobStart: { ...job, labels: { plan: 'free' }, input: { text: 'hi' } },
   beforeModelCall: {
     ...{ ...job, round: 1, model: 'm', messages: [{ role: 'user', content: 'hi' }] },
     ...{ tools: [{ name: 'search' }, { name: 'send' }], parameters: { max_tokens: 100 } },
@@ -142,6 +142,7 @@ describe('Hooks', () => {
 
   it.each([
     ['beforeModelCall', { tools: [{ name: 'search' }] }, { tools: [{ name: 'search' }] }, ['tools']],
+    ['beforeJobStart', { labels: { team: 'billing' } }, { labels: { plan: 'free', team: 'billing' } }, ['labels']],
     ['beforeModelCall', { parameters: { seed: 1 } }, { parameters: { seed: 1, max_tokens: 100 } }, ['parameters']],
     [
       'beforeModelCall',
@@ -166,6 +167,7 @@ describe('Hooks', () => {
     ['beforeToolCall', null],
     ['beforeToolCall', {}],
     ['beforeToolCall', { arguments: { amount: 5, to: 'a@x.org' } }],
+    ['beforeJobStart', { labels: { plan: 'free' } }],
     ['afterModelCall', { text: 'my number is 4711', dropCalls: [] }],
     ['afterToolCall', { result: 'secret text' }],
   ] as const)('records nothing when a hook of %s returns %j, which changes nothing', async (on, returned) => {
@@ -180,6 +182,7 @@ describe('Hooks', () => {
     ['a text', 'beforeToolCall', 'yes', /must be an object/],
     ['an unknown member', 'beforeToolCall', { allow: true }, /whose allow is not a known field/],
     ['two ends', 'beforeToolCall', { deny: 'a', result: 1 }, /deny together with result/],
+    ['a label that is no text', 'beforeJobStart', { labels: { team: 1 } }, /whose labels.team must be a text/],
     ['an empty reason', 'beforeToolCall', { deny: ' ' }, /whose deny must/],
     ['a circle', 'beforeToolCall', { arguments: circle }, /not JSON/],
     ['a number that JSON lacks', 'beforeToolCall', { arguments: { a: Number.NaN } }, /not JSON/],

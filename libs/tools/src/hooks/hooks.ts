@@ -319,7 +319,7 @@ function priorityOf({ hook }: CompiledHook): number {
 }
 
 /** The members of an outcome that are stored as they are. Results, outputs and reasons are redacted where they are stored. */
-const stored: ReadonlySet<string> = new Set(['answer', 'text', 'arguments', 'input']);
+const stored: ReadonlySet<string> = new Set(['answer', 'text', 'arguments', 'input', 'labels']);
 
 function withoutSecrets<Outcome extends object>(outcome: Outcome, redact: (text: string) => string): Outcome {
   const entries = Object.entries(outcome as Readonly<Record<string, unknown>>).map(([name, value]) => [

@@ -58,11 +58,11 @@ export class ResultHooks {
   }
 
   private async run({ workspaceId, jobId }: EndedCallRef, call: EndedCallRow, end: Settlement): Promise<FilteredEnd> {
-    const { threadId, principal, kind, agent, workflow, callId, tool, durationMs } = call;
+    const { threadId, principal, kind, agent, workflow, labels, callId, tool, durationMs } = call;
     const userId = await this.hooks.userIdOf(workspaceId, principal);
     const parsed = parseArguments(call.arguments);
     const args = parsed.ok ? parsed.value : {};
-    const job = { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow };
+    const job = { workspaceId, jobId, threadId, principal, userId, kind, agent, workflow, labels };
     const redactor = this.redactor.of(workspaceId);
     const { outcome, applied } = await filterResult(
       this.hooks,

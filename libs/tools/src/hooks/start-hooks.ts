@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JsonObject } from '@nightshift/plugin';
 
-import { StartFilters, type StartRequest } from '#jobs';
+import { jobLabels, StartFilters, type StartRequest } from '#jobs';
 
 import { isMessageList } from './hook-outcome.js';
 import { hookDenied } from './hooks.errors.js';
@@ -25,18 +25,18 @@ export class StartHooks implements OnModuleInit {
 
   /** Throws `hook_denied` and `hook_failed`. */
   private async filter(request: StartRequest): Promise<StartRequest> {
-    const { workspaceId, jobId, kind, principal, thread, workflow } = request;
+    const { workspaceId, jobId, kind, principal, thread, workflow, labels = {} } = request;
     const input: JsonObject = { ...request.input };
     const { event, end, applied } = await this.hooks.filter(
       'beforeJobStart',
       {
-        ...{ workspaceId, jobId, kind, principal, input },
+        ...{ workspaceId, jobId, kind, principal, input, labels },
         threadId: thread?.ref ?? null,
         userId: await this.hooks.userIdOf(workspaceId, principal),
         agent: agentIn(input),
         workflow: workflow?.id ?? null,
       },
-      { problemOf: (changed) => problemOf(input, changed.input) },
+      { problemOf: (changed) => problemOfInput(input, changed.input) ?? problemOfLabels(changed.labels) },
     );
     if (end !== null) throw hookDenied(end);
     if (applied.length === 0) return request;
@@ -44,13 +44,19 @@ export class StartHooks implements OnModuleInit {
     return {
       ...request,
       input: event.input,
+      labels: event.labels,
       thread: thread === null ? null : { ...thread, ...title },
       appliedHooks: applied,
     };
   }
 }
 
-function problemOf(before: JsonObject, after: JsonObject): string | null {
+/** Each hook returned valid labels, but together they may be too many. */
+function problemOfLabels(labels: object): string | null {
+  return jobLabels.safeParse(labels).success ? null : 'the job would have too many labels';
+}
+
+function problemOfInput(before: JsonObject, after: JsonObject): string | null {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   for (const name of names) {
     const [old, now] = [before[name], after[name]];

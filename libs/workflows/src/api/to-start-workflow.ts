@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 
 import { providerKeyOf, toIdempotencyKey, toProviderDown } from '#chat/api';
+import { toJobLabels } from '#jobs';
 import { AppError, type Storable, toStorable } from '#platform';
 import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
@@ -108,6 +109,7 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     attachments: toAttachments(fields.list('attachments') ?? [], 'attachments'),
     whenBusy: null,
     ...(startAt === undefined ? {} : { startAt }),
+    labels: toJobLabels(given['labels']),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     ...toProviderDown(given),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { humanInputActions } from '#approvals';
+import { jobLabels } from '#jobs';
 import { AppError } from '#platform';
 import { invalidBody, missing, named, refusedWith } from '#platform/api';
 
@@ -13,6 +14,7 @@ const startWorkflow = z.object({
     .datetime({ offset: true })
     .optional()
     .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
+  labels: jobLabels.optional().meta({ description: 'Labels of the job.' }),
   workflowUpdatedAt: z.number().optional().meta({ description: 'Newer than the stored definition: 409.' }),
   workflowVersion: z.union([z.string(), z.int()]).optional(),
   prompt: z.string(),

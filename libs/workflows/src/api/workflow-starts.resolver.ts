@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { toIdempotency, toName, toProviderDown, toProviderKey } from '#chat/api';
+import { toJobLabels } from '#jobs';
 import { limitedStart, StartJobPayload, WorkflowStartLimiter } from '#jobs/api';
 import { AppError, toStorable } from '#platform';
 import { missing, toPayload } from '#platform/api';
@@ -83,6 +84,7 @@ function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow {
     attachments: toAttachments(attachments ?? [], 'attachments'),
     whenBusy: whenBusy ?? null,
     ...(startAt == null ? {} : { startAt }),
+    labels: toJobLabels(input.labels),
     idempotency: toIdempotency(input.idempotencyKey, input),
     providerKey: input.providerKey == null ? null : toProviderKey(input.providerKey),
     ...toProviderDown(input),

@@ -157,6 +157,13 @@ export class StartWorkflowInput {
   })
   startAt?: number | null;
 
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters.',
+  })
+  labels?: unknown;
+
   @Field(() => String, { nullable: true, description: keyText })
   idempotencyKey?: string | null;
 

@@ -39,8 +39,8 @@ export class NodeHooks {
 
   /** The fields that all events of the job have and that are known at once. */
   private get fields(): Omit<HookedJob, 'userId'> {
-    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow } = this.scope.run.job;
-    return { workspaceId, jobId, threadId, principal, kind, agent: null, workflow };
+    const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.scope.run.job;
+    return { workspaceId, jobId, threadId, principal, kind, agent: null, workflow, labels };
   }
 
   /** `work` gets the row with the input after the hooks, and retries by itself: hooks run once for all attempts. */

@@ -104,6 +104,7 @@ export class RerunWorkflowService {
       messageClientId: null,
       idempotency,
       retryOf: job.id,
+      labels: job.labels,
       asksModels: asksModels(graph),
       providerKey: null,
     });

@@ -91,6 +91,7 @@ export class StartWorkflowService {
       messageClientId: request.messageClientId,
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
+      ...(request.labels === undefined ? {} : { labels: request.labels }),
       idempotency,
       retryOf: null,
       ...(request.parent === undefined ? {} : { parent: request.parent }),

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '#approvals';
 import type { ProviderDownOptions } from '#chat';
-import type { ParentCall, PartRow, WhenBusy } from '#jobs';
+import type { JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
 
@@ -51,6 +51,8 @@ export interface StartWorkflow {
   readonly whenBusy: WhenBusy | null;
   /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
   readonly startAt?: number;
+  /** Labels of the job. Absent: none. */
+  readonly labels?: JobLabels;
   /** `requestHash`: SHA-256 (hex) of what the client asked for. */
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** For this job only; stored encrypted and erased when the job ends. */

@@ -11,7 +11,7 @@ import type { StartWorkflow } from './start-workflow.js';
 /** A run that may begin: everything about it has been checked. */
 export interface ReadyWorkflow extends Pick<
   StartRequest,
-  'thread' | 'messageClientId' | 'whenBusy' | 'startAt' | 'idempotency' | 'retryOf' | 'parent'
+  'thread' | 'messageClientId' | 'whenBusy' | 'startAt' | 'labels' | 'idempotency' | 'retryOf' | 'parent'
 > {
   readonly workflow: WorkflowPin;
   readonly input: WorkflowInput;

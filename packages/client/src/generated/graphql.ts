@@ -264,6 +264,8 @@ export type JobFilterInput = {
   readonly createdBy?: IdFilter | null | undefined;
   /** By kind. */
   readonly kind?: JobKindFilter | null | undefined;
+  /** Labels that a job must have, with these values: `{"team":"billing"}`. */
+  readonly labels?: unknown;
   /** By status. */
   readonly status?: JobStatusFilter | null | undefined;
   /** By thread (server id). */
@@ -641,6 +643,8 @@ export type StartChatInput = {
   readonly clientTools?: ReadonlyArray<ClientToolInput> | null | undefined;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
+  /** Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters. */
+  readonly labels?: unknown;
   /** The user message. Set either this or `messages`. */
   readonly message?: string | null | undefined;
   /** Several messages, which are added to the thread. Set either this or `message`. */
@@ -679,6 +683,8 @@ export type StartWorkflowInput = {
   readonly history?: unknown;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
+  /** Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters. */
+  readonly labels?: unknown;
   /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What the job does while its model provider is down. Absent: the setting of each agent, else of the installation. */

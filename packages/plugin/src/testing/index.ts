@@ -36,6 +36,8 @@ export interface ChatInput {
   readonly tools?: readonly string[];
   /** An agent: id, slug or name; `auto`: a model chooses it. */
   readonly agent?: string;
+  /** Labels of the job. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** A workflow to run. */
@@ -43,6 +45,8 @@ export interface WorkflowInput {
   /** A workflow document (docs/workflow-definitions.md of Nightshift); it is saved and published. */
   readonly definition: Readonly<Record<string, unknown>>;
   readonly prompt: string;
+  /** Labels of the job. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** A job that has ended. */
@@ -182,11 +186,11 @@ class RunningTestServer implements TestServer {
     return startChat.jobId;
   }
 
-  async startWorkflow({ definition, prompt }: WorkflowInput): Promise<string> {
+  async startWorkflow({ definition, ...input }: WorkflowInput): Promise<string> {
     const { workflow } = await this.changed(IMPORT, { input: { definition } });
     const { id: workflowId = '' } = workflow ?? {};
     await this.changed(PUBLISH, { id: workflowId });
-    const { jobId } = await this.changed(START_WORKFLOW, { input: { workflowId, prompt } });
+    const { jobId } = await this.changed(START_WORKFLOW, { input: { workflowId, ...input } });
     return jobId ?? '';
   }
 

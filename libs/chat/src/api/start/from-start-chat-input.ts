@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { clientToolProblem } from '#approvals';
+import { toJobLabels } from '#jobs';
 import { idempotencyKeyRule, parseKey } from '#jobs/api';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
@@ -85,6 +86,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     parameters: toParameters(parameters ?? {}),
     whenBusy: whenBusy ?? null,
     ...(input.startAt == null ? {} : { startAt: input.startAt }),
+    labels: toJobLabels(input.labels),
     idempotency: toIdempotency(input.idempotencyKey, input),
     providerKey: providerKey == null ? null : toProviderKey(providerKey),
     backgroundMode: null,

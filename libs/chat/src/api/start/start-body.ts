@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { whenBusyChoices } from '#jobs';
+import { jobLabels, whenBusyChoices } from '#jobs';
 import { named } from '#platform/api';
 
 import { maxModelRetryForMs } from './to-provider-down.js';
@@ -18,6 +18,7 @@ export const controlFields = [
   'admissionId',
   'whenBusy',
   'startAt',
+  'labels',
   'agent',
   'modelRetryForMs',
   'onProviderDown',
@@ -92,6 +93,7 @@ export const startBody = named(
     whenBusy: z.enum(whenBusyChoices).optional(),
     /** Accepts the job now and begins it at this instant. */
     startAt: z.iso.datetime({ offset: true }).optional(),
+    labels: jobLabels.optional(),
     modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
     onProviderDown: z.enum(['wait', 'fail']).optional(),
     /** An agent by id, slug or name; `auto`: whichever fits. */

@@ -62,6 +62,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
     whenBusy: start.whenBusy ?? null,
     ...(start.startAt === undefined ? {} : { startAt: Date.parse(start.startAt) }),
+    ...(start.labels === undefined ? {} : { labels: start.labels }),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     backgroundMode: start.backgroundMode ?? null,
