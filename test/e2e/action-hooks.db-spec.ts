@@ -43,8 +43,9 @@ afterAll(async () => {
 });
 
 const logger = createLogger({ level: 'silent' });
+const files = { get: () => Promise.reject(new Error('no file is needed')) };
 const contexts = {
-  servicesFor: () => ({ secrets: { get: () => Promise.resolve('') }, fetch: globalThis.fetch, logger }),
+  servicesFor: () => ({ secrets: { get: () => Promise.resolve('') }, fetch: globalThis.fetch, logger, files }),
   userIdOf: () => Promise.resolve('u1'),
 };
 

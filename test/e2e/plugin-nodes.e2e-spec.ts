@@ -5,12 +5,14 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestServer, type FinishedJob, type TestServer } from '@nightshift/plugin/testing';
 
+import { announceDue } from '../harness/announce-due.js';
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { workflowDocument } from '../harness/workflow-document.js';
 
 const plugin = `import { appendFileSync, existsSync } from 'node:fs';
-import { defineNode, definePlugin } from '@nightshift/plugin';
+import { defineHook, defineNode, definePlugin } from '@nightshift/plugin';
 import { z } from 'zod';
 
 const score = defineNode({
@@ -25,7 +27,7 @@ const score = defineNode({
 });
 const show = defineNode({
   type: 'acme.show', title: 'Show', effect: 'pure', input: { type: 'object', additionalProperties: true },
-  async run({ signal, now, progress, secrets, fetch, logger, ...shown }, data) {
+  async run({ signal, now, progress, secrets, fetch, logger, files, ...shown }, data) {
     const secret = await secrets.get('ACME_KEY');
     const refused = await fetch('http://127.0.0.1:8080/').then(() => 'sent', (error) => error.message);
     return { shown, data, secret, refused, isTime: now() > 0, isStopped: signal.aborted };
@@ -50,12 +52,36 @@ const hang = (type, effect) => defineNode({
     return 'attempt ' + attempt;
   },
 });
+const report = defineNode({
+  type: 'acme.report', title: 'Report', effect: 'pure', input: z.object({}),
+  output: z.object({ content: z.string(), artifacts: z.array(z.object({ name: z.string(), hash: z.string().optional() })) }),
+  run: ({ input }) => ({
+    content: 'written',
+    artifacts: [{ name: 'report.txt', mime: 'text/plain', data: input }, { name: 'report.html', mime: 'text/html', data: input }],
+  }),
+});
+const copy = defineNode({
+  type: 'acme.copy', title: 'Copy', effect: 'pure', input: z.object({}),
+  async run({ input, files }) {
+    const { data } = await files.get(JSON.parse(input).artifacts[0].hash);
+    return files.put({ name: 'copy.txt', mime: 'text/plain', data: new TextDecoder().decode(data).toUpperCase() });
+  },
+});
+const reading = defineHook({
+  on: 'afterNode', name: 'reading', match: 'node.type == "acme.copy"',
+  async run({ output }, { files }) {
+    const { data, name } = await files.get(JSON.parse(output).hash);
+    return { output: { text: new TextDecoder().decode(data), name, canWrite: 'put' in files } };
+  },
+});
 export default definePlugin({
+  hooks: [reading],
   name: 'acme', version: '1.0.0', secrets: ['ACME_KEY'],
-  nodes: [score, show, flaky, slow, hang('acme.idempotent', 'idempotent'), hang('acme.once')],
+  nodes: [report, copy, score, show, flaky, slow, hang('acme.idempotent', 'idempotent'), hang('acme.once')],
 });
 `;
 
+let database: TestDatabase;
 let folder: string;
 let server: TestServer;
 
@@ -70,12 +96,15 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-plugin-nodes-'));
   write('plugins/acme.ts', plugin);
   write('plugins/scoring.ts', documentExample('docs/plugins.md', 'node'));
-  server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+  database = await createTestDatabase();
+  const env = { DATABASE_URL: database.urls.owner, NIGHTSHIFT_SECRET: TEST_SECRET };
+  server = await createTestServer({ server: process.cwd(), workingDirectory: folder, env });
   const set = `mutation ($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }`;
   await server.graphql(set, { input: { name: 'ACME_KEY', value: 'acme-secret-1234567890' } });
 });
 afterAll(async () => {
   await server.close();
+  await database.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -142,6 +171,24 @@ describe('a workflow with a node of a plugin', () => {
         isStopped: false,
       },
     });
+  });
+
+  it('stores the artifacts of a node, and lets later nodes and hooks read files', async () => {
+    const document = workflowDocument(
+      { start: 'start', report: ['acme.report', {}], copy: ['acme.copy', {}] },
+      ['start > report', 'report > copy'],
+      { name: 'files of nodes', id: 'files-of-nodes' },
+    ) as unknown as Record<string, unknown>; // a document is an object
+    const { text, events } = await server.runWorkflow({ definition: document, prompt: 'quiet' });
+    const written = events.find(({ type, body }) => type === 'node-finished' && body['nodeId'] === 'report');
+    expect(JSON.parse(String(written?.body['output']))).toEqual({
+      content: 'written',
+      artifacts: [
+        { name: 'report.txt', mime: 'text/plain', hash: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: 5 },
+        { name: 'report.html', mime: 'text/html', error: expect.objectContaining({ code: 'unsupported_media_type' }) },
+      ],
+    });
+    expect(JSON.parse(text)).toEqual({ text: 'QUIET', name: 'copy.txt', canWrite: false });
   });
 
   it('fails the node run without a retry if the data or the output does not match its schema', async () => {
@@ -281,6 +328,24 @@ describe('a workflow job without the plugin of a node', () => {
       message: expect.stringContaining('A member chose to stop waiting for it.'),
     });
     await withPlugin();
+  });
+
+  it('looks for the plugin again when its timer is due, and completes once the plugin is back', async () => {
+    const due = async (id: string) => {
+      const past = `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`;
+      await database.postgres.engine.query(past, [id]);
+      await announceDue(database);
+    };
+    const { job, request, release } = await withoutPlugin();
+    await due(request.id);
+    const next = await eventually('the job waits again', async () =>
+      (await requestsOf(job)).find(({ id }) => id !== request.id),
+    );
+    expect(next).toMatchObject({ kind: 'PLUGIN_MISSING', request: { waits: 1 } });
+    appendFileSync(release, '');
+    await withPlugin();
+    await due(next.id);
+    expect(await server.finished(job)).toMatchObject({ status: 'completed', text: 'attempt 2' });
   });
 
   it('waits again after a retry without the plugin, and completes once the plugin is back', async () => {

@@ -14,6 +14,8 @@ import {
   toolsKeyOf,
 } from '#platform';
 
+import { FilesRepository } from '../../libs/files/src/files.repository.js';
+import { PostgresFileStore } from '../../libs/files/src/store/postgres-file-store.repository.js';
 import { secretPlace } from '../../libs/integrations/src/secrets/workspace-secret.js';
 import { WorkspaceSecretsRepository } from '../../libs/integrations/src/secrets/workspace-secrets.repository.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
@@ -133,6 +135,41 @@ describe('nightshift_tools', () => {
     await claim(mine, sent);
     const rows = await fetchedBy(mine, 'SELECT input FROM job WHERE id = $1', [sent.jobId]);
     expect(rows).toEqual([{ input: { toolApproval: { rules: [] }, agent: { id: 'a' } } }]);
+  });
+
+  it('reads the files that the arguments of a claimed call name, and no others', async () => {
+    const files = new FilesRepository(prisma);
+    const store = new PostgresFileStore(prisma);
+    const [named, other] = ['a'.repeat(64), 'b'.repeat(64)];
+    for (const [id, hash] of [
+      [newId(), named],
+      [newId(), other],
+    ]) {
+      await owner.engine.query(
+        `INSERT INTO stored_file (workspace_id, id, hash, mime, bytes, store, kept_until)
+         VALUES ($1, $2, $3, 'text/plain', 4, 'postgres', now())`,
+        [queue.workspaceId, id, hash],
+      );
+      await owner.engine.query(
+        `INSERT INTO file_chunk (workspace_id, file_id, number, data) VALUES ($1, $2, 0, 'text')`,
+        [queue.workspaceId, id],
+      );
+    }
+    const sent = await queue.sendOne('once');
+    await owner.engine.query('UPDATE tool_call SET arguments = $2, executed_arguments = $2 WHERE id = $1', [
+      sent.id,
+      JSON.stringify({ hash: named }),
+    ]);
+    expect(await fetchedBy(mine, 'SELECT id FROM stored_file')).toEqual([]);
+    await claim(mine, sent);
+    const found = await files.findNamed(sent.workspaceId, named);
+    expect(found).toMatchObject({ hash: named, bytes: 4, store: 'postgres' });
+    if (found === null) throw new Error('it was found');
+    expect(Buffer.from(await store.read(found, { start: 0, end: 4 })).toString()).toBe('text');
+    expect(await files.findNamed(sent.workspaceId, other)).toBeNull();
+    expect(await fetchedBy(mine, 'SELECT file_id FROM file_chunk')).toEqual([{ file_id: found.id }]);
+    expect(await fetchedBy(theirs, 'SELECT id FROM stored_file')).toEqual([]);
+    await send(mine, sent, {});
   });
 
   it('settles a call that it claimed, and no other', async () => {

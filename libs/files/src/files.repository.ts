@@ -18,6 +18,19 @@ export interface PlacedFile extends StoredFile {
   readonly store: string;
 }
 
+/** A file as a tool process reads it. */
+export type NamedFile = Pick<PlacedFile, 'workspaceId' | 'id' | 'hash' | 'mime' | 'bytes' | 'name' | 'store'>;
+
+const namedColumns = {
+  workspaceId: true,
+  id: true,
+  hash: true,
+  mime: true,
+  bytes: true,
+  name: true,
+  store: true,
+} as const;
+
 /** A new row. */
 export interface NewFile extends Omit<PlacedFile, 'createdAt'> {
   readonly keptUntil: Date;
@@ -58,6 +71,13 @@ export class FilesRepository {
       await tx.storedFile.updateMany({ where: { ...where, keptUntil: { lt } }, data: { keptUntil } });
       return (await tx.storedFile.findMany({ where })).map(toPlacedFile);
     });
+  }
+
+  /** For a tool process, whose role reads these columns of the files that its calls name. Null: no such file. */
+  findNamed(workspaceId: string, hash: string): Promise<NamedFile | null> {
+    return this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.storedFile.findFirst({ where: { workspaceId, hash }, select: namedColumns }),
+    );
   }
 
   /** Bytes that all files count. */

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
@@ -7,11 +5,11 @@ import { AppError, type Clock, Config, newId, type Page, type PageRequest, syste
 
 import { typeProblem } from './file-type.js';
 import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
-import { FilesRepository, leastBytes, type PlacedFile } from './files.repository.js';
+import { FilesRepository, leastBytes, type NamedFile, type PlacedFile } from './files.repository.js';
 import type { ByteRange } from './store/file-store.js';
 import { FileStores } from './store/file-stores.js';
 import { PostgresFileStore } from './store/postgres-file-store.repository.js';
-import { isFileHash, type StoredFile } from './stored-file.js';
+import { hashOf, isFileHash, type StoredFile } from './stored-file.js';
 
 /** A file to be stored. */
 export interface NewContent {
@@ -54,18 +52,24 @@ export class Files {
     if (!FILE_TYPES.includes(mime)) throw typeNotAllowed(FILE_TYPES);
   }
 
-  /**
-   * Stores a content, or finds the file that has it. Throws `bad_request` (empty), `too_large`, `unsupported_media_type`, `limit_reached`,
-   * `unavailable`.
-   */
-  async save({ workspaceId, createdBy, content, hash: known, mime, name }: NewContent): Promise<StoredFile> {
-    const { MAX_FILE_BYTES, FILE_BYTES_PER_WORKSPACE: mostBytes } = this.config.values;
+  /** Throws `bad_request` (empty), `too_large`, `unsupported_media_type`. */
+  assertStorable(mime: string, content: Uint8Array): void {
+    const { MAX_FILE_BYTES } = this.config.values;
     this.assertAllowed(mime);
     if (content.length === 0) throw emptyFile();
     if (content.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
     const problem = typeProblem(mime, content);
     if (problem !== null) throw typeMismatch(problem);
-    const hash = known ?? createHash('sha256').update(content).digest('hex');
+  }
+
+  /**
+   * Stores a content, or finds the file that has it. Throws `bad_request` (empty), `too_large`, `unsupported_media_type`, `limit_reached`,
+   * `unavailable`.
+   */
+  async save({ workspaceId, createdBy, content, hash: known, mime, name }: NewContent): Promise<StoredFile> {
+    const { FILE_BYTES_PER_WORKSPACE: mostBytes } = this.config.values;
+    this.assertStorable(mime, content);
+    const hash = known ?? hashOf(content);
     const [found] = await this.use(workspaceId, [hash]);
     if (found !== undefined) return found;
     const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
@@ -106,8 +110,13 @@ export class Files {
     return this.files.use(workspaceId, hashes.filter(isFileHash), this.keptUntil());
   }
 
+  /** As `use` for one file, in a tool process: it can read only files that the arguments of its calls name, and mark none as used. */
+  async named(workspaceId: string, hash: string): Promise<NamedFile | null> {
+    return isFileHash(hash) ? this.files.findNamed(workspaceId, hash) : null;
+  }
+
   /** The content of a file, or a part of it. Throws `not_found` (removed meanwhile), `unavailable`. */
-  read(file: PlacedFile, range: ByteRange = { start: 0, end: file.bytes }): Promise<Uint8Array> {
+  read(file: NamedFile, range: ByteRange = { start: 0, end: file.bytes }): Promise<Uint8Array> {
     return this.stores.of(file.store).read(file, range);
   }
 

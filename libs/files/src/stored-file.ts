@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** A file of a workspace. Its content never changes: another content has another hash. */
 export interface StoredFile {
   readonly id: string;
@@ -18,6 +20,11 @@ export interface FileReference {
   readonly hash: string;
   readonly mime: string;
   readonly name?: string;
+}
+
+/** SHA-256 in lower-case hex. */
+export function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /** Whether a text from outside can be the hash of a file at all. */

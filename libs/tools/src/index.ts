@@ -96,6 +96,7 @@ export {
   type RegisteredNode,
   type ShownPlugin,
 } from './plugins/plugin.registry.js';
+export { storeArtifacts } from './plugins/store-artifacts.js';
 export { isPluginNodeType, NODE_MEMBERS, toJsonSchema } from './plugins/check-plugin.js';
 export type { LoadedPlugin } from './plugins/load-plugin.js';
 export { PluginsModule } from './plugins/plugins.module.js';

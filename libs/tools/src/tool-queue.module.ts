@@ -12,6 +12,7 @@ import { QueueSettler } from './remote/queue-settler.js';
 import { QueueStateRepository } from './remote/queue-state.repository.js';
 import { QueuedCallsRepository } from './remote/queued-calls.repository.js';
 import { ResultApplier } from './remote/result-applier.js';
+import { SentFiles } from './remote/sent-files.js';
 import { ToolQueueTelemetry } from './remote/tool-queue.telemetry.js';
 import { ToolQueueCancels } from './remote/tool-queue-cancels.js';
 import { ToolQueueSweeper } from './remote/tool-queue-sweeper.js';
@@ -21,7 +22,15 @@ import { ToolsModule } from './tools.module.js';
 
 const both = [DeadLetters, QueuedCallsRepository, QueueSettler, QueueStateRepository, ToolQueueTelemetry];
 const toolSide = [CallExecution, CallRunner, ExecClaimsRepository, ToolWorker];
-const jobSide = [DeadToolCallsService, LateResponses, ResultApplier, ToolQueueCancels, ToolQueueSweeper, ToolResults];
+const jobSide = [
+  DeadToolCallsService,
+  LateResponses,
+  ResultApplier,
+  SentFiles,
+  ToolQueueCancels,
+  ToolQueueSweeper,
+  ToolResults,
+];
 const shared = [...both, ...toolSide, ...jobSide];
 
 /** The isolated tool queue: the side that runs calls, and the side that takes their results. Nothing starts by itself. */

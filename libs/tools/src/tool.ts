@@ -5,6 +5,7 @@ import type {
   ToolEffect,
   ToolRuntime,
   Verification,
+  WorkspaceFiles,
 } from '@nightshift/plugin';
 
 export type { JsonSchema, OnUnknown, ToolEffect, ToolRuntime, Verification };
@@ -23,6 +24,8 @@ type PluginServices = 'userId' | 'secrets' | 'fetch' | 'logger' | 'files';
 export interface ToolContext extends Omit<PluginToolContext, PluginServices | 'attempt'> {
   /** The ledger row's id; for tools whose work is a job. */
   readonly toolCallId?: string;
+  /** Takes artifacts that this process cannot store; absent: it stores them itself. */
+  readonly outbox?: Pick<WorkspaceFiles, 'put'>;
   /** 1, the default, for the first attempt. */
   readonly attempt?: number;
 }

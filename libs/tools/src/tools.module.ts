@@ -23,7 +23,7 @@ import { ToolCallTelemetry } from './tool-call.telemetry.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
 const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter];
-const hooks = [ActionHooks, ResultHooks];
+const hooks = [ActionHooks, EndedCallsRepository, ResultHooks];
 const shared = [
   AwaitingCallsRepository,
   CallEnds,
@@ -38,7 +38,7 @@ const shared = [
 /** The registry of tools, the plugins, the history of calls, stored outputs and sub-jobs. Requires a global `PlatformModule`. */
 @Module({
   imports: [HistoryModule, JobsModule, OutputsModule, PluginsModule, ToolRegistryModule],
-  providers: [...shared, EndedCallsRepository, StartHooks, ToolIsolationRepository],
+  providers: [...shared, StartHooks, ToolIsolationRepository],
   exports: [...shared, HistoryModule, OutputsModule, PluginsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

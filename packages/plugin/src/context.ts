@@ -1,3 +1,4 @@
+import type { WorkspaceFiles } from './files.js';
 import type { JsonObject } from './schema.js';
 
 /** How far a piece of work is; any part may be left out. `total` in the unit of `progress`. */
@@ -44,4 +45,6 @@ export interface WorkContext {
    */
   readonly fetch: typeof globalThis.fetch;
   readonly logger: PluginLogger;
+  /** The files of the workspace. */
+  readonly files: WorkspaceFiles;
 }

@@ -1,5 +1,6 @@
 import type { PluginLogger, PluginSecrets } from './context.js';
 import { define, type Defined } from './definition.js';
+import type { WorkspaceFiles } from './files.js';
 import type { JsonObject, JsonSchema } from './schema.js';
 import type { ToolEffect } from './tool.js';
 
@@ -17,9 +18,9 @@ export interface HookedJob {
   readonly agent: string | null;
   /** Id of the workflow; null: none. */
   readonly workflow: string | null;
-}
   /** Texts by name, from the start of the job and from hooks of `beforeJobStart`. */
   readonly labels: Readonly<Record<string, string>>;
+}
 
 /** A message as model providers take it. */
 export interface HookedMessage {
@@ -208,6 +209,8 @@ export interface HookContext {
   /** `fetch` with the guard of the server. */
   readonly fetch: typeof globalThis.fetch;
   readonly logger: PluginLogger;
+  /** Reads files of the workspace. */
+  readonly files: Pick<WorkspaceFiles, 'get'>;
 }
 
 /** What a hook of `onInterrupt`, `onJobFinished` or `onNotification` may use as well. */

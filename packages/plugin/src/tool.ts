@@ -1,6 +1,5 @@
 import type { Progress, WorkContext } from './context.js';
 import { define, type Defined } from './definition.js';
-import type { WorkspaceFiles } from './files.js';
 import type { InputOf, InputSchema } from './schema.js';
 
 /** Who can run a tool: the server, the client that declared it, or the server if it has a handler (`hybrid`). */
@@ -34,8 +33,6 @@ export interface ToolContext extends WorkContext {
   readonly epoch: number;
   /** 1 for the first attempt; a higher number after a crash. */
   readonly attempt: number;
-  /** The files of the workspace. */
-  readonly files: WorkspaceFiles;
   /** Reports the progress of the call to viewers, who see at most two updates a second. Never part of the result. */
   readonly progress: (progress: Progress) => void;
 }

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-
-import type { FileReference } from '#files';
+import { type FileReference, hashOf } from '#files';
 import type { ChatMessage, ContentPart } from '#models';
 
 /** The content of a data URL in a message, and the reference that replaces it. */
@@ -53,7 +51,7 @@ export function takeInlineFiles(
     const inline = inlineOf(part);
     if (inline === null || !types.includes(inline.mime)) return part;
     const { mime, content, name, detail } = inline;
-    const hash = createHash('sha256').update(content).digest('hex');
+    const hash = hashOf(content);
     files.set(hash, { hash, mime, name, content });
     return { type: 'file', file: { file_id: hash, mime, ...(name === null ? {} : { filename: name }), ...detail } };
   });

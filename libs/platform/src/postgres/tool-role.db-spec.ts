@@ -41,6 +41,8 @@ const allowed: Readonly<Record<string, Allowed>> = {
   },
   'public.job': { select: 'cancel_requested_at finished_at id principal thread_id workspace_id', update: 'restarts' },
   'public.workspace': { select: 'id outbound_hosts' },
+  'public.stored_file': { select: 'bytes hash id mime name store workspace_id' },
+  'public.file_chunk': { select: 'data file_id number workspace_id' },
   'public.workspace_secret': { select: 'cipher id name workspace_id' },
   'public.workspace_tool': { select: 'enabled id removed_at version workspace_id' },
   'public.workspace_tool_version': { select: 'definition tool_id version workspace_id' },

@@ -36,8 +36,9 @@ const clock = new ManualClock();
 let metrics = new Metrics();
 let redactor = new Redactor();
 const logger = createLogger({ level: 'silent' });
+const files = { get: () => Promise.reject(new Error('no file is needed')) };
 const contexts = {
-  servicesFor: () => ({ secrets: { get: () => Promise.resolve('') }, fetch: globalThis.fetch, logger }),
+  servicesFor: () => ({ secrets: { get: () => Promise.resolve('') }, fetch: globalThis.fetch, logger, files }),
   userIdOf: () => Promise.resolve(null),
 };
 
@@ -141,8 +142,8 @@ describe('Hooks', () => {
   });
 
   it.each([
-    ['beforeModelCall', { tools: [{ name: 'search' }] }, { tools: [{ name: 'search' }] }, ['tools']],
     ['beforeJobStart', { labels: { team: 'billing' } }, { labels: { plan: 'free', team: 'billing' } }, ['labels']],
+    ['beforeModelCall', { tools: [{ name: 'search' }] }, { tools: [{ name: 'search' }] }, ['tools']],
     ['beforeModelCall', { parameters: { seed: 1 } }, { parameters: { seed: 1, max_tokens: 100 } }, ['parameters']],
     [
       'beforeModelCall',
@@ -166,8 +167,8 @@ describe('Hooks', () => {
     ['beforeToolCall', undefined],
     ['beforeToolCall', null],
     ['beforeToolCall', {}],
-    ['beforeToolCall', { arguments: { amount: 5, to: 'a@x.org' } }],
     ['beforeJobStart', { labels: { plan: 'free' } }],
+    ['beforeToolCall', { arguments: { amount: 5, to: 'a@x.org' } }],
     ['afterModelCall', { text: 'my number is 4711', dropCalls: [] }],
     ['afterToolCall', { result: 'secret text' }],
   ] as const)('records nothing when a hook of %s returns %j, which changes nothing', async (on, returned) => {
@@ -181,8 +182,8 @@ describe('Hooks', () => {
   it.each([
     ['a text', 'beforeToolCall', 'yes', /must be an object/],
     ['an unknown member', 'beforeToolCall', { allow: true }, /whose allow is not a known field/],
-    ['two ends', 'beforeToolCall', { deny: 'a', result: 1 }, /deny together with result/],
     ['a label that is no text', 'beforeJobStart', { labels: { team: 1 } }, /whose labels.team must be a text/],
+    ['two ends', 'beforeToolCall', { deny: 'a', result: 1 }, /deny together with result/],
     ['an empty reason', 'beforeToolCall', { deny: ' ' }, /whose deny must/],
     ['a circle', 'beforeToolCall', { arguments: circle }, /not JSON/],
     ['a number that JSON lacks', 'beforeToolCall', { arguments: { a: Number.NaN } }, /not JSON/],

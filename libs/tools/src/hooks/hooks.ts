@@ -1,4 +1,4 @@
-import type { ActionContext, HookContext, HookDefinition, HookEvent, HookEvents } from '@nightshift/plugin';
+import type { ActionContext, HookContext, HookDefinition, HookedJob, HookEvent, HookEvents } from '@nightshift/plugin';
 
 import { actionKinds } from '#jobs';
 import type { Clock, Logger, Metrics, Redactor } from '#platform';
@@ -74,9 +74,9 @@ export interface HookHost {
   readonly contexts: {
     servicesFor(
       plugin: Manifest,
-      workspaceId: string,
+      user: Pick<HookedJob, 'workspaceId' | 'userId'>,
       ids: Readonly<Record<string, unknown>>,
-    ): Pick<HookContext, 'secrets' | 'fetch' | 'logger'>;
+    ): Pick<HookContext, 'secrets' | 'fetch' | 'logger' | 'files'>;
     userIdOf(workspaceId: string, principal: string): Promise<string | null>;
   };
   readonly clock: Clock;
@@ -246,12 +246,13 @@ export class Hooks {
     });
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      const { workspaceId, jobId } = event;
+      const { files, ...services } = contexts.servicesFor(plugin, event, { jobId: event.jobId, hook: hook.name });
       const context: HookContext = {
         ...own,
         signal: controller.signal,
         now: () => clock.now(),
-        ...contexts.servicesFor(plugin, workspaceId, { jobId, hook: hook.name }),
+        ...services,
+        files: { get: (hash) => files.get(hash) },
       };
       // A copy, so that changes by the hook do not affect the event of the server.
       const work = (async () => hook.run(structuredClone(event), context))();

@@ -4,6 +4,7 @@ import type { PluginLogger, WorkContext, WorkspaceFiles } from '@nightshift/plug
 import { PrincipalsRepository } from '#auth';
 import { AppError, GuardedFetch, LOGGER, type Logger, Redactor, type Secret } from '#platform';
 
+import type { FileOutbox } from './file-outbox.js';
 import { ToolFiles } from './tool-files.js';
 
 /** What plugins may use of a workspace: in a lib above, which registers itself while the process boots. */
@@ -21,7 +22,13 @@ interface Manifest {
 }
 
 /** What of a context only the code of plugins has. */
-export type PluginServices = Pick<WorkContext, 'secrets' | 'fetch' | 'logger'>;
+export type PluginServices = Pick<WorkContext, 'secrets' | 'fetch' | 'logger' | 'files'>;
+
+/** For whom code of a plugin works: what it stores belongs to the user. Null: the system. */
+export interface PluginUser {
+  readonly workspaceId: string;
+  readonly userId: string | null;
+}
 
 /** What code of plugins is given besides the ids of its work. */
 @Injectable()
@@ -42,7 +49,8 @@ export class PluginContexts {
   }
 
   /** `ids` are part of each log line. */
-  servicesFor(plugin: Manifest, workspaceId: string, ids: Readonly<Record<string, unknown>>): PluginServices {
+  servicesFor(plugin: Manifest, user: PluginUser, ids: Readonly<Record<string, unknown>>): PluginServices {
+    const { workspaceId } = user;
     return {
       secrets: { get: (name) => this.secret(plugin, workspaceId, name) },
       fetch: async (input, init) => {
@@ -50,12 +58,17 @@ export class PluginContexts {
         return this.guarded.fetchWith({ hosts })(input, init);
       },
       logger: pluginLogger(this.logger.child({ plugin: plugin.name, workspaceId, ...ids })),
+      files: this.filesOf(user),
     };
   }
 
-  /** The files of the workspace; those that the tool stores belong to the user. */
-  filesOf(workspaceId: string, userId: string | null): WorkspaceFiles {
-    return this.files.of({ workspaceId, userId });
+  filesOf(user: PluginUser): WorkspaceFiles {
+    return this.files.of(user);
+  }
+
+  /** For the artifacts of one call; null: this process stores them itself. */
+  outbox(): FileOutbox | null {
+    return this.files.outbox();
   }
 
   /** The person behind a principal; null: the system, or a person who is no longer a member. */

@@ -15,7 +15,7 @@ import { storeArtifacts } from './store-artifacts.js';
 /** Default of MAX_TOOL_TIMEOUT_MS. */
 const LONGEST_TIMEOUT_MS = 86_400_000;
 
-type Contexts = Pick<PluginContexts, 'filesOf' | 'servicesFor' | 'userIdOf'>;
+type Contexts = Pick<PluginContexts, 'servicesFor' | 'userIdOf'>;
 
 /** What the tools of a plugin are registered with. */
 export interface ToolHost {
@@ -61,7 +61,7 @@ export function assertTools(plugins: readonly LoadedPlugin[]): void {
   const unused = () => {
     throw new TypeError('no call runs here');
   };
-  const contexts = { filesOf: unused, servicesFor: unused, userIdOf: unused };
+  const contexts = { servicesFor: unused, userIdOf: unused };
   for (const plugin of plugins) {
     registerTools(plugin, { registry, contexts, longestTimeoutMs: LONGEST_TIMEOUT_MS });
     assertNodes(plugin, LONGEST_TIMEOUT_MS);
@@ -77,10 +77,10 @@ function toTool(plugin: LoadedPlugin, definition: ToolDefinition, contexts: Cont
   const runtime = definition.runtime ?? (isOnClient ? 'client' : 'hybrid');
   const execute =
     handler &&
-    (async (args: Readonly<Record<string, unknown>>, given: ToolContext) => {
+    (async (args: Readonly<Record<string, unknown>>, { outbox, ...given }: ToolContext) => {
       const context = await toContext(given);
       const result = await resultOf(await handler(args, context), context);
-      return storeArtifacts(result, context.files, context.signal);
+      return storeArtifacts(result, outbox ?? context.files, context.signal);
     });
   const check = verify && (async (key: string, context: ToolContext) => verify(key, await toContext(context)));
   const spec = { ...optionsOf(definition), runtime, ...(execute && { execute }), ...(check && { verify: check }) };
@@ -103,8 +103,8 @@ async function completeContext(
 ): Promise<PluginToolContext> {
   const { workspaceId, jobId, threadId, callId, principal } = context;
   const userId = await contexts.userIdOf(workspaceId, principal);
-  const services = contexts.servicesFor(plugin, workspaceId, { jobId, threadId, callId });
-  return { attempt: 1, ...context, userId, files: contexts.filesOf(workspaceId, userId), ...services };
+  const services = contexts.servicesFor(plugin, { workspaceId, userId }, { jobId, threadId, callId });
+  return { attempt: 1, ...context, userId, ...services };
 }
 
 /** Reports what an async iterable yields as progress; its result is what it returns. */

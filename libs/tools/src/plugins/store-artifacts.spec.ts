@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { describe, expect, it, jest } from '@jest/globals';
 import type { NewFile, WorkspaceFiles } from '@nightshift/plugin';
 
@@ -62,12 +64,42 @@ describe('storeArtifacts', () => {
 });
 
 describe('ToolFiles', () => {
-  const filesOf = (ROLE: string) =>
-    new ToolFiles({} as Files, { values: { ROLE } } as Config).of({ workspaceId: 'w', userId: null }); // no file is reached
+  const file = { hash: '0'.repeat(64), mime: 'text/plain', name: 'a.txt', bytes: 4 };
+  const assertStorable = (mime: string) => {
+    if (mime !== 'text/plain') throw new AppError({ code: 'unsupported_media_type', message: 'not allowed' });
+  };
+  const of = (ROLE: string, store = 's3') => {
+    const named = () => Promise.resolve({ ...file, workspaceId: 'w', id: 'f', store });
+    return new ToolFiles({ named, assertStorable } as Partial<Files> as Files, { values: { ROLE } } as Config); // no other is called
+  };
+  const filesOf = (role: string) => of(role).of({ workspaceId: 'w', userId: null });
 
-  it('rejects with files_unavailable in a process of role tools', async () => {
-    await expect(filesOf('tools').get('0'.repeat(64))).rejects.toMatchObject({ code: 'files_unavailable' });
+  it('rejects writes and reads of a bucket with files_unavailable in a process of role tools', async () => {
+    await expect(filesOf('tools').get(file.hash)).rejects.toMatchObject({ code: 'files_unavailable' });
     await expect(filesOf('tools').put(artifact('a.txt'))).rejects.toMatchObject({ code: 'files_unavailable' });
+  });
+
+  it('collects the artifacts of a call in a process of role tools, up to 4 MiB, and nowhere else', async () => {
+    expect(of('worker').outbox()).toBeNull();
+    const outbox = of('tools').outbox();
+    const large = { ...artifact('b.txt'), data: new Uint8Array(4_194_304 - 4) };
+    const artifacts = [artifact('a.txt'), large, artifact('c.txt'), { ...artifact('d.html'), mime: 'text/html' }];
+    const stored = await storeArtifacts({ content: 1, artifacts }, outbox ?? files, signal);
+    expect(stored).toEqual({
+      content: 1,
+      artifacts: [
+        { name: 'a.txt', mime: 'text/plain', bytes: 4, hash: createHash('sha256').update('text').digest('hex') },
+        { name: 'b.txt', mime: 'text/plain', bytes: 4_194_300, hash: expect.any(String) },
+        {
+          name: 'c.txt',
+          mime: 'text/plain',
+          error: { code: 'too_large', message: expect.stringContaining('4194304') },
+        },
+        { name: 'd.html', mime: 'text/html', error: { code: 'unsupported_media_type', message: 'not allowed' } },
+      ],
+    });
+    expect(outbox?.files.map(({ name }) => name)).toEqual(['a.txt', 'b.txt']);
+    expect(outbox?.files[0]).toEqual({ name: 'a.txt', mime: 'text/plain', data: btoa('text') });
   });
 
   it.each([

@@ -2,11 +2,14 @@ import type { FileReference, NewFile, ResultWithArtifacts, WorkspaceFiles } from
 
 import { AppError } from '#platform';
 
+/** Where files are stored. */
+type Store = Pick<WorkspaceFiles, 'put'>;
+
 /** Maximum artifacts of one result; each may have the size of a file (MAX_FILE_BYTES). */
 const mostArtifacts = 20;
 
 /** An artifact in the stored result. */
-type StoredArtifact =
+export type StoredArtifact =
   | FileReference
   | {
       readonly name: unknown;
@@ -18,15 +21,24 @@ type StoredArtifact =
  * Stores the artifacts of a result, and names them by hash in the result that is returned; any other result is returned as it is. An
  * artifact that is refused does not fail the call, whose effect has happened: its entry has the error. Rejects once `signal` aborts.
  */
-export async function storeArtifacts(result: unknown, files: WorkspaceFiles, signal: AbortSignal): Promise<unknown> {
+export async function storeArtifacts(result: unknown, files: Store, signal: AbortSignal): Promise<unknown> {
   if (!hasArtifacts(result)) return result;
-  const artifacts: StoredArtifact[] = [];
+  return { content: result.content, artifacts: await storeFiles(result.artifacts, files, signal) };
+}
+
+/** The entries of files in a result, after those that can be stored are stored. */
+export async function storeFiles(
+  files: readonly NewFile[],
+  to: Store,
+  signal?: AbortSignal,
+): Promise<readonly StoredArtifact[]> {
+  const stored: StoredArtifact[] = [];
   // One after the other, so that the contents are not in the memory of several statements at once.
-  for (const [index, artifact] of result.artifacts.entries()) {
-    signal.throwIfAborted();
-    artifacts.push(index < mostArtifacts ? await store(artifact, files) : refused(artifact, tooMany()));
+  for (const [index, file] of files.entries()) {
+    signal?.throwIfAborted();
+    stored.push(index < mostArtifacts ? await store(file, to) : refused(file, tooMany()));
   }
-  return { content: result.content, artifacts };
+  return stored;
 }
 
 /** Whether a result has exactly the two members, and all its artifacts have data. JSON of another shape is an ordinary result. */
@@ -41,7 +53,7 @@ function hasArtifacts(result: unknown): result is ResultWithArtifacts {
   );
 }
 
-async function store(artifact: NewFile, files: WorkspaceFiles): Promise<StoredArtifact> {
+async function store(artifact: NewFile, files: Store): Promise<StoredArtifact> {
   try {
     // The name of this artifact: the content may be known by another one.
     return { ...(await files.put(artifact)), name: artifact.name };

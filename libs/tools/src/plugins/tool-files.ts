@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { FileReference, NewFile, WorkspaceFiles } from '@nightshift/plugin';
+import type { FileReference, FileWithContent, NewFile, WorkspaceFiles } from '@nightshift/plugin';
 
-import { Files, type StoredFile, toFileName } from '#files';
+import { Files, type StoredFile } from '#files';
 import { AppError, Config } from '#platform';
+
+import { toFileContent } from './file-content.js';
+import { FileOutbox } from './file-outbox.js';
 
 /** Whose files are read and written. */
 interface FileOwner {
@@ -11,7 +14,7 @@ interface FileOwner {
   readonly userId: string | null;
 }
 
-/** The files of a workspace, for the code of tools. */
+/** The files of a workspace, for the code of plugins. */
 @Injectable()
 export class ToolFiles {
   constructor(
@@ -21,51 +24,57 @@ export class ToolFiles {
 
   /** The rights are those of the job: whoever may start jobs of a workspace may read and upload its files. */
   of(owner: FileOwner): WorkspaceFiles {
-    return {
-      get: async (hash) => {
-        this.assertReachable();
-        const [file] = await this.files.use(owner.workspaceId, [hash]);
-        if (file === undefined) throw notFound();
-        return { ...toReference(file), data: await this.files.read(file) };
-      },
-      put: (file) => this.put(owner, file),
-    };
+    if (this.isToolProcess) return { get: (hash) => this.named(owner, hash), put: () => Promise.reject(cannotStore()) };
+    return { get: (hash) => this.get(owner, hash), put: (file) => this.put(owner, file) };
   }
 
-  private async put({ workspaceId, userId }: FileOwner, { name: given, mime, data }: NewFile): Promise<FileReference> {
-    this.assertReachable();
-    const name = typeof given === 'string' ? toFileName(given) : null;
-    if (name === null) throw invalid('name must be a file name of 1 to 255 characters');
-    if (typeof mime !== 'string') throw invalid('mime must be a media type');
-    const content = typeof data === 'string' ? Buffer.from(data) : data;
-    if (!(content instanceof Uint8Array)) throw invalid('data must be a Uint8Array or a text');
-    return toReference(
-      await this.files.save({ workspaceId, createdBy: userId, content, mime: mime.toLowerCase(), name }),
-    );
+  /** For the artifacts of one call; null: this process stores them itself. */
+  outbox(): FileOutbox | null {
+    if (!this.isToolProcess) return null;
+    return new FileOutbox((mime, content) => {
+      this.files.assertStorable(mime, content);
+    });
   }
 
-  /** The database login of role tools sees no files, and its process has no access to the bucket. */
-  private assertReachable(): void {
-    if (this.config.values.ROLE === 'tools') throw filesUnavailable();
+  /** Its database login reads only files that its calls name and writes none, and it has no access to the bucket. */
+  private get isToolProcess(): boolean {
+    return this.config.values.ROLE === 'tools';
+  }
+
+  private async get({ workspaceId }: FileOwner, hash: string): Promise<FileWithContent> {
+    const [file] = await this.files.use(workspaceId, [hash]);
+    if (file === undefined) throw notFound('The workspace has no file with this hash');
+    return { ...toReference(file), data: await this.files.read(file) };
+  }
+
+  private async named({ workspaceId }: FileOwner, hash: string): Promise<FileWithContent> {
+    const file = await this.files.named(workspaceId, hash);
+    if (file === null) throw notFound('The workspace has no file with this hash, or the call does not name it');
+    if (file.store !== 'postgres') throw inBucket();
+    return { ...toReference(file), data: await this.files.read(file) };
+  }
+
+  private async put({ workspaceId, userId }: FileOwner, file: NewFile): Promise<FileReference> {
+    return toReference(await this.files.save({ workspaceId, createdBy: userId, ...toFileContent(file) }));
   }
 }
 
-function toReference({ hash, mime, name, bytes }: StoredFile): FileReference {
+function toReference({ hash, mime, name, bytes }: Pick<StoredFile, keyof FileReference>): FileReference {
   return { hash, mime, name, bytes };
 }
 
-function invalid(problem: string): AppError {
-  return new AppError({ code: 'bad_request', message: `The file cannot be stored: ${problem}` });
+function notFound(message: string): AppError {
+  return new AppError({ code: 'not_found', message });
 }
 
-function notFound(): AppError {
-  return new AppError({ code: 'not_found', message: 'The workspace has no file with this hash' });
+const elsewhere = 'or run the tool with isolation "worker"';
+
+function cannotStore(): AppError {
+  const message = `A process of role tools cannot store files during a call. Return the file as an artifact of the result, ${elsewhere}`;
+  return new AppError({ code: 'files_unavailable', message });
 }
 
-function filesUnavailable(): AppError {
-  return new AppError({
-    code: 'files_unavailable',
-    message:
-      'Files cannot be reached in a process of role tools. Run the tool with isolation "worker", or serve the queue tool-execution in a worker',
-  });
+function inBucket(): AppError {
+  const message = `A process of role tools cannot read files in an S3 bucket. Serve the queue tool-execution in a worker, ${elsewhere}`;
+  return new AppError({ code: 'files_unavailable', message });
 }

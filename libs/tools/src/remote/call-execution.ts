@@ -6,6 +6,8 @@ import { type Clock, Config, crashpoint, Redactor, systemClock } from '#platform
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { executeToolCall, type ToolOutcome } from '../execute-tool-call.js';
 import { notRegistered, toolChanged } from '../model-text.js';
+import type { SentFile } from '../plugins/file-outbox.js';
+import { PluginContexts } from '../plugins/plugin-contexts.js';
 import { StartChecks } from '../start-checks.js';
 import type { Tool, ToolProgress } from '../tool.js';
 import type { ToolFailure } from '../tool-call.js';
@@ -42,6 +44,7 @@ export class CallExecution {
     private readonly redactor: Redactor,
     private readonly telemetry: ToolCallTelemetry,
     private readonly config: Config,
+    private readonly plugins: PluginContexts,
   ) {}
 
   /** Null: nothing was started, and the reason cannot be reported now: the call should wait for another attempt. */
@@ -73,6 +76,7 @@ export class CallExecution {
   private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {
     const watched = new WatchedTool(tool);
     const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch, attempt } = call;
+    const outbox = this.plugins.outbox();
     this.telemetry.toolStarted(tool);
     const ended = executeToolCall({
       tool: watched.tool,
@@ -89,6 +93,7 @@ export class CallExecution {
         signal: controls.signal,
         now: () => this.clock.now(),
         progress: controls.progress,
+        ...(outbox === null ? {} : { outbox }),
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: this.clock,
@@ -98,7 +103,7 @@ export class CallExecution {
     const outcome = await ended;
     this.telemetry.toolEnded(tool, call, outcome);
     if (controls.signal.aborted) await watched.settled(this.clock, timeoutMs(controls.signal));
-    return toAnswer(outcome, watched);
+    return toAnswer(outcome, watched, outbox?.files ?? []);
   }
 }
 
@@ -144,14 +149,15 @@ function timeoutMs(signal: AbortSignal): number {
   return signal.reason instanceof Draining ? drainTimeoutMs : stopTimeoutMs;
 }
 
-function toAnswer(outcome: ToolOutcome, watched: WatchedTool): CallAnswer {
+function toAnswer(outcome: ToolOutcome, watched: WatchedTool, sent: readonly SentFile[]): CallAnswer {
   const started = watched.didStart;
   switch (outcome.status) {
     case 'completed': {
       const { result, whole, resultBytes } = outcome;
       const content = whole ?? result;
       const bytes = resultBytes === undefined ? {} : { bytes: resultBytes };
-      return { status: 'success', result: { content, success: true, ...bytes }, error: null, started };
+      const files = sent.length === 0 ? {} : { files: [...sent] };
+      return { status: 'success', result: { content, success: true, ...bytes, ...files }, error: null, started };
     }
     case 'timed_out':
       return { status: 'timed_out', result: null, error: outcome.failure, started };

@@ -63,12 +63,22 @@ const toolProgress = z.object({
   exec_epoch: whole,
 });
 
+const sentFile = z.object({ name: z.string(), mime: z.string(), data: z.base64() });
+
 /** How a call ended in the process that ran it. */
 const toolResponse = z.object({
   type: z.literal('tool_response'),
   ...place,
   status: z.enum(['success', 'error', 'timed_out', 'cancelled']),
-  result: z.object({ content: z.string(), success: z.boolean(), bytes: whole.optional() }).nullable(),
+  result: z
+    .object({
+      content: z.string(),
+      success: z.boolean(),
+      bytes: whole.optional(),
+      /** Artifacts that the process could not store, in the order in which the content names them. `data` in base64. */
+      files: z.array(sentFile).optional(),
+    })
+    .nullable(),
   error: z
     .object({
       phase: z.enum(['validation', 'approval', 'execution', 'timeout']),

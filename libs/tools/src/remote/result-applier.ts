@@ -13,6 +13,7 @@ import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { type CallFate, type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { QueuedCallsRepository } from './queued-calls.repository.js';
+import { SentFiles } from './sent-files.js';
 
 /** A message and for how long it has been known, ms. */
 export interface Arrived<Message> {
@@ -40,10 +41,12 @@ export class ResultApplier {
     private readonly settler: QueueSettler,
     private readonly late: LateResponses,
     private readonly calls: QueuedCallsRepository,
+    private readonly files: SentFiles,
     private readonly hooks: ResultHooks,
   ) {}
 
-  async apply({ message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
+  async apply({ message: given, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
+    const message = given.type === 'tool_response' ? await this.files.store(given) : given;
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
     // Hooks may take long. Meanwhile the message is active, so that the sweeper does not take the call for lost.
     const filtered = message.type === 'tool_response' && this.hooks.areSet ? await this.filtered(message) : null;

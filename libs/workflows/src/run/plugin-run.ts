@@ -2,6 +2,7 @@ import type { NodeContext } from '@nightshift/plugin';
 
 import { CallProgress, unlessCancelled } from '#chat';
 import { AppError, crashpoint, systemClock, toStorableText } from '#platform';
+import { storeArtifacts } from '#tools';
 
 import type { JsonObject } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
@@ -123,7 +124,9 @@ export class PluginRun {
       const report: NodeContext['progress'] = (shown) => {
         progress.report(shown);
       };
-      const work = Promise.resolve().then(() => node.definition.run({ ...context, progress: report }, data));
+      const work = Promise.resolve()
+        .then(() => node.definition.run({ ...context, progress: report }, data))
+        .then((value) => storeArtifacts(value, context.files, signal));
       return await this.scope.run.activity.track(Promise.race([work, stopped]));
     } catch (error) {
       signal.throwIfAborted();
@@ -159,7 +162,7 @@ export class PluginRun {
       ...{ workspaceId, jobId, threadId, principal, userId, workflowId: workflowId ?? '' },
       ...{ nodeId, nodeRun: ordinal, input, attempt, idempotencyKey: `${jobId}:${ordinal}`, signal },
       now: () => systemClock.now(),
-      ...services.contexts.servicesFor(plugin, workspaceId, { jobId, nodeId, nodeRun: ordinal, type }),
+      ...services.contexts.servicesFor(plugin, { workspaceId, userId }, { jobId, nodeId, nodeRun: ordinal, type }),
     };
   }
 
