@@ -7,8 +7,9 @@ import { createTestServer, type FinishedJob, type TestServer } from '@nightshift
 
 import { runCli } from '../harness/cli.js';
 import { eventually } from '../harness/eventually.js';
+import { workflowDocument } from '../harness/workflow-document.js';
 
-const plugin = `import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
+const plugin = `import { defineHook, defineNode, definePlugin, defineTool } from '@nightshift/plugin';
 
 const tool = (name, execute) => defineTool({ name, description: name, effect: 'pure', input: { type: 'object' }, execute });
 const failing = {
@@ -21,10 +22,18 @@ const hook = (failure) => defineHook({
   on: 'beforeToolCall', name: failure + '-hook', failure, timeoutMs: 50, match: { tool: failure + '_*' },
   run: ({ tool }) => failing[tool.split('_')[1]](),
 });
+const kinds = ['beforeJobStart', 'beforeModelCall', 'afterModelCall', 'afterToolCall', 'beforeNode', 'afterNode'];
+const hookOf = (on, failure) => defineHook({
+  on, name: on + '-' + failure, failure, timeoutMs: 50,
+  match: 'has(labels.on) && labels.on == "' + on + '" && labels.failure == "' + failure + '"', run: ({ labels }) => failing[labels.how](),
+});
+const echo = defineNode({ type: 'acme.echo', title: 'Echo', effect: 'pure', input: { type: 'object' }, run: ({ input }) => 'read ' + input });
 const names = ['open', 'closed'].flatMap((failure) => Object.keys(failing).map((name) => failure + '_' + name));
 export default definePlugin({
-  name: 'acme', version: '1', hooks: [hook('open'), hook('closed')],
+  name: 'acme', version: '1', nodes: [echo],
+  hooks: [hook('open'), hook('closed'), ...kinds.flatMap((on) => [hookOf(on, 'open'), hookOf(on, 'closed')])],
   tools: [
+    tool('plain', () => 'ran'),
     ...names.map((name) => tool(name, () => 'ran')),
     tool('stray_timer', () => { setTimeout(() => { throw new Error('from a timer'); }, 1); return 'set'; }),
     tool('stray_promise', () => { void Promise.reject(new Error('from a promise')); return 'left'; }),
@@ -87,6 +96,80 @@ describe('hooks that fail in a running server', () => {
         expect(text).toContain(
           `nightshift_hook_runs_total{hook="${failure}-hook",on="beforeToolCall",outcome="${String(outcome)}"} ${String(count)}`,
         );
+  });
+});
+
+const hows = ['hang', 'throw', 'nonsense'];
+const failureOf = ({ events }: FinishedJob) =>
+  events.find(({ type }) => type === 'job-finished')?.body['error'] as Readonly<Record<string, unknown>> | undefined; // PROTOCOL.md
+const chat = (labels: Readonly<Record<string, string>>) => server.run({ message: 'Go', tools: ['plain'], labels });
+let workflows = 0;
+const workflow = (labels: Readonly<Record<string, string>>) => {
+  workflows += 1;
+  const ids = { name: `failures ${workflows}`, id: `failures-${workflows}` };
+  const document = workflowDocument({ start: 'start', n: ['acme.echo', {}] }, ['start > n'], ids);
+  const definition = document as unknown as Record<string, unknown>; // a document is an object
+  return server.runWorkflow({ definition, prompt: 'go', labels });
+};
+
+describe('hooks of each kind that hang, throw or return nonsense', () => {
+  it.each(['beforeJobStart', 'beforeModelCall', 'afterModelCall', 'afterToolCall'])(
+    'change nothing in a chat if they are open: %s',
+    async (on) => {
+      for (const how of hows) {
+        server.model.reply([{ name: 'plain', arguments: {} }], 'done');
+        const job = await chat({ on, failure: 'open', how });
+        expect([how, job.status, job.text, callOf(job)]).toEqual([
+          ...[how, 'completed', 'done'],
+          expect.objectContaining({ status: 'complete', result: 'ran' }),
+        ]);
+      }
+    },
+  );
+
+  it.each(['beforeNode', 'afterNode'])('change nothing in a workflow if they are open: %s', async (on) => {
+    for (const how of hows) {
+      const job = await workflow({ on, failure: 'open', how });
+      expect([how, job.status, job.text]).toEqual([how, 'completed', 'read go']);
+    }
+  });
+
+  it('refuse the start if they are closed: beforeJobStart', async () => {
+    for (const how of hows)
+      await expect(chat({ on: 'beforeJobStart', failure: 'closed', how })).rejects.toThrow(
+        'The hook "beforeJobStart-closed" failed.',
+      );
+  });
+
+  it.each([
+    ['beforeModelCall', chat],
+    ['afterModelCall', chat],
+    ['beforeNode', workflow],
+    ['afterNode', workflow],
+  ])('fail the job with hook_failed if they are closed: %s', async (on, run) => {
+    for (const how of hows) {
+      const job = await run({ on, failure: 'closed', how });
+      const message = expect.stringContaining(`The hook "${on}-closed" failed.`);
+      expect([how, job.status, failureOf(job)]).toEqual([
+        ...[how, 'failed'],
+        expect.objectContaining({ code: 'hook_failed', message }),
+      ]);
+    }
+  });
+
+  it('fail the call if they are closed: afterToolCall', async () => {
+    for (const how of hows) {
+      server.model.reply([{ name: 'plain', arguments: {} }], 'done');
+      const job = await chat({ on: 'afterToolCall', failure: 'closed', how });
+      expect([how, job.text, callOf(job)]).toEqual([
+        ...[how, 'done'],
+        expect.objectContaining({ error: expect.stringContaining('The hook "afterToolCall-closed" failed.') }),
+      ]);
+    }
+  });
+
+  it('leave the server ready', async () => {
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 });
 

@@ -160,6 +160,27 @@ describe('nightshift init', () => {
   });
 });
 
+describe('product that npm installs from its files', () => {
+  it('runs the tests of a project that it writes, although no install script has run', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'nightshift-npm-'));
+    try {
+      const npm = (cwd: string, ...words: readonly string[]) => run('npm', [...words], { cwd, env: environment });
+      const files = packages.map((name) => join(folder, 'tarballs', tarballOf(name)));
+      const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+      writeFileSync(join(home, 'package.json'), '{ "private": true }');
+      await npm(home, 'install', ...options, ...files);
+      await npm(home, 'exec', '--', 'nightshift', 'init', 'my-plugin', '--tool', '--hook', '--node');
+      const project = join(home, 'my-plugin');
+      const { stdout } = await npm(project, 'test');
+      for (const title of ['the server loads the plugin', 'a model calls the tool', 'a workflow runs the node'])
+        expect(stdout).toContain(`✔ ${title}`);
+      expect(stdout).toContain('fail 0');
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+});
+
 describe('nightshift plugins check', () => {
   it('prints what a plugin offers', async () => {
     await nightshift('init', 'good', '--tool', '--node');
