@@ -25,7 +25,8 @@ const words = [
   folder,
 ];
 const packed = JSON.parse(execFileSync(command, [...first, ...words], { cwd: root, encoding: 'utf8' }));
+// Absolute: npm takes a relative path such as `tarballs/a.tgz` for a repository of GitHub.
 const files = packed.map(({ filename }) => join(folder, filename));
 for (const [index, { size, entryCount }] of packed.entries())
   process.stdout.write(`${files[index]}: ${(size / 1e6).toFixed(1)} MB, ${entryCount} files\n`);
-process.stdout.write(`\nInstall them together in any folder: npm install ${files.join(' ')}\n`);
+process.stdout.write(`\nInstall them together in a folder of your own: npm install ${files.join(' ')}\n`);
