@@ -26,6 +26,13 @@ const oldNode = process.env['npm_node_execpath'] ?? process.execPath;
 const packages = ['nightshift', '@nightshift/client', '@nightshift/plugin'];
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
 
+/** How npm reaches its registry here. */
+const network = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) =>
+    /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy|npm_config_registry)$/i.test(name),
+  ),
+);
+
 /** As npm names it. */
 const tarballOf = (name: string) => `${name.replace('@', '').replace('/', '-')}-0.1.0.tgz`;
 
@@ -164,7 +171,8 @@ describe('product that npm installs from its files', () => {
   it('runs the tests of a project that it writes, although no install script has run', async () => {
     const home = mkdtempSync(join(tmpdir(), 'nightshift-npm-'));
     try {
-      const npm = (cwd: string, ...words: readonly string[]) => run('npm', [...words], { cwd, env: environment });
+      const npm = (cwd: string, ...words: readonly string[]) =>
+        run('npm', [...words], { cwd, env: { ...environment, ...network } });
       const files = packages.map((name) => join(folder, 'tarballs', tarballOf(name)));
       const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
       writeFileSync(join(home, 'package.json'), '{ "private": true }');
