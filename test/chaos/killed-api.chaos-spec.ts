@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { newId } from '#platform';
+
+import { signatureHeaders } from '../../libs/triggers/src/signature.js';
 import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import {
   createGate,
@@ -105,6 +109,54 @@ describe('jobs with a killed API process', () => {
       `SELECT id FROM job WHERE idempotency_key = 'half'`,
     );
     expect(rows).toEqual([{ id: ids[0] }]);
+  });
+
+  it('start once for each request to a trigger whose process died while accepting requests', async () => {
+    const admin = await stage.createKey(['read', 'write', 'admin']);
+    const [secret, name] = ['the secret of the hooks, long enough', 'HOOK_SECRET'];
+    const definition = { triggerId: 'hook', source: 'webhook', secretsRef: name, start: { prompt: "'speak'" } };
+    const query = `mutation($definition: JSON!) {
+      setWorkspaceSecret(input: { name: "${name}", value: "${secret}" }) { userErrors { message } }
+      saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
+    const api = await stage.startApi();
+    const { data } = await ask({ url: api.url ?? '' }, query, { key: admin, variables: { definition } });
+    const { trigger } = (data as { saveTrigger: { trigger: { id: string } } }).saveTrigger; // as the query asks
+    let accepted = 0;
+    const fire = async (url: string | null | undefined, id: string): Promise<boolean> => {
+      const message = { id, timestamp: Math.floor(Date.now() / 1_000), body: JSON.stringify({ id }) };
+      const headers = { ...signatureHeaders('standard', [secret], message), 'content-type': 'application/json' };
+      const request = { method: 'POST', headers, body: message.body };
+      const isAccepted = await fetch(`${url ?? ''}/hooks/${trigger.id}`, request).then(
+        async (response) => (await response.text()) === 'OK',
+        () => false, // the process was killed
+      );
+      if (isAccepted && ++accepted === 8) api.kill('SIGKILL');
+      return isAccepted;
+    };
+    const ids = Array.from({ length: 40 }, () => newId());
+    const first = await Promise.all(ids.map(async (id) => ({ id, isAccepted: await fire(api.url, id) })));
+    expect((await api.exited).signal).toBe('SIGKILL');
+    const failed = first.filter(({ isAccepted }) => !isAccepted);
+    expect(failed.length).toBeGreaterThan(0);
+    const keysOf = () =>
+      stage.database.postgres.withWorkspaceSql(stage.owner.workspaceId, async (client) => {
+        const sql = 'SELECT key, status FROM trigger_run ORDER BY key';
+        return (await client.query<{ key: string; status: string }>(sql)).rows;
+      });
+    const stored = new Set((await keysOf()).map(({ key }) => key));
+    const lost = first.filter(({ id, isAccepted }) => isAccepted && !stored.has(`id:${id}`));
+    expect(lost).toEqual([]);
+    for (const { id } of failed)
+      await eventually('another process accepts it', async () => ((await fire(apis[1]?.url, id)) ? true : undefined));
+    await eventually('each run has started its job', async () => {
+      const runs = await keysOf();
+      return runs.every(({ status }) => status === 'started') ? true : undefined;
+    });
+    expect((await keysOf()).map(({ key }) => key)).toEqual(ids.map((id) => `id:${id}`).sort());
+    const { rows } = await stage.database.postgres.engine.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM job WHERE idempotency_key LIKE 'trigger:%'`,
+    );
+    expect(rows).toEqual([{ count: ids.length }]);
   });
 
   it('show every viewer the events 1 to N from any cursor', async () => {

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { WebhookEndpoints } from '../../libs/triggers/src/outbound/webhook-endpoints.service.js';
+import { isSignedBy } from '../../libs/triggers/src/signature.js';
+import { eventually } from '../harness/eventually.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openTestWebhooks } from '../harness/webhooks.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
@@ -151,5 +155,36 @@ describe('jobs of a killed worker', () => {
 
   it('deliver each event number once to every viewer, and repeat no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
+  });
+});
+
+describe('a webhook of a killed worker', () => {
+  it('arrives again with the same id and body, and counts as one attempt', async () => {
+    const stage = await Stage.open();
+    const webhooks = await openTestWebhooks(stage.database);
+    const { receiver } = webhooks;
+    const endpoints = webhooks.app.get(WebhookEndpoints);
+    const { endpoint, secret } = await endpoints.save(stage.owner, null, {
+      ...{ url: receiver.url(), description: '', events: ['job.completed'], enabled: true, signature: 'standard' },
+      ...{ headers: {}, onlyUnwatched: false, includeContent: false },
+    });
+    const victim = await stage.startWorker({ ...receiver.env, CRASH_POINT: 'webhook-sent:kill' });
+    const { id } = await endpoints.test(stage.owner, endpoint.id);
+    expect((await victim.exited).signal).toBe('SIGKILL');
+    expect(receiver.received).toHaveLength(1);
+    const successor = await stage.startWorker(receiver.env);
+    const delivery = await eventually('it is delivered', async () => {
+      const { items } = await endpoints.deliveries(stage.owner, {}, { first: 10 });
+      return items[0]?.status === 'delivered' ? items : undefined;
+    });
+    expect(delivery).toMatchObject([{ id, status: 'delivered', attempts: 1 }]);
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
+    const [first, second] = receiver.received.map(({ body }) => body.toString());
+    expect(second).toBe(first);
+    const isSigned = receiver.received.map((one) => isSignedBy([secret?.reveal() ?? ''], one, { now: Date.now() }));
+    expect(isSigned).toEqual([true, true]);
+    await successor.stop();
+    await webhooks.close();
+    await stage.close();
   });
 });
