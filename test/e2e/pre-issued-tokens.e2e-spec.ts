@@ -218,6 +218,23 @@ it('A query filters, orders and pages documents', async () => {
   expect(await contents({ field: 'absent', op: '==', value: null }, isUser)).toHaveLength(3);
 });
 
+it('A response has documents of at most 8 MiB, and a query continues with the next one', async () => {
+  const { root, token } = await deliver();
+  const [{ thread_id: threadId } = { thread_id: '' }] = await sql<{ thread_id: string }>('SELECT thread_id FROM job');
+  await ask(START, { message: 'One', threadId });
+  await sent(2);
+  await sql(`UPDATE message SET content = to_jsonb(repeat('x', 5000000)) WHERE role = 'user'`);
+  const collection = `${root}/messages`;
+  const first = await query(token, { collection });
+  expect(first.documents.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  const second = await query(token, { collection, startAfter: first.nextCursor });
+  expect(second.documents.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  expect(second.nextCursor).toBeUndefined();
+  const paths = [first, second].map(({ documents }) => `${collection}/${documents[0]?.id ?? ''}`);
+  expect(await post(token, 'get', { paths })).toMatchObject({ status: 413, body: { code: 'too_large' } });
+  expect((await post(token, 'get', { paths: paths.slice(1) })).status).toBe(200);
+});
+
 it('Requests over a limit are refused with the field', async () => {
   const { root, token } = await deliver();
   const collection = `${root}/messages`;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
+import { AppError, Prisma, PrismaService, type PrismaTransaction, type Scope } from '#platform';
 
 import type { OwnKind } from './own-kinds.js';
 
@@ -39,7 +39,12 @@ export interface PositionedDocument {
   readonly document: OwnDocument;
   readonly at: number;
   readonly tie: string;
+  /** Whether the query found a document after this one. */
+  readonly hasMore: boolean;
 }
+
+/** Bytes of the documents of one response, as JSON. */
+const maxBytes = 8_388_608;
 
 /** Rows that have ended: their documents are complete. */
 const isEnded = Prisma.sql`j.status IN ('completed', 'failed', 'cancelled')`;
@@ -58,7 +63,7 @@ export class OwnDocumentsRepository {
     return (await tx.thread.count({ where })) > 0;
   }
 
-  /** Ordered by the time of their creation. */
+  /** Ordered by the time of their creation; fewer than `take` where they are too large. */
   query(
     tx: PrismaTransaction,
     collection: OwnCollection,
@@ -69,15 +74,26 @@ export class OwnDocumentsRepository {
       after === null
         ? Prisma.sql`true`
         : Prisma.sql`(at, tie) ${isDescending ? Prisma.sql`<` : Prisma.sql`>`} (${after[0]}::bigint, ${after[1]}::text)`;
+    const inOrder = Prisma.sql`ORDER BY at ${order}, tie ${order}`;
+    // The first one is in the page whatever its size, so that the next page begins after it.
     return tx.$queryRaw<PositionedDocument[]>`
-      SELECT document, at::float8 AS at, tie FROM (${rowsOf(collection)}) d
-       WHERE ${Prisma.join([beyond, ...filters.map(conditionOf)], ' AND ')} ORDER BY at ${order}, tie ${order} LIMIT ${take}`;
+      SELECT document, at::float8 AS at, tie, (n < found) AS "hasMore" FROM (
+        SELECT p.*, row_number() OVER (${inOrder}) AS n, count(*) OVER () AS found,
+            sum(octet_length(document::text)) OVER (${inOrder} ROWS UNBOUNDED PRECEDING) AS bytes
+          FROM (SELECT document, at, tie FROM (${rowsOf(collection)}) d
+            WHERE ${Prisma.join([beyond, ...filters.map(conditionOf)], ' AND ')} ${inOrder} LIMIT ${take}) p) q
+       WHERE bytes <= ${maxBytes} OR n = 1 ${inOrder}`;
   }
 
+  /** Throws `too_large`. */
   async get(tx: PrismaTransaction, collection: OwnCollection, ids: readonly string[]): Promise<OwnDocument[]> {
-    const rows = await tx.$queryRaw<{ document: OwnDocument }[]>`
-      SELECT document FROM (${rowsOf(collection)}) d WHERE id = ANY(${[...ids]}::uuid[])`;
-    return rows.map(({ document }) => document);
+    const rows = await tx.$queryRaw<{ document: OwnDocument | null }[]>`
+      SELECT CASE WHEN sum(octet_length(document::text)) OVER () <= ${maxBytes} THEN document END AS document
+        FROM (${rowsOf(collection)}) d WHERE id = ANY(${[...ids]}::uuid[])`;
+    return rows.map(({ document }) => {
+      if (document === null) throw tooLarge();
+      return document;
+    });
   }
 }
 
@@ -120,4 +136,9 @@ function conditionOf({ field, op, value }: DocumentFilter): Prisma.Sql {
   const isOrder = op !== '==' && op !== '!=';
   const sameType = isOrder ? Prisma.sql`jsonb_typeof(${left}) = jsonb_typeof(${right}) AND ` : Prisma.empty;
   return Prisma.sql`(${sameType}${left} ${operators[op]} ${right})`;
+}
+
+function tooLarge(): AppError {
+  const message = `The documents are larger than ${maxBytes} bytes together. Read fewer of them in one request.`;
+  return new AppError({ code: 'too_large', message, field: 'paths' });
 }

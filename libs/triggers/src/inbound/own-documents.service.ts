@@ -53,7 +53,7 @@ export class OwnDocuments {
     return { principal, scope };
   }
 
-  /** Those that exist. Throws `forbidden`. */
+  /** Those that exist. Throws `forbidden`, `too_large`. */
   async get({ principal, scope }: TokenBearer, database: string, paths: readonly string[]): Promise<OwnDocument[]> {
     assertDatabase(scope, database);
     const wanted = paths.map((path) => {
@@ -86,7 +86,7 @@ export class OwnDocuments {
     const last = page.at(-1);
     return {
       documents: page.map(({ document }) => document),
-      ...(rows.length > limit && last !== undefined ? { nextCursor: toCursor([last.at, last.tie]) } : {}),
+      ...(last?.hasMore === true ? { nextCursor: toCursor([last.at, last.tie]) } : {}),
     };
   }
 

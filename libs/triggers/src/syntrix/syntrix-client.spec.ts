@@ -101,6 +101,29 @@ describe('SyntrixClient', () => {
     expect(pages).toBeLessThan(8);
   });
 
+  it('ends with an error when a list has no end', async () => {
+    let pages = 0;
+    server.intercept = () => ({ status: 200, body: { documents: [], nextCursor: `page ${pages++}` } });
+    const refused = { code: 'syntrix_refused', message: expect.stringContaining('more than 1000 pages') };
+    await expect(clientOf().fetchHistory(chatPath)).rejects.toMatchObject(refused);
+    expect(pages).toBeLessThanOrEqual(2_000); // of messages and of tool calls
+    server.intercept = () => ({ status: 200, body: { documents: [], nextCursor: 'x'.repeat(4_097) } });
+    await expect(clientOf().fetchHistory(chatPath)).rejects.toMatchObject({ code: 'syntrix_refused' });
+  });
+
+  it('keeps the newest documents of up to 16 MiB', async () => {
+    const content = 'x'.repeat(6_000_000);
+    let pages = 0; // of messages and of tool calls
+    server.intercept = () => {
+      const documents = [{ id: String(++pages), content }];
+      return { status: 200, body: { documents, ...(pages < 8 ? { nextCursor: String(pages) } : {}) } };
+    };
+    const { messages, toolCalls } = await clientOf().fetchHistory(chatPath);
+    expect([messages.length, toolCalls.length]).toEqual([2, 2]);
+    const last = [messages, toolCalls].map((documents) => Number(documents.at(-1)?.id)).sort();
+    expect(last).toEqual([8, 9]);
+  });
+
   it('waits as long as Retry-After asks, in seconds or until a date, and at most 30 s', async () => {
     const values = ['7', new Date(systemClock.now() + 12_000).toUTCString(), '3600'];
     for (const value of values) {

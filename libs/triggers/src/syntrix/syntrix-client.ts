@@ -69,6 +69,11 @@ export interface SyntrixClientOptions {
 /** Newest documents kept of each collection of a chat. */
 const maxDocuments = 1_000;
 const pageSize = 200;
+/** Pages of one list: a server whose list has no end must not occupy a worker. */
+const maxPages = 1_000;
+const maxCursor = 4_096;
+/** UTF-16 units of the documents that are kept, as JSON. Older documents are left out. */
+const maxKept = 16_777_216;
 const maxTries = 3;
 const firstBackoffMs = 1_000;
 const longestWaitMs = 30_000;
@@ -135,7 +140,7 @@ export class SyntrixClient {
   }
 
   private async all(collection: string): Promise<readonly SyntrixDocument[]> {
-    let newest: readonly SyntrixDocument[] = [];
+    let newest: readonly SizedDocument[] = [];
     const cursors = new Set<string>();
     let startAfter: string | undefined;
     do {
@@ -145,12 +150,15 @@ export class SyntrixClient {
         limit: pageSize,
         ...(startAfter === undefined ? {} : { startAfter }),
       });
-      newest = [...newest, ...page.documents].slice(-maxDocuments);
+      newest = newestOf([...newest, ...page.documents.map(sized)]);
       startAfter = page.nextCursor;
-      if (startAfter !== undefined && cursors.has(startAfter)) throw refused('a query repeats its cursor');
-      if (startAfter !== undefined) cursors.add(startAfter);
-    } while (startAfter !== undefined);
-    return newest;
+      if (startAfter === undefined) break;
+      if (startAfter.length > maxCursor) throw refused('a query has a cursor that is too long');
+      if (cursors.has(startAfter)) throw refused('a query repeats its cursor');
+      cursors.add(startAfter);
+    } while (cursors.size < maxPages);
+    if (startAfter !== undefined) throw refused(`a query has more than ${maxPages} pages`);
+    return newest.map(({ document }) => document);
   }
 
   private async writeOne(operation: SyntrixWrite): Promise<void> {
@@ -276,6 +284,23 @@ function toFilters(ifMatch: Readonly<Record<string, unknown>> | undefined): { re
 function documentsIn(answer: unknown): readonly SyntrixDocument[] {
   const list = isRecord(answer) ? (answer['documents'] ?? answer['docs']) : answer;
   return Array.isArray(list) ? list.filter(isDocument) : [];
+}
+
+interface SizedDocument {
+  readonly document: SyntrixDocument;
+  readonly size: number;
+}
+
+function sized(document: SyntrixDocument): SizedDocument {
+  return { document, size: JSON.stringify(document).length };
+}
+
+/** The last documents, within the limits of their number and size. */
+function newestOf(documents: readonly SizedDocument[]): readonly SizedDocument[] {
+  const last = documents.slice(-maxDocuments);
+  let total = 0;
+  const tooOld = last.findLastIndex(({ size }) => (total += size) > maxKept);
+  return last.slice(tooOld + 1);
 }
 
 function isDocument(value: unknown): value is SyntrixDocument {
