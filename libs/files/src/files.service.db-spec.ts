@@ -51,6 +51,18 @@ describe('Files', () => {
     await expect(files.get(member, hash)).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('stores a content again whose removal has not deleted the row', async () => {
+    const text = 'removed halfway';
+    const first = await save(text);
+    bucket.objects.clear(); // the process ended here
+    const second = await save(text);
+    const file = await files.get(member, second.hash);
+    expect(file.id).not.toBe(first.id);
+    expect(Buffer.from(await files.read(file)).toString()).toBe(text);
+    expect((await save(text)).id).toBe(second.id);
+    await files.remove(member, second.hash);
+  });
+
   const expire = (hash: string) =>
     database.prisma.withWorkspace(member, (tx) =>
       tx.storedFile.updateMany({ where: { hash }, data: { keptUntil: new Date(0) } }),

@@ -71,7 +71,9 @@ export class Files {
     this.assertStorable(mime, content);
     const hash = known ?? hashOf(content);
     const [found] = await this.use(workspaceId, [hash]);
-    if (found !== undefined) return found;
+    if (found !== undefined && (await this.hasContent(found))) return found;
+    // A removal deletes the content first: it is under way, or its process has ended. Its row must not take the new content along.
+    if (found !== undefined) await this.files.delete(found);
     const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
     if (total > mostBytes - Math.max(content.length, leastBytes)) throw workspaceFull(mostBytes);
     const store = this.stores.current;
@@ -148,6 +150,17 @@ export class Files {
   /** Stores that have not responded to the retention a short time ago: each request to them may take 30 s. */
   private awayStores(): string[] {
     return [...this.awayUntil].filter(([, until]) => until > this.clock.monotonic()).map(([store]) => store);
+  }
+
+  /** Whether the store has the content, or does not respond. */
+  private async hasContent(file: PlacedFile): Promise<boolean> {
+    try {
+      await this.read(file, { start: file.bytes - 1, end: file.bytes });
+      return true;
+    } catch (error) {
+      if (error instanceof AppError) return error.code !== 'not_found';
+      throw error;
+    }
   }
 
   private keptUntil(): Date {
