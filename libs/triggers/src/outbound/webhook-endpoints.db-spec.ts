@@ -199,6 +199,10 @@ describe('WebhookEndpoints', () => {
     expect(await saved({ signature: 'both' })).toMatchObject({ endpoint: { signature: 'both' }, secret: null });
   });
 
+  it.each(['text', ['a'], { Host: 'a' }, { 'X-Team': 1 }])('does not save the headers %j', async (headers) => {
+    await expect(save({ headers })).rejects.toMatchObject({ code: 'bad_request', field: 'headers' });
+  });
+
   it('sends its own headers, which do not replace those of the webhook', async () => {
     const { id } = await save({ headers: { 'X-Team': 'a', 'User-Agent': 'other', 'webhook-id': 'mine' } });
     const delivery = await service().test(here.admin, id);

@@ -20,6 +20,7 @@ import {
 } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
+import { isJsonObject } from '../inbound/trigger-definition.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
 import {
@@ -309,14 +310,15 @@ function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): End
   if (text.length > longestDescription) throw problem('description', 'The description has more than 500 characters.');
   const events = webhookEvents.filter((event) => given.events.includes(event));
   if (events.length === 0) throw problem('events', 'Name at least one event.');
-  const headers = Object.entries(Object(wanted ?? {}) as Record<string, unknown>); // each value is checked below
+  const named = wanted ?? {};
+  const headers = isJsonObject(named) ? Object.entries(named) : null;
   const isSendable = ([name, value]: readonly [string, unknown]) =>
     /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,100}$/.test(name) &&
     !isOwnHeader(name) &&
     typeof value === 'string' &&
     value.length <= longestHeader &&
     /^[\t\x20-\x7e]*$/.test(value);
-  if (headers.length > mostHeaders || !headers.every(isSendable))
+  if (headers === null || headers.length > mostHeaders || !headers.every(isSendable))
     throw problem(
       'headers',
       `headers must be at most ${mostHeaders} HTTP headers with texts of up to ${longestHeader} characters, none that the server sets itself.`,
