@@ -115,9 +115,20 @@ describe('examples of the pages', () => {
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   });
 
-  it('save a trigger, try it and publish a change', async () => {
-    const saved = await answerTo(documentExample('docs/triggers.md', 'save'));
+  it('save a trigger, send it a signed request, try it and publish a change', async () => {
+    const saved = (await answerTo(documentExample('docs/triggers.md', 'save'))) as {
+      data: { saveTrigger: { trigger: { id: string } } };
+    };
     expect(saved).toMatchObject({ data: { saveTrigger: { userErrors: [], trigger: { id: expect.any(String) } } } });
+    const { id } = saved.data.saveTrigger.trigger;
+    expect(await inShell(documentExample('docs/triggers.md', 'send'), { TRIGGER_ID: id })).toBe('OK');
+    const trigger = await eventually('the trigger has started a job', async () => {
+      const { data } = (await answerTo(documentExample('docs/triggers.md', 'runs'), { id })) as {
+        data: { trigger: { runs: readonly { jobId: string | null }[] } };
+      };
+      return data.trigger.runs.some(({ jobId }) => jobId !== null) ? data.trigger : undefined;
+    });
+    expect(trigger).toMatchObject({ fired: 1, failed: 0, lastError: null, runs: [{ error: null }] });
     const input = { prompt: 'Triage this issue: It breaks', thread: 'issue-7' };
     expect(await answerTo(documentExample('docs/triggers.md', 'try'))).toEqual({
       data: { testTrigger: [{ fires: true, problem: null, input }] },
@@ -133,6 +144,9 @@ describe('examples of the pages', () => {
   it('schedule a chat', async () => {
     expect(await answerTo(documentExample('docs/triggers.md', 'chat-schedule'))).toMatchObject({
       data: { saveChatSchedule: { schedule: { nextSlots: [{}, {}] }, userErrors: [] } },
+    });
+    expect(await answerTo(documentExample('docs/triggers.md', 'chat-schedules'))).toMatchObject({
+      data: { chatSchedules: { nodes: [{ name: 'morning-news', nextSlots: [{}], slots: [] }] } },
     });
   });
 
