@@ -13,6 +13,7 @@ const remedyFor = (code: string, field?: string) =>
 describe('what to do about a refusal', () => {
   it.each([
     ['not_found', 'agent', 'npx nightshift agents'],
+    ['not_found', 'workspaceId', 'List your invitations: npx nightshift invitations received'],
     ['bad_request', 'workspaceId', 'npx nightshift workspaces list\nThen name one with --workspace ID'],
     ['bad_request', 'tools', 'npx nightshift tools list'],
     ['job_limit_reached', undefined, 'End one: npx nightshift cancel JOB'],

@@ -64,6 +64,9 @@ function remedyFor(code: string, connection: Connection | undefined): Remedy | u
 function remedyOf({ code, field }: NightshiftError): Remedy | undefined {
   if (field === 'agent' && code === 'not_found') return (command) => `List the agents: ${command('agents')}`;
   if (field === 'tools') return (command) => `List the tools: ${command('tools list')}`;
+  if (field === 'workspaceId' && code === 'not_found')
+    return (command) =>
+      `List your workspaces: ${command('workspaces list')}\nList your invitations: ${command('invitations received')}\nOr create a workspace: ${command('workspaces create NAME')}`;
   if (field === 'workspaceId')
     return (command) =>
       `List your workspaces: ${command('workspaces list')}\nThen name one with --workspace ID, or set NIGHTSHIFT_WORKSPACE.`;

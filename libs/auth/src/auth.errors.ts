@@ -150,6 +150,12 @@ export function scopeExceedsRole(scope: string): AppError {
   });
 }
 
+/** The credential does not open the named workspace, or its user belongs to none. Absent and forbidden look the same. */
+export function workspaceNotFound(): AppError {
+  const { code, message } = notFound('Workspace');
+  return new AppError({ code, message, field: 'workspaceId' });
+}
+
 /** A token does not say which of its user's workspaces is meant. */
 export function workspaceRequired(): AppError {
   return new AppError({

@@ -35,7 +35,7 @@ const newKey = (principal: MemberPrincipal, options: { scopes?: KeyScope[]; expi
     expiresAt: options.expiresAt,
   });
 const refused = { code: 'unauthenticated', message: 'Authentication required' };
-const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
+const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized', field: 'workspaceId' };
 const wrongSecret = (text: string) => text.slice(0, -43) + 'A'.repeat(43);
 
 describe('the authenticator rejects', () => {

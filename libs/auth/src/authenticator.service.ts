@@ -4,7 +4,7 @@ import { type Clock, isId, type Logger } from '#platform';
 
 import type { AccessCache } from './access-cache.js';
 import type { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
-import { notFound, unauthenticated, workspaceRequired } from './auth.errors.js';
+import { unauthenticated, workspaceNotFound, workspaceRequired } from './auth.errors.js';
 import { type Identity, tokenIdentity } from './identity.js';
 import type { MembershipRecord, UserRecord } from './identity.repository.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -98,13 +98,13 @@ export class Authenticator {
 
   private async enterByKey(token: string, workspaceId: string | undefined): Promise<KeyPrincipal> {
     const principal = await this.parts.keys.authenticate(token);
-    if (workspaceId !== undefined && workspaceId.toLowerCase() !== principal.workspaceId) throw notFound('Workspace');
+    if (workspaceId !== undefined && workspaceId.toLowerCase() !== principal.workspaceId) throw workspaceNotFound();
     return principal;
   }
 
   private async enterByToken(token: string, workspaceId: string | undefined): Promise<UserPrincipal> {
     const { userId, expiresAt, verifiedEmail } = await this.identityOf(token);
-    if (workspaceId !== undefined && !isId(workspaceId)) throw notFound('Workspace');
+    if (workspaceId !== undefined && !isId(workspaceId)) throw workspaceNotFound();
     const { access } = this.parts;
     const asked = workspaceId?.toLowerCase();
     // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
@@ -116,7 +116,7 @@ export class Authenticator {
         { reason: 'not_a_member', detail, userId, workspaceId: asked },
         "the token's user belongs to no workspace",
       );
-      throw notFound('Workspace');
+      throw workspaceNotFound();
     }
     return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt, verifiedEmail });
   }

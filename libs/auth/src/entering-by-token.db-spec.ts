@@ -25,7 +25,7 @@ afterAll(() => database.close());
 
 const authenticate = (authorization?: string, workspaceId?: string) =>
   identities.auth.authenticator.authenticate({ authorization, workspaceId });
-const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
+const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized', field: 'workspaceId' };
 
 describe('a token', () => {
   it('enters the only workspace of its user', async () => {
