@@ -71,7 +71,7 @@ export class HealthController {
   @Get('metrics')
   @ApiOperation({ operationId: 'getMetrics', summary: 'Figures, for the machine itself only' })
   @ApiMediaReply(200, 'Prometheus text.', { 'text/plain': 'docs/metrics.md has their names.' })
-  @ApiReply(404, errorBody, 'For everybody else.')
+  @ApiReply(404, errorBody, 'The token is missing or wrong, or METRICS_TOKEN is not set.')
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
     if (!isBearer(request.headers, this.config.values.METRICS_TOKEN))
       throw new AppError({ code: 'not_found', message: 'Not found' });

@@ -104,7 +104,7 @@ export class OpenApiController {
 
   @Get()
   @ApiOperation({ operationId: 'getEndpoints', summary: 'List the endpoints' })
-  @ApiReply(200, endpointsReply, 'The same for everybody.')
+  @ApiReply(200, endpointsReply, 'The same for all callers.')
   index(): Endpoints {
     return endpoints;
   }
