@@ -46,8 +46,8 @@ async function doctor(context: Context, { job = false }: DoctorFlags): Promise<E
     screen.line(
       `${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${oneLine(check.detail)}`,
     );
-    if (check.remedy !== undefined)
-      screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${oneLine(check.remedy)}`)}`);
+    for (const line of check.remedy?.split('\n') ?? [])
+      screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${oneLine(line)}`)}`);
   }
   return exitCode;
 }

@@ -19,7 +19,7 @@ export async function checkAccess(context: Context): Promise<Check> {
       name: 'access',
       state: 'warning',
       detail,
-      remedy: 'Name a workspace with --workspace or NIGHTSHIFT_WORKSPACE.',
+      remedy: `Name a workspace with --workspace or NIGHTSHIFT_WORKSPACE. List yours: ${context.command('workspaces list')}`,
     };
   }
   const missing = wanted.filter((scope) => !me.scopes.includes(scope));
