@@ -12,9 +12,12 @@ import { TriggerFileError } from '#triggers';
 import { TriggerFileLoader } from '../../libs/triggers/src/inbound/trigger-file-loader.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
 
 const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { userErrors { code } } }`;
+const CONNECT = `mutation($name: String!) {
+  saveSyntrixConnection(input: { name: $name, baseUrl: "https://syntrix.example" }) { syntrixConnection { id } } }`;
 
 type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
 let database: TestDatabase;
@@ -52,6 +55,42 @@ describe('trigger files', () => {
       triggers: { one: { collection: 'messages', events: ['create'], url: '/webhook/llm' } },
     });
     await expect(loader().load()).rejects.toThrow(`"${name}" names 2 workspaces: use an id`);
+  });
+
+  it('belong to the workspace of the Syntrix connection whose id or name is their database', async () => {
+    const name = `chats-${newId()}`;
+    await api.people.workspaceOf(`other-${newId()}`);
+    const { saveSyntrixConnection: saved } = (await admin.query(CONNECT, { name })) as Found;
+    const id = ((saved as Found)['syntrixConnection'] as Found)['id'] as string;
+    const trigger = { triggerId: 'one', collection: 'orders', events: ['create'], url: '/webhook/llm' };
+    // The condition has no value, which the trigger counts: the change has reached it.
+    const listed = [name, id].map((database) => ({ ...trigger, database, condition: 'missing' }));
+    await file(listed);
+    await loader().load();
+    for (const database of [name, id]) {
+      const change = { type: 'create', collection: 'orders', documentId: 'o', timestamp: 1, document: {} };
+      const body = { changes: [change] };
+      const published = await api.call('POST', `/api/triggers/${database}/changes`, { key: people.admin.key, body });
+      expect(published).toMatchObject({ status: 202 });
+    }
+    const failed = await eventually('both triggers are evaluated', async () => {
+      const { triggers } = (await admin.query('{ triggers(first: 10) { nodes { origin failed } } }')) as Found;
+      const nodes = (triggers as Found)['nodes'] as Found[];
+      return nodes.every(({ failed: times }) => times === 1) ? nodes : undefined;
+    });
+    expect(failed).toEqual([1, 2].map(() => ({ origin: 'FILE', failed: 1 })));
+  });
+
+  it('fail to load if their database names no connection, or connections of several workspaces', async () => {
+    const name = `twice-${newId()}`;
+    const load = async () => {
+      await file({ database: name, triggers: { one: { collection: 'c', events: ['create'], url: '/webhook/llm' } } });
+      await loader().load();
+    };
+    await expect(load()).rejects.toThrow(`database "${name}" names no workspace and no connection`);
+    const other = await api.people.workspaceOf(`other-${newId()}`);
+    for (const member of [admin, graphqlMember(api, other.admin.key)]) await member.query(CONNECT, { name });
+    await expect(load()).rejects.toThrow(`"${name}" names connections of 2 workspaces: use the id of one`);
   });
 
   it('fail to load with a URL that the guard refuses, and with more triggers than a workspace can have', async () => {

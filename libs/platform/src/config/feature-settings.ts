@@ -210,7 +210,7 @@ export const notificationSettings = {
 export const triggerSettings = {
   TRIGGERS_PATH: text('A file of triggers, or a folder of such files, loaded at the start and at SIGHUP.'),
   TRIGGERS_WORKSPACE: text(
-    'Id or name of the workspace that owns a file trigger if the database of the trigger is not the id or name of a workspace. Default: the only workspace of the installation; with several workspaces, the server rejects such a trigger.',
+    'Id or name of the workspace that owns a file trigger if the database of the trigger is neither the id or name of a workspace nor the id of a Syntrix connection. Default: the workspace of the Syntrix connection with that name, or the only workspace of the installation; otherwise the server rejects such a trigger.',
   ),
   TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: whole(
     [300, 1, 86_400],

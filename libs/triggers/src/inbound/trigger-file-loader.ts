@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { JobTelemetry } from '#jobs';
-import { AppError, Config, newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
+import { AppError, Config, newId, PrismaService, type PrismaTransaction } from '#platform';
 import { canonicalJson, lockWorkspace } from '#tools';
 
 import { WebhookClient } from '../outbound/webhook-client.js';
@@ -10,6 +10,7 @@ import { FileWorkspacesRepository } from './file-workspaces.repository.js';
 import { ownKindsOf } from './own-kinds.js';
 import type { TriggerDefinition } from './trigger-definition.js';
 import { parseTriggerFiles, readTriggerFiles, TriggerFileError } from './trigger-files.js';
+import { placeTriggers } from './trigger-places.js';
 import { tokenOfOtherDatabase } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 import { MAX_TRIGGERS } from './triggers.service.js';
@@ -71,24 +72,14 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     path: string,
     definitions: readonly TriggerDefinition[],
   ): Promise<ReadonlyMap<string, readonly TriggerDefinition[]>> {
-    const all = await this.workspaces.all();
-    const wanted = this.config.values.TRIGGERS_WORKSPACE;
-    const named = (name: string) => {
-      const byId = all.find(({ id }) => id === name);
-      if (byId !== undefined) return byId;
-      const [first, ...others] = all.filter((one) => one.name === name || toSlug(one.name) === name);
-      if (others.length === 0) return first;
-      const problem = `${JSON.stringify(name)} names ${others.length + 1} workspaces: use an id`;
-      throw new TriggerFileError(`${path}: ${problem}`);
-    };
-    const fallback = wanted === undefined ? (all.length === 1 ? all[0] : undefined) : named(wanted);
-    const placed = new Map<string, TriggerDefinition[]>(all.map(({ id }) => [id, []]));
+    const workspaces = await this.workspaces.all();
+    const databases = new Set(definitions.map(({ database }) => database));
+    const connections = await this.workspaces.connections([...databases]);
+    const workspaceOf = placeTriggers({ workspaces, connections, fallback: this.config.values.TRIGGERS_WORKSPACE });
+    const placed = new Map<string, TriggerDefinition[]>(workspaces.map(({ id }) => [id, []]));
     for (const definition of definitions) {
-      const workspace = named(definition.database) ?? fallback;
-      if (workspace === undefined)
-        throw new TriggerFileError(
-          `${path}: database ${JSON.stringify(definition.database)} names no workspace: set TRIGGERS_WORKSPACE`,
-        );
+      const workspace = workspaceOf(definition.database);
+      if (typeof workspace === 'string') throw new TriggerFileError(`${path}: ${workspace}`);
       const isOwn = ownKindsOf(definition, ownDatabasesOf(workspace)).length > 0;
       if (definition.issueToken && !isOwn)
         throw new TriggerFileError(`${path}: trigger ${definition.triggerId}: ${tokenOfOtherDatabase}`);
