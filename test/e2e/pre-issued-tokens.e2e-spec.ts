@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
@@ -7,6 +10,8 @@ import { z } from 'zod';
 import { GuardedFetch, newId, Secret, systemClock } from '#platform';
 import { defineTool, ToolRegistry } from '#tools';
 
+import { TriggerFileLoader } from '../../libs/triggers/src/inbound/trigger-file-loader.js';
+import { PreIssuedTokens } from '../../libs/triggers/src/outbound/pre-issued-tokens.js';
 import { SyntrixClient, type SyntrixTarget } from '../../libs/triggers/src/syntrix/syntrix-client.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -20,6 +25,8 @@ import { WebhookReceiver } from '../harness/webhook-receiver.js';
 const SAVE = `mutation($definition: JSON!) {
   saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { code field message } } }`;
 const DELETE = 'mutation($id: ID!) { deleteTrigger(input: { id: $id }) { userErrors { message } } }';
+const CONNECT =
+  'mutation { saveSyntrixConnection(input: { name: "shop", baseUrl: "https://syntrix.example" }) { userErrors { message } } }';
 const START = `mutation($message: String!, $threadId: ID) {
   startChat(input: { message: $message, tools: ["double"], threadId: $threadId }) { jobId userErrors { message } } }`;
 
@@ -41,6 +48,7 @@ let receiver: WebhookReceiver;
 let api: TestApi;
 let owner: TestMember;
 let fetch: GuardedFetch;
+let folder: string;
 let triggerId: string;
 
 beforeAll(async () => {
@@ -55,7 +63,9 @@ beforeAll(async () => {
     return asks ? toolCallReply([{ id: 'call_1', name: 'double', arguments: '{"n":4}' }]) : textReply(['Eight']);
   });
   fetch = new GuardedFetch({ allowPrivate: true });
-  api = await startTestApi(database, { env: { ...receiver.env, MODEL_BASE_URL: model.url } });
+  folder = await mkdtemp(join(tmpdir(), 'tokens-'));
+  const env = { ...receiver.env, MODEL_BASE_URL: model.url, TRIGGERS_PATH: folder };
+  api = await startTestApi(database, { env });
   const input = z.object({ n: z.number() });
   const execute = ({ n }: { readonly n: number }) => Promise.resolve({ doubled: 2 * n });
   api.api.app.get(ToolRegistry).register(defineTool({ name: 'double', description: 'Doubles', input, execute }));
@@ -68,7 +78,7 @@ beforeEach(async () => {
 afterAll(async () => {
   await api.close();
   await fetch.close();
-  await Promise.all([receiver.close(), model.close()]);
+  await Promise.all([receiver.close(), model.close(), rm(folder, { recursive: true })]);
   await database.close();
 });
 
@@ -78,12 +88,13 @@ const sql = <Row extends object>(text: string, values: readonly unknown[] = []):
     async (client) => (await client.query<Row>(text, [...values])).rows,
   );
 const ask = (query: string, variables: object) => graphqlMember(api, owner.key).query(query, variables);
+const definitionOf = (changes: object) => ({
+  ...{ triggerId: 'sends', database: owner.principal.workspaceId, url: receiver.url(), issueToken: true },
+  ...{ collection: 'threads/*/messages', events: ['create'], condition: "role == 'assistant'" },
+  ...changes,
+});
 const save = async (changes: object) => {
-  const definition = {
-    ...{ triggerId: 'sends', database: owner.principal.workspaceId, url: receiver.url(), issueToken: true },
-    ...{ collection: 'threads/*/messages', events: ['create'], condition: "role == 'assistant'" },
-    ...changes,
-  };
+  const definition = definitionOf(changes);
   const { saveTrigger } = (await ask(SAVE, { definition })) as {
     saveTrigger: { trigger: { id: string } | null; userErrors: readonly object[] };
   };
@@ -95,9 +106,15 @@ const sent = (count: number): Promise<Sent[]> =>
     const { received } = receiver;
     return received.length >= count ? received.map(({ body }) => JSON.parse(String(body)) as Sent) : undefined;
   });
+const load = async (...triggers: readonly object[]) => {
+  await writeFile(join(folder, 'triggers.json'), JSON.stringify(triggers));
+  await api.api.app.get(TriggerFileLoader).load();
+};
 /** A delivery of the end of a chat that called a tool, with its token. */
-const deliver = async (): Promise<{ readonly root: string; readonly token: string; readonly delivery: Sent }> => {
-  expect(await save({})).toEqual([]);
+const deliver = async (
+  saved = () => save({}),
+): Promise<{ readonly root: string; readonly token: string; readonly delivery: Sent }> => {
+  expect(await saved()).toEqual([]);
   await ask(START, { message: 'Double 4' });
   const [delivery] = await sent(1);
   if (delivery?.preIssuedToken === undefined) throw new Error('there is no token');
@@ -269,6 +286,34 @@ it('A token has the rights that the member who saved the trigger has at that mom
     return deleted ?? undefined;
   });
   expect(await status()).toBe(401);
+});
+
+it('The token of a trigger in a file reads the thread of its delivery, until the file changes', async () => {
+  const { root, token, delivery } = await deliver(async () => {
+    await load(definitionOf({}));
+    return [];
+  });
+  const status = async (collection = `${root}/messages`) => (await post(token, 'query', { collection })).status;
+  expect(await query(token, { collection: `${root}/messages`, limit: 1 })).toMatchObject({
+    documents: [{ role: 'user', content: 'Double 4' }],
+  });
+  expect(await status(`threads/${newId()}/messages`)).toBe(403);
+  const [trigger] = await sql<{ id: string }>('SELECT id FROM trigger_definition');
+  const tokens = api.api.app.get(PreIssuedTokens);
+  tokens.clock = { ...systemClock, now: () => systemClock.now() - 600_001 };
+  const scope = { workspaceId: owner.principal.workspaceId, database: delivery.database, triggerId: trigger?.id ?? '' };
+  const expired = tokens.mint({ ...scope, threadId: root.replace('threads/', '') }).reveal();
+  tokens.clock = systemClock;
+  expect((await post(expired, 'query', { collection: `${root}/messages` })).status).toBe(401);
+  await load(definitionOf({ issueToken: false }));
+  expect(await status()).toBe(401);
+});
+
+it('A trigger in a file with issueToken needs a collection of the workspace', async () => {
+  await ask(CONNECT, {});
+  for (const changes of [{ database: 'shop' }, { collection: 'orders' }])
+    await expect(load(definitionOf(changes))).rejects.toThrow(/trigger sends: issueToken is for/);
+  await load();
 });
 
 it('A trigger for jobs sends a token for the thread of the job', async () => {
