@@ -14,7 +14,7 @@ import { ask } from '../harness/graphql.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 
-const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { trigger { id } userErrors { message } } }`;
+const SAVE = `mutation($definition: JSON!, $enabled: Boolean! = true) { saveTrigger(input: { definition: $definition, enabled: $enabled }) { trigger { id } userErrors { message } } }`;
 const RUNS = `query($id: ID!, $status: TriggerRunStatus) { trigger(id: $id) { runs(status: $status) { id status jobId tryAt } } }`;
 const CANCEL = `mutation($id: ID!) { cancelTriggerRun(input: { id: $id }) { run { status tryAt } userErrors { code } } }`;
 const CHECK = `query($definition: JSON!) { validateTrigger(definition: $definition) { definition userErrors { message } } }`;
@@ -156,6 +156,38 @@ describe('the concurrency of a trigger', () => {
     await run("UPDATE trigger_run SET try_at = now() - interval '1 min' WHERE id = $1", [first?.id]);
     await start(first?.id);
     expect(await runsOf(id, 'STARTED')).toMatchObject([{ id: first?.id }]);
+  });
+});
+
+describe('a run whose process died between the start and its record', () => {
+  const other = { start: { prompt: "'Other: ' + deliveryId", thread: "'other'", model: 'other' } };
+  it.each<[string, object | null]>([
+    ['', null],
+    [', also if another member saves the trigger with another definition before the next attempt', { changes: other }],
+    [', also if the trigger is disabled before the next attempt', { enabled: false }],
+  ])('starts no second job%s', async (_, saved) => {
+    const definition = { triggerId: 'hook', source: 'webhook', start: { prompt: 'deliveryId' } };
+    const id = await save(definition);
+    await send(id, 'd-1');
+    const { id: runId, jobId } = await eventually('the job is started', async () => (await runsOf(id, 'STARTED'))[0]);
+    if (saved !== null) {
+      const { changes = {}, ...rest } = saved as { readonly changes?: object };
+      const variables = { definition: { ...definition, ...changes }, ...rest };
+      const { saveTrigger } = await graphqlMember(api, people.owner.key).query(SAVE, variables);
+      expect(saveTrigger).toMatchObject({ userErrors: [] });
+    }
+    const event = { type: 'webhook', timestamp: 1, path: '', before: null, document: { deliveryId: 'd-1' } };
+    // As the crash leaves it: the job exists, and the run is due and reserved.
+    await run(
+      "UPDATE trigger_run SET status = 'due', phase = 'starting', job_id = NULL, try_at = now() - interval '1 min', event = $1",
+      [JSON.stringify(event)],
+    );
+    await Promise.all([1, 2, 3].map(() => start(runId)));
+    const ended = await eventually('the run has ended', async () =>
+      (await runsOf(id)).find(({ status }) => status !== 'DUE'),
+    );
+    expect(ended).toMatchObject({ status: 'STARTED', jobId });
+    expect(await jobCount()).toBe(1);
   });
 });
 

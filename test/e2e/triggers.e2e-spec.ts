@@ -7,7 +7,6 @@ import type { Role } from '#auth';
 import { ManualClock, newId } from '#platform';
 
 import { Hooks } from '../../libs/triggers/src/inbound/hooks.service.js';
-import { TriggerStarts } from '../../libs/triggers/src/inbound/trigger-starts.service.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -305,31 +304,6 @@ describe('requests to a trigger', () => {
     expect(await send(text, standard(text, { message: 'msg-2' }))).toBe('200 OK');
     await started(2);
     expect(await shown(id)).toMatchObject({ fired: 2 });
-  });
-
-  it('start one job when the handler of its message dies between the start and its record', async () => {
-    const text = JSON.stringify({ ...payload, deliveryId: 'd-1' });
-    expect(await send(text, syntrix(text))).toBe('200 OK');
-    const [job] = await started(1);
-    const runId = await eventually('the run is settled', () =>
-      database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, async (client) => {
-        const { rows } = await client.query<{ id: string }>("SELECT id FROM trigger_run WHERE status = 'started'");
-        return rows[0]?.id;
-      }),
-    );
-    // As the crash leaves it: the job exists, the run is due and reserved.
-    const event = JSON.stringify({ type: 'webhook', timestamp: 1, path: '', before: null, document: payload });
-    const { workspaceId } = people.admin.principal;
-    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query(
-        "UPDATE trigger_run SET status = 'due', job_id = NULL, try_at = clock_timestamp() - interval '1 min', event = $1",
-        [event],
-      ),
-    );
-    const starts = api.api.app.get(TriggerStarts);
-    await Promise.all([1, 2, 3].map(() => starts.start({ workspaceId, runId })));
-    expect(await jobs()).toHaveLength(1);
-    expect((await shown(id))['runs']).toMatchObject([{ status: 'STARTED', jobId: job?.id }]);
   });
 
   it('get 401 with a wrong secret, an old or future time, an altered body, no signature or an unknown trigger', async () => {

@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '#approvals';
-import type { JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
+import type { Idempotency, JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
 import type { ClientSide, ToolRuntime } from '#tools';
@@ -64,8 +64,7 @@ export interface StartChat {
   readonly maxQueued?: number;
   /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
   readonly startAt?: number;
-  /** 1 to 255 visible ASCII characters. `requestHash`: SHA-256 (hex) of the client's request. */
-  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  readonly idempotency: Idempotency | null;
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   readonly backgroundMode: unknown;

@@ -111,6 +111,7 @@ export { subJobLimits } from './start/admit.js';
 export { type StartFilter, StartFilters } from './start/start-filters.js';
 export { JobStarter } from './start/job-starter.js';
 export {
+  type Idempotency,
   type ParentCall,
   type StartedJob,
   type StartRequest,

@@ -13,14 +13,15 @@ import {
   threadQueueFull,
   tooManySubJobs,
 } from '../jobs.errors.js';
-import type {
-  KnownAdmission,
-  KnownAgent,
-  KnownThread,
-  Load,
-  StartDecision,
-  StartFacts,
-  StartRequest,
+import {
+  keyOwner,
+  type KnownAdmission,
+  type KnownAgent,
+  type KnownThread,
+  type Load,
+  type StartDecision,
+  type StartFacts,
+  type StartRequest,
 } from './start-request.js';
 
 /** Limit of jobs queued behind the active one of a thread. */
@@ -30,8 +31,8 @@ export const maxSuperseded = maxQueued + 1;
 /** How deep sub-jobs may be nested, and how many sub-jobs one job may start, ended ones included. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
-export function admissionKey(principal: string, key: string): string {
-  return `${principal} ${key}`;
+export function admissionKey(owner: string, key: string): string {
+  return `${owner} ${key}`;
 }
 
 /** A client's thread id is unique per user: two users may use the same id for different threads. */
@@ -85,7 +86,7 @@ export function admit(
   const used = new Set<string>();
   return requests.map((request) => {
     const claims = [
-      ...(request.idempotency === null ? [] : [`key ${admissionKey(request.principal, request.idempotency.key)}`]),
+      ...(request.idempotency === null ? [] : [`key ${admissionKey(keyOwner(request), request.idempotency.key)}`]),
       ...(request.thread === null ? [] : [`thread ${threadKey(request.createdBy, request.thread.ref)}`]),
       ...(request.parent === undefined ? [] : [`parent ${request.parent.jobId}`]),
     ];
@@ -151,7 +152,7 @@ function decide(
   const known =
     request.idempotency === null
       ? undefined
-      : facts.admissions.get(admissionKey(request.principal, request.idempotency.key));
+      : facts.admissions.get(admissionKey(keyOwner(request), request.idempotency.key));
   const replay = known === undefined ? undefined : decideKnown(request, known);
   if (replay !== undefined) return replay;
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);

@@ -12,7 +12,7 @@ import { StartAdmission } from './start-admission.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
 import { StartFilters } from './start-filters.js';
-import type { StartedJob, StartRequest } from './start-request.js';
+import { keyOwner, type StartedJob, type StartRequest } from './start-request.js';
 
 /** How far ahead a job may be accepted. */
 const longestDelayMs = 366 * 86_400_000;
@@ -96,7 +96,8 @@ export class JobStarter {
       readonly idempotency: NonNullable<StartRequest['idempotency']>;
     },
   ): Promise<StartedJob | null> {
-    const { workspaceId, principal, idempotency } = request;
+    const { workspaceId, idempotency } = request;
+    const principal = keyOwner(request);
     const known = await this.repository.admission(workspaceId, { principal, key: idempotency.key });
     const decision = known === null ? undefined : decideKnown(request, known);
     if (decision === undefined) return null;

@@ -17,7 +17,7 @@ import { delayedFormat, type JobKind, jobKinds } from '../job.js';
 import { JobQueue } from '../queue/job-queue.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { TurnMessages } from '../thread-queue/turn-messages.js';
-import type { StartRequest } from './start-request.js';
+import { keyOwner, type StartRequest } from './start-request.js';
 
 /** A job to be inserted, with all rows of its acceptance. */
 export interface NewJob {
@@ -39,7 +39,7 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, foreground boolean, key_cipher text, title text,
-    client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb)`;
+    client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb, key_owner text)`;
 
 /** Inserts all: the transaction has decided about them. */
 const wantAll = `WITH asked AS (
@@ -72,7 +72,7 @@ want AS (
          SELECT 1 FROM agents c WHERE c.jobs + ${countActiveOfAgent({ agent: 'c.id', limit: 'c.cap' })} > c.cap))
        AND NOT EXISTS (
          SELECT 1 FROM asked a
-           JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;
+           JOIN admission k ON k.workspace_id = $1 AND k.principal = a.key_owner AND k.key = a.idempotency_key))),`;
 
 /**
  * Selects the new jobs that begin at once, of those for which this process has reserved a slot: as many as the caps allow, and none while
@@ -125,7 +125,7 @@ logged AS (
   SELECT $1, id, 2, 1, 'job-started', '{"epoch":1}', clock_timestamp() FROM want WHERE i IN (SELECT i FROM begun)),
 admitted AS (
   INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
-  SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
+  SELECT $1, key_owner, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
 
 /** Inserts accepted jobs with all their rows, in the transaction that decided to accept them. */
 @Injectable()
@@ -245,6 +245,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     created_by: request.createdBy,
     principal: request.principal,
     idempotency_key: request.idempotency?.key,
+    key_owner: keyOwner(request),
     request_hash: request.idempotency?.requestHash,
     retry_of: request.retryOf,
     parent_job_id: request.parent?.jobId,

@@ -23,13 +23,27 @@ export interface ThreadTarget {
   readonly isNew?: boolean;
 }
 
+/** A key that starts one job, however often it is used. */
+export interface Idempotency {
+  /** 1 to 255 visible ASCII characters. */
+  readonly key: string;
+  /** SHA-256 (hex) of the request of the client. */
+  readonly requestHash: string;
+  /** To whom the key belongs, if not to the principal of the request: attempts for different principals then start one job. */
+  readonly owner?: string;
+}
+
+export function keyOwner({ principal, idempotency }: Pick<StartRequest, 'principal' | 'idempotency'>): string {
+  return idempotency?.owner ?? principal;
+}
+
 /** One job to be accepted. The endpoint has checked the right to create jobs; these values are checked against the tables. */
 export interface StartRequest {
   /** Created by the caller, so that secrets can be bound to the row before it exists. */
   readonly jobId: string;
   readonly workspaceId: string;
   readonly kind: JobKind;
-  /** `user:<id>`, `key:<id>` or `system`: the owner of the idempotency key. */
+  /** `user:<id>`, `key:<id>` or `system`. */
   readonly principal: string;
   readonly createdBy: string | null;
   readonly thread: ThreadTarget | null;
@@ -56,7 +70,7 @@ export interface StartRequest {
   readonly whenBusy?: WhenBusy;
   /** How many jobs may be queued behind the active one of the thread. Default 10. */
   readonly maxQueued?: number;
-  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  readonly idempotency: Idempotency | null;
   /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
   readonly beside?: readonly PartRow[];
   /** What hooks have changed of the request; stored with the job. */

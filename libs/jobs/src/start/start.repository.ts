@@ -14,14 +14,15 @@ import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/lo
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
 import { isJobStatus, type JobStatus } from '../job.lifecycle.js';
 import { admissionKey, maxSuperseded, threadKey } from './admit.js';
-import type {
-  KnownAdmission,
-  KnownAgent,
-  KnownParent,
-  KnownThread,
-  Load,
-  StartFacts,
-  StartRequest,
+import {
+  keyOwner,
+  type KnownAdmission,
+  type KnownAgent,
+  type KnownParent,
+  type KnownThread,
+  type Load,
+  type StartFacts,
+  type StartRequest,
 } from './start-request.js';
 
 interface Statement {
@@ -253,10 +254,11 @@ interface ThreadRow extends Omit<KnownThread, 'activeJobId' | 'queuedJobIds'> {
   readonly jobs: readonly { readonly id: string; readonly inLine: boolean }[];
 }
 
-function toAsked({ jobId, principal, idempotency, thread, createdBy, messageClientId, agentId, parent }: StartRequest) {
+function toAsked(request: StartRequest) {
+  const { jobId, idempotency, thread, createdBy, messageClientId, agentId, parent } = request;
   return {
     job_id: jobId,
-    principal,
+    principal: keyOwner(request),
     key: idempotency?.key,
     thread_ref: thread?.ref,
     thread_id: thread !== null && isId(thread.ref) ? thread.ref : null,

@@ -4,9 +4,9 @@ import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type MemberPrincipal, PrincipalsRepository } from '#auth';
 import { ChatService, toFilePart } from '#chat';
-import { BackgroundJobs, JobTelemetry, type StartedJob } from '#jobs';
+import { BackgroundJobs, type Idempotency, JobStarter, JobTelemetry, type StartedJob } from '#jobs';
 import type { MessageContent } from '#models';
-import { AppError, crashpoint, PrismaService } from '#platform';
+import { AppError, crashpoint } from '#platform';
 import { StartWorkflowService, toFileAttachment } from '#workflows';
 
 import { mapInput, type MappedInput } from './map-input.js';
@@ -32,12 +32,12 @@ const giveUpMs = 3_600_000;
 @Injectable()
 export class TriggerStarts {
   constructor(
-    private readonly prisma: PrismaService,
     private readonly runs: TriggerRunsRepository,
     private readonly triggers: TriggersRepository,
     private readonly principals: PrincipalsRepository,
     private readonly chats: ChatService,
     private readonly workflows: StartWorkflowService,
+    private readonly starter: JobStarter,
     private readonly telemetry: JobTelemetry,
     private readonly background: BackgroundJobs,
   ) {}
@@ -81,7 +81,7 @@ export class TriggerStarts {
     // The user stays, so that a thread continues when another member saves the trigger.
     return this.accept(
       { ...principal, userId: owner ?? principal.userId },
-      { start: definition.start, input, key: keyOf(run) },
+      { start: definition.start, input, idempotency: idempotencyOf(run) },
     );
   }
 
@@ -90,10 +90,13 @@ export class TriggerStarts {
     {
       start,
       input,
-      key,
-    }: { readonly start: TriggerStart; readonly input: MappedInput & { ok: true }; readonly key: string },
+      idempotency,
+    }: {
+      readonly start: TriggerStart;
+      readonly input: MappedInput & { ok: true };
+      readonly idempotency: Idempotency;
+    },
   ): Promise<StartedJob> {
-    const idempotency = { key, requestHash: createHash('sha256').update(key).digest('hex') };
     const { prompt, thread: threadRef, attachments } = input;
     // Jobs of one thread run one after the other.
     const common = {
@@ -140,9 +143,15 @@ export class TriggerStarts {
       await this.runs.putOff(ref, { error: shown, delayMs: tryAgainMs });
       return;
     }
+    // An earlier attempt may have started the job, before the trigger was changed.
+    const { workspaceId } = ref;
+    const known = await this.starter.replay({ workspaceId, principal: run.savedBy, idempotency: idempotencyOf(run) });
+    if (known !== null) {
+      await this.runs.settle(ref, { jobId: known.jobId });
+      return;
+    }
     await this.runs.settle(ref, { error: shown });
-    const counts = { id: run.triggerId, fired: 0, failed: 1, lastError: shown.message };
-    await this.prisma.withWorkspace(ref, (tx) => this.triggers.add(tx, ref.workspaceId, [counts]));
+    await this.triggers.addFailure({ workspaceId, id: run.triggerId }, shown.message);
   }
 }
 
@@ -161,12 +170,17 @@ function refusal(code: string, message: string): Refusal {
 }
 
 /**
- * Independent of the trigger's settings: two attempts find the same job even if the trigger was changed between them. The key ends with the depth of
- * the chain, so that the end of the job knows the depth even before the run is settled.
+ * Independent of the trigger's settings and of who saved it: two attempts find the same job even if the trigger was changed between them. The
+ * key ends with the depth of the chain, so that the end of the job knows the depth even before the run is settled.
  */
-function keyOf({ triggerId, key, depth }: DueRun): string {
-  const base = `trigger:${triggerId}:${createHash('sha256').update(key).digest('hex')}`;
-  return depth === 0 ? base : `${base}:${depth}`;
+function idempotencyOf({ triggerId, key: runKey, depth }: DueRun): Idempotency {
+  const base = `trigger:${triggerId}:${sha256(runKey)}`;
+  const key = depth === 0 ? base : `${base}:${depth}`;
+  return { key, requestHash: sha256(key), owner: `trigger:${triggerId}` };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** The depth of the chain after a job with this idempotency key. */

@@ -163,6 +163,12 @@ export class TriggersRepository {
     return row === null ? null : toTrigger(row);
   }
 
+  /** Counts one failure, in a transaction of its own. */
+  addFailure({ workspaceId, id }: TriggerRef, lastError: string): Promise<void> {
+    const counts = { id, fired: 0, failed: 1, lastError };
+    return this.prisma.withWorkspace({ workspaceId }, (tx) => this.add(tx, workspaceId, [counts]));
+  }
+
   async add(tx: PrismaTransaction, workspaceId: string, counts: readonly TriggerCounts[]): Promise<void> {
     if (counts.length === 0) return;
     await tx.$executeRaw`

@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '#approvals';
 import type { ProviderDownOptions } from '#chat';
-import type { JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
+import type { Idempotency, JobLabels, ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
 
@@ -53,8 +53,7 @@ export interface StartWorkflow {
   readonly startAt?: number;
   /** Labels of the job. Absent: none. */
   readonly labels?: JobLabels;
-  /** `requestHash`: SHA-256 (hex) of what the client asked for. */
-  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  readonly idempotency: Idempotency | null;
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   /** Counts before the instance's and the agents' settings while the model provider is down. */
