@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
 import type { JobRun } from '#jobs';
-import type { ChatMessage, RequestedCall } from '#models';
+import type { ChatMessage } from '#models';
 import type { LedgerCall } from '#tools';
+
+import type { CollectedCall } from '../loop/collected-call.js';
 
 /** Refers to a chat in another system; stored with the input of the job, so it contains no secret in the clear. */
 export interface ExternalReference {
@@ -16,10 +18,10 @@ export type ExternalQuestion =
   | { readonly type: 'ask'; readonly messages: readonly ChatMessage[]; readonly withTools: boolean }
   | { readonly type: 'skip'; readonly why: string };
 
-/** A committed response of the model. Its calls have ids that the conversation has not used. */
+/** A committed response of the model, with all its calls. They have ids that the conversation has not used. */
 export interface ExternalAnswer {
   readonly text: string;
-  readonly calls: readonly RequestedCall[];
+  readonly calls: readonly CollectedCall[];
 }
 
 /** How the call of a job ended. `call`: its row; null: it was never recorded. */

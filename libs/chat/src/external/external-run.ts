@@ -1,8 +1,8 @@
 import { endsJob, type JobOutcome, type JobRun } from '#jobs';
-import type { RequestedCall } from '#models';
 import { crashpoint } from '#platform';
 
 import type { Conversation, ConversationRepository } from '../history/conversation.repository.js';
+import type { CollectedCall } from '../loop/collected-call.js';
 import type { ExternalChat, ExternalQuestion, ExternalReference } from './external-chats.js';
 
 /** How long a job that ends may take to write so. */
@@ -50,7 +50,7 @@ export class ExternalRun {
     if (outcome.status !== 'completed') return outcome;
     const { rounds } = await this.options.conversations.load(this.run.job);
     const round = rounds.toSorted((a, b) => a.number - b.number).at(-1);
-    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as RequestedCall[]); // written by the loop
+    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as CollectedCall[]); // written by the loop
     const isWritten = await this.chat.writeAnswer(this.run, this.options.reference, { text: round?.text ?? '', calls });
     if (isWritten) return outcome;
     return { status: 'failed', code: 'empty_answer', message: 'The model sent an empty response. Ask again.' };

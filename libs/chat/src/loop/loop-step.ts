@@ -75,7 +75,7 @@ export interface LoopInput {
   readonly pager?: OfferedTool;
   /** A tool that is never run: the loop ends when the model calls it, and its arguments are the response. */
   readonly capture?: ToolDefinition;
-  /** The loop ends with its first response, and calls in it are not run: their JSON is the response (`captured`). */
+  /** The loop ends with its first response, and calls in it are not run: the JSON of all `CollectedCall` is the response (`captured`). */
   readonly collectsCalls?: true;
   /** Returns the number of each new round; absent: the one after the last. */
   readonly nextRound?: () => number;

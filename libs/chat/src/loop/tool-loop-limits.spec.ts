@@ -102,6 +102,20 @@ describe('toolLoop at its limits', () => {
     expect(outcome).toMatchObject({ type: 'stopped', code: 'OUTPUT_LIMIT', open: { text: '123456789' } });
   });
 
+  it('collects every call of a response, and refuses those beyond the limit and those with too long arguments', async () => {
+    const limits = { maxRounds: 10, maxToolCallsPerRound: 2, maxOutputBytes: 1_000, maxRestartsPerRound: 2 };
+    const long = JSON.stringify({ text: 'x'.repeat(70_000) });
+    const { steps } = await play([[calls(['x'], ['y', long], ['x'])]], { limits, collectsCalls: true });
+    const captured = steps.flatMap((step) => (step.type === 'round-finished' ? [step.captured ?? ''] : []));
+    expect(captured.map((text) => JSON.parse(text) as unknown)).toEqual([
+      [
+        { callId: 'id0', name: 'x', arguments: '{}' },
+        expect.objectContaining({ callId: 'id1', refusal: expect.stringContaining('65536 bytes') }),
+        expect.objectContaining({ callId: 'id2', refusal: expect.stringContaining('2 tool calls') }),
+      ],
+    ]);
+  });
+
   it('counts the output of earlier rounds without withdrawn text', async () => {
     const limits = { maxRounds: 10, maxToolCallsPerRound: 20, maxOutputBytes: 10, maxRestartsPerRound: 2 };
     const first = [[text('12345'), ...calls(['x'])]];

@@ -2,6 +2,7 @@ import { isProviderDown, ModelError, type ModelRequest, type ModelUsage, type Re
 import { toStorableText } from '#platform';
 import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
+import { toCollectedCall } from './collected-call.js';
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
 import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
 import { nextRequest, RoundAnswer, type RoundRequest } from './round.js';
@@ -146,16 +147,17 @@ function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): st
   return call === undefined ? null : toStorableText(call.arguments);
 }
 
-/** The calls as JSON, each with an id that the conversation has not used; null: none, or none was offered. */
+/** All calls as JSON (`CollectedCall`), each with an id that the conversation has not used; null: none, or no tool was offered. */
 function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }: RoundAnswer): string | null {
   if (calls.length === 0 || offered.length === 0) return null;
+  const maxCalls = input.limits.maxToolCallsPerRound;
   // An id becomes part of a path, so that others get one of ours.
   const named = calls.map((call) => (/^[\w-]{1,128}$/.test(call.callId) ? call : { ...call, callId: '' }));
-  const planned = planCalls(named.slice(0, input.limits.maxToolCallsPerRound), {
-    ...{ round, offered, earlier: [], usedCallIds: usedCallIds(input, [], NO_IDS), maxCalls: calls.length },
+  const planned = planCalls(named, {
+    ...{ round, offered, earlier: [], usedCallIds: usedCallIds(input, [], NO_IDS), maxCalls },
     ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
   });
-  return JSON.stringify(planned.map(({ callId, name, arguments: text }) => ({ callId, name, arguments: text })));
+  return JSON.stringify(planned.map((call) => toCollectedCall(call, maxCalls)));
 }
 
 const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: true };

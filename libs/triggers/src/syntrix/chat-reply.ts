@@ -8,6 +8,8 @@ export interface AskedCall {
   readonly name: string;
   /** JSON text as the model wrote it. */
   readonly arguments: string;
+  /** Why it must not run. Absent: it may. */
+  readonly refusal?: string;
 }
 
 /** The documents that answer a turn. Their ids follow from the turn and the calls, so that writing them again changes nothing. */
@@ -25,12 +27,13 @@ export function replyDocuments(
   const at = (index: number) => nextCreatedAt(newest, index, now);
   if (calls.length > 0) {
     const turnId = `turn_${sha256(key).slice(0, 32)}`;
-    const toolCalls = calls.map(({ callId: id, name: toolName, arguments: text }, index): SyntrixDocument => {
+    const toolCalls = calls.map(({ callId: id, name: toolName, arguments: text, refusal }, index): SyntrixDocument => {
       const args = parseArgs(text);
       const place = { createdAt: at(index), turnId, turnSize: calls.length, index, jobId };
-      return args === null
-        ? { id, toolName, args: {}, status: 'failed', error: 'Invalid arguments', ...place }
-        : { id, toolName, args, status: 'pending', ...place };
+      const error = refusal ?? (args === null ? 'Invalid arguments' : null);
+      return error === null
+        ? { id, toolName, args, status: 'pending', ...place }
+        : { id, toolName, args: args ?? {}, status: 'failed', error, ...place };
     });
     return { messages: [], toolCalls };
   }

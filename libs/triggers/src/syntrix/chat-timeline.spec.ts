@@ -139,6 +139,12 @@ describe('replyDocuments', () => {
     });
   });
 
+  it('writes a refused call as failed, with its arguments', () => {
+    const calls = [{ callId: 'x', name: 'a', arguments: '{"q":1}', refusal: 'Too many' }];
+    const toolCalls = [{ id: 'x', args: { q: 1 }, status: 'failed', error: 'Too many', turnSize: 1 }];
+    expect(replyDocuments({ text: '', calls }, given)).toMatchObject({ toolCalls });
+  });
+
   it('writes nothing for an empty answer', () => {
     expect(replyDocuments({ text: ' \n', calls: [] }, given)).toBeNull();
   });
