@@ -174,3 +174,27 @@ it.each([
   });
   expect(found).toEqual({ fired: 8, failed: 1, lastError: 'the chain of jobs that triggers started has 8 jobs' });
 });
+
+it('A delivery contains no settings of its trigger, and no document before the change if the trigger leaves it out', async () => {
+  const set = `mutation { setWorkspaceSecret(input: { name: "SHOP_SECRET", value: "a secret of at least 24 characters" }) { userErrors { message } } }`;
+  await client.query(set);
+  const sent = { database: 'shop', collection: 'orders', events: ['update'], url: receiver.url(), version: '3' };
+  const headers = { 'x-shop': 'value of a header' };
+  const settings = { headers, secretsRef: 'SHOP_SECRET', retryPolicy: { maxAttempts: 2 } };
+  for (const includeBefore of [true, false])
+    await save({ ...sent, ...settings, triggerId: `before-${includeBefore}`, includeBefore });
+  const change = { type: 'update', collection: 'orders', documentId: 'd', timestamp: 1, seq: 4, lsn: '0/4' };
+  const body = { changes: [{ ...change, document: { total: 2 }, before: { total: 1 } }] };
+  expect(await api.call('POST', '/api/triggers/shop/changes', { key: owner.key, body })).toMatchObject({ status: 202 });
+  const bodies = await eventually('both are delivered', () => {
+    const found = receiver.received.map(({ body: text }) => JSON.parse(String(text)) as Sent);
+    return found.length === 2 ? new Map(found.map((one) => [one.triggerId, one])) : undefined;
+  });
+  const shared = [
+    ...['triggerId', 'version', 'database', 'tenant', 'event', 'collection', 'documentId', 'docKey', 'lsn', 'seq'],
+    ...['after', 'payload', 'ts', 'deliveryId'],
+  ];
+  expect(Object.keys(bodies.get('before-false') ?? {}).sort()).toEqual(shared.toSorted());
+  expect(Object.keys(bodies.get('before-true') ?? {}).sort()).toEqual([...shared, 'before'].sort());
+  for (const received of receiver.received) expect(received.headers).toMatchObject(headers);
+});

@@ -48,10 +48,20 @@ beforeAll(async () => {
         },
       }),
     );
+  test.api.app.get(ToolRegistry).register(
+    defineTool({
+      ...{ name: 'stall', description: 'stall', input, timeoutMs: 50 },
+      execute: async () => {
+        called.push('stall');
+        await gate.opened;
+        return 'late';
+      },
+    }),
+  );
   const policy = { rules: [{ match: 'book', action: 'require_approval' }] };
   await test.api.app.get(ApprovalPoliciesService).save(people.owner.principal, { policy, expectedVersion: null });
   server = await startSyntrix();
-  await connect(test, server, { key: admin.key, tools: ['book', 'pay'] });
+  await connect(test, server, { key: admin.key, tools: ['book', 'pay', 'stall'] });
   server.triggers = workerTriggers(test.url);
   model.answer(() => textReply(['Done.']));
 });
@@ -130,6 +140,14 @@ describe('a pending tool document', () => {
     expect(await test.call('POST', `/api/jobs/${jobId}/abort`, { key: admin.key })).toMatchObject({ status: 200 });
     expect(await settled(chat)).toMatchObject({ status: 'failed', error: 'The tool call was cancelled' });
     expect(called).toEqual([]);
+    expect(await answered(chat)).toMatchObject({ content: 'Done.' });
+  });
+
+  it('becomes failed when its tool times out, and the chat continues', async () => {
+    const chat = newChat();
+    await request(chat, 'stall');
+    expect(await settled(chat)).toMatchObject({ status: 'failed', error: 'Handler timeout after 50ms' });
+    expect(called).toEqual(['stall']);
     expect(await answered(chat)).toMatchObject({ content: 'Done.' });
   });
 

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { MemberPrincipal, Role } from '#auth';
 import { Files } from '#files';
-import { newId } from '#platform';
+import { StartFilters } from '#jobs';
+import { AppError, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { startTestEngine, type TestEngine } from '../../../test/harness/engine.js';
 import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
 import { publish, sketch } from '../../../test/harness/workflows.js';
 import type { Schedule } from './schedule.js';
+import { ScheduleTimers } from './schedule-timers.js';
 import { SchedulesService } from './schedules.service.js';
 
 let database: TestDatabase;
@@ -60,6 +62,20 @@ describe('the schedules of chats', () => {
     expect(await chat({ model: 'm' }, here.admin, { id: saved.id })).toMatchObject({ savedBy: here.admin.id });
     await service().remove(here.admin, saved.id, 'chat');
     await expect(service().get(here.viewer, saved.id, 'chat')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('show in their slots why a start was denied', async () => {
+    const filters = engine.app.get(StartFilters);
+    const error = { code: 'hook_denied', message: 'Not on Sundays.' };
+    const saved = await chat({}, here.member, { cron: '* * * * *' });
+    await database.postgres.withWorkspaceSql(here.owner.workspaceId, (client) =>
+      client.query(`UPDATE workflow_schedule SET next_slot_at = date_trunc('minute', clock_timestamp())`),
+    );
+    filters.register(() => Promise.reject(new AppError(error)));
+    await engine.app.get(ScheduleTimers).sweep();
+    filters.register((request) => Promise.resolve(request));
+    const slots = await service().slots(here.viewer, saved.id, 5);
+    expect(slots).toMatchObject([{ status: 'failed', jobId: null, error: { ...error, retryable: false } }]);
   });
 
   it('keep the rights of the member that saved them when an admin disables and enables them', async () => {

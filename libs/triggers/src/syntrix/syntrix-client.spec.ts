@@ -31,14 +31,18 @@ describe('SyntrixClient', () => {
     await server.close();
   });
 
-  const clientOf = (target: Partial<SyntrixTarget> = {}, signal = new AbortController().signal) =>
+  const clientOf = (
+    target: Partial<SyntrixTarget> = {},
+    signal = new AbortController().signal,
+    options: { readonly timeoutMs?: number } = {},
+  ) =>
     new SyntrixClient(
       {
         ...{ baseUrl: server.url, apiStyle: 'v1', database: 'shop', toolCollection: 'toolcall' },
         token: { value: new Secret('own'), preIssued: false },
         ...target,
       },
-      { fetch, clock, signal },
+      { fetch, clock, signal, ...options },
     );
   const preIssued = { value: new Secret('pre'), preIssued: true };
   const styles: readonly (readonly [string, Partial<SyntrixTarget>, RegExp])[] = [
@@ -174,6 +178,13 @@ describe('SyntrixClient', () => {
     server.intercept = () => ({ status });
     await expect(clientOf().postMessage(chatPath, { id: 'm' })).rejects.toMatchObject({ code: 'syntrix_refused' });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('ends each call that the database does not answer in time, and tries three times', async () => {
+    server.intercept = () => new Promise(() => undefined);
+    const client = clientOf({}, undefined, { timeoutMs: 20 });
+    await expect(client.get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
+    expect(server.requests).toHaveLength(3);
   });
 
   it('stops when its signal aborts', async () => {

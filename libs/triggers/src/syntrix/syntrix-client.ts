@@ -64,6 +64,8 @@ export interface SyntrixClientOptions {
   readonly signal: AbortSignal;
   /** The workspace's list of allowed hosts; empty: any public one. */
   readonly hosts?: readonly string[];
+  /** How long one call may take, in ms. Default 10,000. */
+  readonly timeoutMs?: number;
 }
 
 /** Newest documents kept of each collection of a chat. */
@@ -77,7 +79,8 @@ const maxKept = 16_777_216;
 const maxTries = 3;
 const firstBackoffMs = 1_000;
 const longestWaitMs = 30_000;
-const limits = { maxBytes: 16_777_216, firstByteMs: 10_000, idleMs: 10_000, totalMs: 10_000 };
+const defaultTimeoutMs = 10_000;
+const maxBytes = 16_777_216;
 
 /**
  * Reads and writes documents of a Syntrix database. A call takes at most 10 s; network errors, 408, 429 and 5xx are tried 3 times. Creating a
@@ -226,7 +229,8 @@ export class SyntrixClient {
   }
 
   private send(method: string, path: string, body: object | undefined): Promise<OutboundAnswer> {
-    const { fetch, signal, hosts = [] } = this.options;
+    const { fetch, signal, hosts = [], timeoutMs = defaultTimeoutMs } = this.options;
+    const limits = { maxBytes, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs };
     const { baseUrl, token } = this.target;
     const url = new URL(baseUrl);
     url.pathname = `${url.pathname.replace(/\/+$/, '')}/${path}`;

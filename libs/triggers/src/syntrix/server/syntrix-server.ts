@@ -68,7 +68,8 @@ export class SyntrixServer {
   readonly requests: string[] = [];
   triggers: readonly ServerTrigger[];
   /** Answers a request in place of the server; for tests of failures. */
-  intercept: ((request: { readonly method: string; readonly path: string }) => Reply | undefined) | undefined;
+  intercept:
+    ((request: { readonly method: string; readonly path: string }) => Reply | undefined | Promise<Reply>) | undefined;
   private readonly running = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
   private seq = 0;
@@ -127,7 +128,7 @@ export class SyntrixServer {
     const pieces: Buffer[] = [];
     for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
     const text = Buffer.concat(pieces).toString();
-    const intercepted = this.intercept?.({ method, path });
+    const intercepted = await this.intercept?.({ method, path });
     if (intercepted !== undefined) return intercepted;
     const { tokens } = this.options;
     if (tokens !== undefined && !tokens.includes(headers.authorization?.replace(/^Bearer /, '') ?? ''))
