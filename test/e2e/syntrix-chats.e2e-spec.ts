@@ -21,7 +21,8 @@ let people: Record<Role, TestMember>;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' } });
+  const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true', MAX_TOOL_CALLS_PER_ROUND: '2' };
+  test = await startTestApi(database, { env });
   people = await test.people.workspaceOf('acme');
   server = await startSyntrix({ maxAttempts: 1 });
   await connect(test, server, { key: people.admin.key, tools: ['get_current_time'] });
@@ -80,6 +81,86 @@ describe('a chat of a Syntrix database', () => {
     expect(texts).toEqual(Array.from({ length: 30 }, (_, n) => `text of m${n + 1}`));
     const skipped = (await jobsOf(chat)).filter(({ reason }) => reason === 'skipped: the message is not the last one');
     expect(skipped).toHaveLength(28);
+  });
+
+  it('starts its queued jobs in the order of seq, although their deliveries arrive in another order', async () => {
+    const chat = newChat();
+    const gate = createGate();
+    const asked = model.requests.length;
+    model.enqueue({ body: [gate, ...textReply(['First.']).body] }, textReply(['Last.']));
+    const arrive = (n: number) => {
+      const message = { id: `m${n}`, role: 'user', content: `text of m${n}`, createdAt: n };
+      server.store.put(`${chat}/messages/m${n}`, message);
+      return deliver(`${chat}/messages/m${n}`, message, { seq: n });
+    };
+    await arrive(1);
+    await eventually('the model is asked', () => (model.requests.length > asked ? true : undefined));
+    for (const n of [10, 9, 2]) expect(await arrive(n)).toMatchObject({ body: 'OK' });
+    gate.open();
+    await answered(chat, 2);
+    await jobsOf(chat);
+    const { rows } = await database.postgres.engine.query<{ path: string }>(
+      `SELECT input->'external'->>'documentPath' AS path FROM job WHERE input->'external'->>'chatPath' = $1
+        ORDER BY started_at, finished_at`,
+      [chat],
+    );
+    expect(rows.map(({ path }) => path.slice(chat.length))).toEqual([1, 2, 9, 10].map((n) => `/messages/m${n}`));
+  });
+
+  it('gets a failed document for each call beyond the limit of a response, and the model reads why', async () => {
+    const chat = newChat();
+    server.triggers = workerTriggers(test.url);
+    model.enqueue(toolCallReply([1, 2, 3, 4].map((n) => time(`call_${n}`))), textReply(['Done.']));
+    say(chat, 'm1');
+    expect(await answered(chat)).toMatchObject([{ content: 'Done.' }]);
+    const tooMany = { status: 'failed', error: expect.stringContaining('a response may have 2 tool calls') };
+    expect(callsOf(chat)).toMatchObject([
+      { id: 'call_1', turnSize: 4, status: 'success' },
+      { id: 'call_2', turnSize: 4, status: 'success' },
+      { id: 'call_3', turnSize: 4, ...tooMany },
+      { id: 'call_4', turnSize: 4, ...tooMany },
+    ]);
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('Error: Not run');
+    await jobsOf(chat);
+  });
+
+  it('gets the text of a response whose tool calls were not offered, and no document for the calls', async () => {
+    const chat = newChat();
+    for (let n = 1; n <= 6; n++)
+      server.store.put(`${chat}/toolcall/c${n}`, {
+        ...{ id: `c${n}`, toolName: 'get_current_time', args: {}, status: 'success', result: '1', createdAt: n },
+      });
+    server.triggers = workerTriggers(test.url);
+    model.enqueue(toolCallReply([time('call_7')], { text: 'I would look again.' }));
+    say(chat, 'm1', Date.now());
+    expect(await answered(chat)).toMatchObject([{ content: 'I would look again.' }]);
+    await jobsOf(chat);
+    expect(callsOf(chat)).toHaveLength(6);
+  });
+
+  it('counts only the tool calls since the last message of the user with maxToolCallsScope TURN', async () => {
+    const limits = { maxToolCalls: 1, maxToolCallsScope: 'TURN' };
+    await connect(test, server, { key: people.admin.key, name: 'turns', tools: ['get_current_time'], ...limits });
+    const chat = newChat();
+    const settled = { toolName: 'get_current_time', args: {}, status: 'success', result: '1' };
+    for (const n of [1, 2]) server.store.put(`${chat}/toolcall/c${n}`, { id: `c${n}`, createdAt: n, ...settled });
+    server.triggers = workerTriggers(test.url, '/turns');
+    model.enqueue(toolCallReply([time('call_1'), time('call_2')]), textReply(['Enough.']));
+    say(chat, 'm1', Date.now());
+    expect(await answered(chat)).toMatchObject([{ content: 'Enough.' }]);
+    await jobsOf(chat);
+    const offered = model.requests.slice(-2).map(({ json }) => (json['tools'] as object[] | undefined)?.length ?? 0);
+    expect(offered).toEqual([1, 0]);
+  });
+
+  it('writes nothing when the request to the model fails', async () => {
+    server.triggers = workerTriggers(test.url);
+    const chat = newChat();
+    model.enqueue(errorReply(400));
+    say(chat, 'm1', Date.now());
+    await server.settled();
+    expect(await jobsOf(chat)).toMatchObject([{ status: 'failed' }]);
+    expect([answersOf(chat), callsOf(chat)]).toEqual([[], []]);
   });
 
   it('keeps its thread, and starts one job for a document, when another admin saves its connection', async () => {

@@ -11,6 +11,7 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { connect, signingSecret, startSyntrix, workerTriggers } from '../harness/syntrix-stage.js';
@@ -166,6 +167,29 @@ describe('chats of a Syntrix database', () => {
     await jobsOf(chat);
   });
 
+  it('are shown with the user whose chat they are, in GraphQL and in the REST status', async () => {
+    server.triggers = workerTriggers(test.url);
+    const chat = newChat();
+    model.enqueue(toolCallReply([time('call_1')]), textReply(['Late.']));
+    say(chat, 'm1');
+    await answered(chat);
+    await server.settled();
+    await jobsOf(chat);
+    const { rows } = await database.postgres.engine.query<{ id: string; threadId: string | null }>(
+      `SELECT id, thread_id AS "threadId" FROM job WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
+      [chat],
+    );
+    expect(rows.length).toBeGreaterThan(2);
+    const show = 'query($id: ID!) { job(id: $id) { externalUserId thread { externalUserId } } }';
+    for (const { id, threadId } of rows) {
+      const { data } = await ask(test, show, { key: people.admin.key, variables: { id } });
+      const thread = threadId === null ? null : { externalUserId: 'demo-user' };
+      expect(data).toEqual({ job: { externalUserId: 'demo-user', thread } });
+      const status = await test.call('GET', `/api/jobs/${id}/status`, { key: people.admin.key });
+      expect(status.body).toMatchObject({ externalUserId: 'demo-user' });
+    }
+  });
+
   it('skip a message that is not the last one', async () => {
     const chat = newChat();
     say(chat, 'm1', 1_000_000_000_000);
@@ -177,6 +201,31 @@ describe('chats of a Syntrix database', () => {
     expect(await post('/webhook/llm', body, signed(body))).toMatchObject({ status: 200, body: 'OK' });
     const jobs = await jobsOf(chat);
     expect(jobs.map(({ reason }) => reason)).toEqual(['stop', 'skipped: the message is not the last one']);
+  });
+
+  it('get one answer although a trigger for failed calls delivers them too', async () => {
+    server.triggers = [
+      ...workerTriggers(test.url),
+      {
+        ...{ triggerId: 'on-tool-failed', collection: 'users/*/orch-chats/*/toolcall', events: ['create', 'update'] },
+        ...{ condition: ({ status }) => status === 'failed', url: `${test.url}/webhook/llm` },
+      },
+    ];
+    const chat = newChat();
+    model.enqueue(
+      toolCallReply([
+        { ...time('call_1'), name: 'no_such_tool' },
+        { ...time('call_2'), arguments: 'x' },
+      ]),
+      textReply(['Sorry.']),
+    );
+    say(chat, 'm1');
+    await answered(chat);
+    await server.settled();
+    const jobs = await jobsOf(chat);
+    expect(server.deliveries.filter(({ triggerId }) => triggerId === 'on-tool-failed')).toHaveLength(2);
+    expect(answersOf(chat)).toMatchObject([{ content: 'Sorry.' }]);
+    expect(jobs.every(({ status }) => status === 'completed')).toBe(true);
   });
 
   it('write nothing when the answer is empty', async () => {

@@ -25,6 +25,7 @@ import {
   unknownTool,
 } from './chat.errors.js';
 import { chatFormat, type ChatInput, toChatInput, userMessagesSinceAnswer } from './chat-input.js';
+import type { ExternalReference } from './external/external-chats.js';
 import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
@@ -72,6 +73,7 @@ export class ChatService {
       ...(request.labels === undefined ? {} : { labels: request.labels }),
       ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
+      ...externalOf(request.external?.reference),
       backgroundMode: request.backgroundMode,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
@@ -132,6 +134,7 @@ export class ChatService {
       labels: job.labels,
       ...agentIdOf(terms),
       ...formatted({ ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId }),
+      ...externalOf(chat.external),
       backgroundMode,
       keyCipher: null,
       retryOf: jobId,
@@ -235,6 +238,11 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
 
 function toExternal({ reference, call }: NonNullable<StartChat['external']>): Pick<ChatInput, 'external' | 'call'> {
   return { external: reference, ...(call === undefined ? {} : { call }) };
+}
+
+function externalOf(reference: ExternalReference | undefined): Pick<StartRequest, 'externalUser' | 'queueOrder'> {
+  if (reference === undefined) return {};
+  return { externalUser: toStorableText(reference.userId), queueOrder: reference.order };
 }
 
 function threadOf(request: StartChat): NonNullable<StartRequest['thread']> {

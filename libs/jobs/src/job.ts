@@ -44,6 +44,8 @@ export interface Job {
   readonly messageId: string | null;
   readonly messageClientId: string | null;
   readonly createdBy: string | null;
+  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  readonly externalUserId: string | null;
   readonly retryOf: string | null;
   /** Of a sub-job: the job whose tool call started it; that job may have been deleted. */
   readonly parentJobId: string | null;

@@ -179,6 +179,7 @@ function toJob(row: ShownRow): Job {
     messageId: row.messageId,
     messageClientId: row.messageClientId,
     createdBy: row.createdBy,
+    externalUserId: row.externalUser,
     retryOf: row.retryOf,
     parentJobId: row.parentJobId,
     parentCallId: row.parentCallId,

@@ -82,6 +82,9 @@ const status = z.object({
   job_status: z.enum(jobStatuses),
   threadId: z.string().nullable(),
   messageId: z.string().nullable(),
+  externalUserId: z.string().exactOptional().meta({
+    description: 'Of a chat of a Syntrix database: the user of the chat, by the id that the database has for them.',
+  }),
   model: z.string(),
   kind: z.enum(jobKinds),
   labels: z.record(z.string(), z.string()).meta({ description: 'Texts by name, from its start and from hooks.' }),

@@ -170,6 +170,11 @@ describe('status header', () => {
     expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null, retryable: null });
   });
 
+  it('shows the user of a chat of another system, and no such field for other jobs', () => {
+    expect(toStatus(snapshot({ externalUserId: 'u-1' }))).toMatchObject({ externalUserId: 'u-1' });
+    expect(toStatus(snapshot({ externalUserId: null }))).not.toHaveProperty('externalUserId');
+  });
+
   it('contains exactly the fields of the contract', () => {
     expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
       [

@@ -25,6 +25,8 @@ export interface StatusHead {
   readonly job_status: JobStatus;
   readonly threadId: string | null;
   readonly messageId: string | null;
+  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  readonly externalUserId?: string;
   readonly model: string;
   readonly kind: string;
   readonly labels: JobLabels;
@@ -115,6 +117,7 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
     job_status: snapshot.status,
     threadId: snapshot.threadId,
     messageId: snapshot.messageId,
+    ...(snapshot.externalUserId == null ? {} : { externalUserId: snapshot.externalUserId }),
     model: snapshot.model,
     kind: snapshot.kind,
     labels: snapshot.labels,

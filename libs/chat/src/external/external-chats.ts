@@ -10,6 +10,10 @@ import type { CollectedCall } from '../loop/collected-call.js';
 export interface ExternalReference {
   /** The `source` of the `ExternalChat` that knows it. */
   readonly source: string;
+  /** Whose chat it is, by the id that this user has there. */
+  readonly userId: string;
+  /** Sorts the jobs of the chat that are queued (`StartRequest.queueOrder`). */
+  readonly order: string;
   readonly [field: string]: unknown;
 }
 

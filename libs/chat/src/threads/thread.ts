@@ -7,6 +7,8 @@ export interface Thread {
   readonly clientId: string | null;
   readonly title: string;
   readonly createdBy: string;
+  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  readonly externalUserId: string | null;
   /** Null: the workspace's setting. */
   readonly whenBusy: WhenBusy | null;
   readonly createdAt: number;

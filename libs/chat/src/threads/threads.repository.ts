@@ -91,6 +91,7 @@ function toThread(row: ThreadRow): Thread {
     clientId,
     title,
     createdBy,
+    externalUserId: row.externalUser,
     whenBusy: whenBusyChoices.find((choice) => choice === whenBusy) ?? null,
     createdAt: row.createdAt.getTime(),
     updatedAt: row.updatedAt.getTime(),

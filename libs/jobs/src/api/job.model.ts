@@ -56,6 +56,12 @@ export class JobModel extends Node {
   @Field(() => ID, { nullable: true, description: 'The user who started it; null for Nightshift itself.' })
   createdBy!: string | null;
 
+  @Field(() => String, {
+    nullable: true,
+    description: 'For a chat of a Syntrix database: the user of the chat, by the id that the database has for them.',
+  })
+  externalUserId!: string | null;
+
   @Field(() => ID, { nullable: true, description: 'The job that this one retries.' })
   retryOf!: string | null;
 

@@ -65,6 +65,8 @@ export interface JobSnapshot {
   readonly attempt: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
+  /** Of a chat of another system: whose chat it is, by the id that this user has there. Null or absent: of no such chat. */
+  readonly externalUserId?: string | null;
   readonly model: string;
   readonly labels: JobLabels;
   readonly startedAt: number;
@@ -101,7 +103,7 @@ const snapshotOf = (
   jobId: string,
 ) => Prisma.sql`SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
-  j.model, j.labels, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
+  j.external_user AS "externalUserId", j.model, j.labels, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
   (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason, j.rounds AS "roundCount",
   json_build_object('promptTokens', j.prompt_tokens, 'completionTokens', j.completion_tokens, 'estimated', EXISTS (
     SELECT 1 FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.usage_estimated AND NOT r.partial)) AS usage,

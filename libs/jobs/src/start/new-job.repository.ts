@@ -39,7 +39,8 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, foreground boolean, key_cipher text, title text,
-    client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb, key_owner text)`;
+    client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb, external_user text, queue_order text,
+    key_owner text)`;
 
 /** Inserts all: the transaction has decided about them. */
 const wantAll = `WITH asked AS (
@@ -101,19 +102,19 @@ begun AS (
 /** A job that begins is inserted as claimed: with the columns and events of a job that was queued and claimed at once. */
 const insertWanted = `${beginning},
 threads AS (
-  INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
-  SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
+  INSERT INTO thread (workspace_id, id, client_id, title, created_by, external_user, next_position)
+  SELECT $1, thread_id, client_id, title, created_by, external_user, 1 + messages FROM want WHERE title IS NOT NULL),
 moved AS (
   UPDATE thread t SET next_position = t.next_position + w.messages, updated_at = clock_timestamp() FROM want w
    WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
 up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal,
                    idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, agent_id,
-                   model, input, background_mode, foreground, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
-                   lease_until, started_at, deadline_at, labels)
+                   model, input, background_mode, foreground, key_cipher, external_user, queue_order, created_at, last_seq, status, lease_owner,
+                   lease_epoch, attempts, lease_until, started_at, deadline_at, labels)
   SELECT $1, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, agent_id, model, input,
-         background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
+         background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), external_user, queue_order, now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
          CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
          CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END, labels
     FROM want, LATERAL (SELECT (i IN (SELECT i FROM begun))::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
@@ -260,6 +261,8 @@ function toRow(job: NewJob, i: number, messages: number): object {
     input: request.input,
     background_mode: request.backgroundMode,
     foreground: request.foreground,
+    external_user: request.externalUser,
+    queue_order: request.queueOrder,
     key_cipher: request.keyCipher === null ? null : Buffer.from(request.keyCipher).toString('hex'),
     title: job.newThread?.title,
     client_id: job.newThread?.clientId,

@@ -70,6 +70,13 @@ export interface StartRequest {
   readonly whenBusy?: WhenBusy;
   /** How many jobs may be queued behind the active one of the thread. Default 10. */
   readonly maxQueued?: number;
+  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  readonly externalUser?: string;
+  /**
+   * Of several queued jobs of a thread, the one with the lowest value starts first, compared by bytes; jobs without one start before. Absent or
+   * equal: in order of arrival.
+   */
+  readonly queueOrder?: string;
   readonly idempotency: Idempotency | null;
   /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
   readonly beside?: readonly PartRow[];

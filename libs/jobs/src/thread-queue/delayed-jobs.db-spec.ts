@@ -110,6 +110,25 @@ describe('DelayedJobs', () => {
     expect(await rowOf(later)).toEqual({ status: 'queued', in_line: false });
   });
 
+  it('lets the queued job with the lowest order start next, and those without an order before', async () => {
+    const createdBy = newId();
+    const thread = { ref: newId(), createTitle: 'T' };
+    const queued = (change: Partial<StartRequest>) => start({ createdBy, thread, whenBusy: 'enqueue', ...change });
+    const active = await queued({});
+    const [last, second, first, third] = [
+      await queued({ queueOrder: 'b' }),
+      await queued({ queueOrder: 'B' }),
+      await queued({}),
+      await queued({ queueOrder: 'B' }),
+    ];
+    let ended = active;
+    for (const next of [first, second, third, last]) {
+      await jobs.app.get(JobStopper).cancelTree(ended);
+      expect(await rowOf(next)).toEqual({ status: 'queued', in_line: false });
+      ended = next;
+    }
+  });
+
   it('does not begin a job that is cancelled before its instant', async () => {
     const request = await delayed();
     await jobs.app.get(JobStopper).cancelTree(request);

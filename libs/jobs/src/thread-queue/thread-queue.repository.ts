@@ -79,7 +79,7 @@ export class ThreadQueueRepository {
            AND (j.start_at IS NULL OR j.start_at <= clock_timestamp())
            AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = j.workspace_id AND a.thread_id = j.thread_id
                               AND NOT a.in_line AND a.status IN ('queued', 'running', 'waiting'))
-         ORDER BY coalesce(j.start_at, j.created_at), j.id LIMIT 1 FOR NO KEY UPDATE OF j`;
+         ORDER BY j.queue_order NULLS FIRST, coalesce(j.start_at, j.created_at), j.id LIMIT 1 FOR NO KEY UPDATE OF j`;
       if (first === undefined) return null;
       const { id: jobId, kind, nextPosition: position, ...turn } = first;
       const messages = this.turns.rows(kind, { ...turn, workspaceId, jobId, threadId, position });

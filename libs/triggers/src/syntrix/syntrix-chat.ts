@@ -125,9 +125,9 @@ export class SyntrixChat implements ExternalChat {
     document: SyntrixDocument,
     signal: AbortSignal,
   ): Promise<void> {
-    const { chatPath, userId, token } = reference;
+    const { chatPath, userId, order, token } = reference;
     const documentPath = `${chatPath}/${connection.settings.toolCollection}/${document.id}`;
-    const about = { chatPath, userId, documentPath, messageId: null, token };
+    const about = { chatPath, userId, documentPath, messageId: null, order, token };
     await untilDone(signal, async () => {
       await this.starts.start(connection, { work: 'answer', document, reference: about });
     });

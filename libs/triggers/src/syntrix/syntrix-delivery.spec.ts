@@ -17,6 +17,11 @@ const read = (body: unknown, options: { webhookId?: string; toolCollection?: str
     toolCollection: 'toolcall',
     ...options,
   });
+const orderOf = (body: unknown) => {
+  const delivery = read(body);
+  if (typeof delivery === 'string') throw new Error(delivery);
+  return delivery.order;
+};
 const keyOf = (body: unknown, webhookId?: string) => {
   const delivery = read(body, webhookId === undefined ? {} : { webhookId });
   if (typeof delivery === 'string') throw new Error(delivery);
@@ -98,6 +103,41 @@ describe('readDelivery', () => {
     expect(keyOf({ ...id, lsn: '0/2' })).toBe(keyOf(id));
     expect(keyOf({ ...id, deliveryId: 'd2' }, 'w1')).toBe(keyOf(id, 'w1'));
     expect(new Set([hello, seq, lsn, id].map((body) => keyOf(body))).size).toBe(4);
+  });
+});
+
+describe('the order of deliveries', () => {
+  it.each([
+    [
+      'seq, before all others',
+      [
+        { seq: 9, lsn: '2', ts: 3 },
+        { seq: 10, lsn: '1', ts: 2 },
+        { seq: '11', lsn: '0', ts: 1 },
+      ],
+    ],
+    [
+      'lsn, before ts',
+      [
+        { lsn: 9, ts: 2 },
+        { lsn: '10', ts: 1 },
+      ],
+    ],
+    ['lsn of Postgres', [{ lsn: '0/FFFFFFFF' }, { lsn: '1/0' }, { lsn: 'A/1' }]],
+    ['ts, in seconds or ms', [{ ts: 1_234_567_890 }, { ts: 1_234_567_890_001 }]],
+    ['a missing value first', [{ ts: 5 }, { lsn: '1', ts: 4 }, { seq: 1, ts: 3 }]],
+    [
+      'a value that is no number as a missing one',
+      [
+        { seq: '1e9', ts: 1 },
+        { seq: -5, ts: 2 },
+        { seq: 0, ts: 0 },
+      ],
+    ],
+  ])('goes by %s', (_, changes) => {
+    const orders = changes.map((change) => orderOf({ ...hello, ts: undefined, ...change }));
+    expect(orders).toEqual(orders.toSorted());
+    expect(new Set(orders).size).toBe(changes.length);
   });
 });
 

@@ -41,6 +41,8 @@ export interface SyntrixDelivery {
   readonly documentPath: string;
   readonly documentId: string;
   readonly event: string;
+  /** Sorts the deliveries of a chat by `seq`, then `lsn`, then `ts`. A delivery without one of them comes first. */
+  readonly order: string;
   /** Null: the body has none; it is read from the database. */
   readonly document: SyntrixDocument | null;
   /** SHA-256 (hex) of what identifies the delivery: equal for its repetitions. */
@@ -82,6 +84,7 @@ export function readDelivery(
     documentPath,
     documentId,
     event: textIn(body, 'event'),
+    order: [body['seq'], body['lsn'], instantOf(body['ts'])].map(sortable).join(' '),
     document: document === null ? null : { ...document, id: documentId },
     key: sha256(JSON.stringify(identityOf(body, { documentPath, document, webhookId: options.webhookId }))),
     preIssuedToken: typeof token === 'string' && token !== '' ? token : null,
@@ -140,6 +143,18 @@ function identityOf(
 
 function isGiven(value: unknown): value is string | number {
   return (typeof value === 'string' && value !== '') || typeof value === 'number';
+}
+
+const sortableDigits = 30;
+
+/** Whole numbers and LSNs of Postgres, such as `16/B374D848`, as digits of equal length. Other values: empty, which sorts first. */
+function sortable(value: unknown): string {
+  const text = typeof value === 'number' ? String(Math.trunc(value)) : value;
+  if (typeof text !== 'string') return '';
+  const [, high, low] = /^([\da-f]{1,8})\/([\da-f]{1,8})$/i.exec(text) ?? [];
+  if (high !== undefined && low !== undefined)
+    return String((BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)).padStart(sortableDigits, '0');
+  return /^\d+$/.test(text) && text.length <= sortableDigits ? text.padStart(sortableDigits, '0') : '';
 }
 
 /** Ms since the epoch of a number of seconds or ms, or of a date as text; 0 for others. */

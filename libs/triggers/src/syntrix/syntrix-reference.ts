@@ -6,6 +6,8 @@ export interface SyntrixReference {
   readonly chatPath: string;
   /** The user of the chat, as the database knows them. */
   readonly userId: string;
+  /** The place of the delivery among those of the chat (`SyntrixDelivery.order`). */
+  readonly order: string;
   readonly documentPath: string;
   /** The message to answer; null: the document is a tool call. */
   readonly messageId: string | null;

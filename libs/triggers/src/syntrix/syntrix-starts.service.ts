@@ -96,11 +96,11 @@ export class SyntrixStarts {
 
 /** The document of a delivery. */
 export function referenceOf(
-  { chat, documentPath, documentId, isToolCall }: SyntrixDelivery,
+  { chat, documentPath, documentId, isToolCall, order }: SyntrixDelivery,
   token: string | null,
 ): SyntrixStart['reference'] {
   const { chatPath, userId } = chat;
-  return { chatPath, userId, documentPath, messageId: isToolCall ? null : documentId, token };
+  return { chatPath, userId, documentPath, messageId: isToolCall ? null : documentId, order, token };
 }
 
 /** The database may refuse a token, but never sees one that was issued for another connection. */

@@ -21,6 +21,12 @@ export class ThreadModel extends Node {
   @Field(() => ID, { description: 'The user who created it.' })
   createdBy!: string;
 
+  @Field(() => String, {
+    nullable: true,
+    description: 'For a chat of a Syntrix database: the user of the chat, by the id that the database has for them.',
+  })
+  externalUserId!: string | null;
+
   @Field(() => WhenBusyEnum, {
     nullable: true,
     description: 'What a start does while a job is active. Null: the setting of the workspace.',
