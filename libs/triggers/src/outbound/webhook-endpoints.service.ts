@@ -20,7 +20,6 @@ import {
 } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
-import { isJsonObject } from '../inbound/trigger-definition.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
 import {
@@ -311,7 +310,8 @@ function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): End
   const events = webhookEvents.filter((event) => given.events.includes(event));
   if (events.length === 0) throw problem('events', 'Name at least one event.');
   const named = wanted ?? {};
-  const headers = isJsonObject(named) ? Object.entries(named) : null;
+  const headers: [string, unknown][] | null =
+    typeof named === 'object' && !Array.isArray(named) ? Object.entries(named) : null;
   const isSendable = ([name, value]: readonly [string, unknown]) =>
     /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,100}$/.test(name) &&
     !isOwnHeader(name) &&
