@@ -118,7 +118,7 @@ export interface CliInit extends Streams {
 }
 
 const epilogue = `
-The address: --url, else NIGHTSHIFT_URL, else that of an \`npm start\` running in this folder or a parent folder, else http://127.0.0.1:4000.
+The address: --url, else NIGHTSHIFT_URL, else that of an \`npm start\` which runs in this folder or a parent folder, else http://127.0.0.1:4000.
 The credential: --token, else NIGHTSHIFT_TOKEN, else NIGHTSHIFT_KEY (an API key), else the demo key in .nightshift.
 
 Exit codes: 0 success · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for a decision · 130 stopped by Ctrl-C`;
@@ -229,7 +229,7 @@ function globalOptions(): Option[] {
       'an API key or a token; other users of this machine may see it: prefer NIGHTSHIFT_KEY',
     ),
     new Option('--data-dir <folder>', 'the data directory of the server on this machine, in place of DATA_DIR'),
-    new Option('--workspace <id>', 'the workspace; required for a user of several'),
+    new Option('--workspace <id>', 'the workspace; required if you are a member of several'),
     new Option('--json', 'results as JSON, a value on each line; never prompts'),
     new Option('--no-input', 'never prompt, even on a terminal'),
     new Option('--no-color', 'no colors (as NO_COLOR)'),

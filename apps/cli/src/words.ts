@@ -22,7 +22,7 @@ export function enumWords<Word extends string>(text: string, known: readonly Wor
 export function enumWord<Word extends string>(text: string, known: readonly Word[], flag: string): Word {
   const [word, ...more] = enumWords(text, known, flag);
   if (word !== undefined && more.length === 0) return word;
-  throw usageError(`${flag} takes one word.`, `Allowed: ${known.map((name) => name.toLowerCase()).join(', ')}.`);
+  throw usageError(`${flag} allows only one value.`, `Allowed: ${known.map((name) => name.toLowerCase()).join(', ')}.`);
 }
 
 /** A whole number from a flag. */
@@ -53,5 +53,8 @@ export function instantOf(text: string, flag: string, now: number): Date {
   const [, amount, unit] = /^(\d+)([smhdw])$/.exec(text) ?? [];
   const at = unit === undefined ? new Date(text) : new Date(now - Number(amount) * (units[unit] ?? 0));
   if (!Number.isNaN(at.getTime())) return at;
-  throw usageError(`${flag} must be a time span or a date, not "${text}".`, `As in ${flag} 2h or ${flag} 2026-11-22.`);
+  throw usageError(
+    `${flag} must be a duration or a date, not "${text}".`,
+    `Example: ${flag} 2h or ${flag} 2026-11-22.`,
+  );
 }

@@ -29,7 +29,7 @@ export function addApprove(program: Command, perform: Perform): void {
     .command('approve')
     .summary('answer the requests of jobs')
     .description(
-      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; without a terminal, a list, and exit code 6 if there is anything in it.',
+      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, it asks about each request in your inbox; without a terminal, it lists the requests, and exits with 6 if there are any.',
     )
     .argument('[request]', 'the id of the request')
     .option('-y, --yes', 'approve the call as it is; of a question: as --action approve')

@@ -16,9 +16,9 @@ export function addAttach(program: Command, perform: Perform): void {
   program
     .command('attach')
     .summary('follow a job that was started before')
-    .description('Shows a job as `run` does: what it has written so far, and then what happens. Asks for approvals.')
+    .description('Shows a job as `run` does: the text that it has written so far, then new events. Asks for approvals.')
     .argument('<job>', 'the id of the job')
-    .option('--after <number>', 'begin after this event; without, with the whole text')
+    .option('--after <number>', 'begin after the event with this number; default: show the whole text')
     .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
     .option('--cancel-on-exit', 'Ctrl-C stops the job')
     .action((id: string, flags: AttachFlags) => perform((context) => attach(context, id, flags)));

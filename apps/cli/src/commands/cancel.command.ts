@@ -18,7 +18,7 @@ export function addCancel(program: Command, perform: Perform): void {
     .command('cancel')
     .summary('cancel a job')
     .description(
-      'Stops a job: at once if no worker runs it, else within a few seconds. One that has ended stays as it is.',
+      'Cancels a job: at once if no worker runs it, else within a few seconds. A job that has ended does not change.',
     )
     .argument('<job>', 'the id of the job')
     .action((id: string) => perform((context) => cancel(context, id)));
