@@ -2,19 +2,19 @@ import { z } from 'zod';
 
 import { AppError, readInput } from '#platform';
 
-/** Texts by name that the starter of a job and hooks of its start have given it. */
+/** Key-value pairs, from the request that started the job and from hooks of `beforeJobStart`. */
 export type JobLabels = Readonly<Record<string, string>>;
 
-/** Those of `metadata` in OpenAI's API. */
+/** The limits of `metadata` in OpenAI's API. */
 const [mostLabels, longestName, longestValue] = [16, 64, 512];
 
-/** What labels must be, wherever they come from. */
+/** The schema of labels, both in requests and in the outcomes of hooks. */
 export const jobLabels = z
   .record(z.string(), z.string().max(longestValue))
   .refine((labels) => Object.keys(labels).length <= mostLabels, `must have at most ${mostLabels} labels`)
   .refine(
     (labels) => Object.keys(labels).every((name) => name.length >= 1 && name.length <= longestName),
-    `must have names of 1 to ${longestName} characters`,
+    `must have keys of 1 to ${longestName} characters`,
   );
 
 /** Labels of a request. Null and undefined: none. Throws `bad_request` with the field, such as `labels.team`. */

@@ -25,8 +25,8 @@ export interface FileWithContent extends FileReference {
 
 /**
  * The files of the workspace of the job. Both functions reject with an error whose `code` is `unavailable` while the storage does not
- * respond. In a process of role `tools`, `get` finds only files whose hashes the arguments of the call contain, and rejects with
- * `files_unavailable` for a file in a bucket; `put` always rejects with it: there, return files as artifacts of the result.
+ * respond. In a process of role `tools`, `get` finds only files whose hashes are in the arguments of the call, and rejects with
+ * `files_unavailable` for a file in a bucket; `put` always rejects with `files_unavailable`: return files as artifacts instead.
  */
 export interface WorkspaceFiles {
   /** Rejects with the code `not_found` if the workspace has no such file. */

@@ -18,7 +18,7 @@ export interface HookedJob {
   readonly agent: string | null;
   /** Id of the workflow; null: none. */
   readonly workflow: string | null;
-  /** Texts by name, from the start of the job and from hooks of `beforeJobStart`. */
+  /** Key-value pairs, from the start of the job and from hooks of `beforeJobStart`. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -161,7 +161,7 @@ interface Deny {
 export interface HookOutcomes {
   readonly beforeJobStart:
     | Deny
-    /** `labels` are added to those of the job, and replace those of the same name. */
+    /** The server adds `labels` to those of the job; one with the same key is replaced. */
     | {
         readonly input?: JsonObject;
         readonly labels?: Readonly<Record<string, string>>;

@@ -42,7 +42,7 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
    * `label`, `description`, `errorHandling`, `timeoutMs`, `hitl`, `permissions` and `status` are taken: every node has them.
    */
   readonly input: Input;
-  /** Describes what `run` returns, with artifacts as they are stored; another value fails the node run. Default: any JSON value. */
+  /** Describes what `run` returns (a result with artifacts: as it is stored). Another value fails the node run. Default: any JSON value. */
   readonly output?: InputSchema;
   /**
    * The effect of running it again. `pure` and `idempotent` nodes run again after a crash, with the same idempotency key; of a `once` node,
@@ -53,7 +53,7 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
   readonly retry?: NodeRetry;
   /** Ms until an attempt is aborted; default: TOOL_TIMEOUT_MS. A workflow may set its own `timeoutMs`. */
   readonly timeoutMs?: number;
-  /** Returns the output: text, JSON or a `ResultWithArtifacts`. Throws to fail the node run. `data` is valid by `input`. */
+  /** Returns the output: text, JSON or a `ResultWithArtifacts`. Throws to fail the node run. `data` matches `input`. */
   run(context: NodeContext, data: InputOf<Input>): unknown;
 }
 

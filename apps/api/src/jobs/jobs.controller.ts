@@ -87,7 +87,7 @@ const status = z.object({
   }),
   model: z.string(),
   kind: z.enum(jobKinds),
-  labels: z.record(z.string(), z.string()).meta({ description: 'Texts by name, from its start and from hooks.' }),
+  labels: z.record(z.string(), z.string()).meta({ description: 'Key-value pairs, from its start and from hooks.' }),
   chunksReceived: count,
   attempt: count.meta({ description: 'Grows each time shown text is withdrawn.' }),
   seq: count.meta({ description: 'Number of the last event.' }),

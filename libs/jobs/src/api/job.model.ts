@@ -81,7 +81,7 @@ export class JobModel extends Node {
   model!: string;
 
   @Field(() => Json, {
-    description: 'Texts by name, from its start and from hooks: `{"team":"billing"}`. Empty if there are none.',
+    description: 'Key-value pairs, from its start and from hooks: `{"team":"billing"}`. Empty if there are none.',
   })
   labels!: JobLabels;
 

@@ -643,7 +643,7 @@ export type StartChatInput = {
   readonly clientTools?: ReadonlyArray<ClientToolInput> | null | undefined;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters. */
+  /** Key-value pairs of text, for filters and hooks: `{"team":"billing"}`. At most 16; keys of 1 to 64 and values of at most 512 characters. */
   readonly labels?: unknown;
   /** The user message. Set either this or `messages`. */
   readonly message?: string | null | undefined;
@@ -683,7 +683,7 @@ export type StartWorkflowInput = {
   readonly history?: unknown;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters. */
+  /** Key-value pairs of text, for filters and hooks: `{"team":"billing"}`. At most 16; keys of 1 to 64 and values of at most 512 characters. */
   readonly labels?: unknown;
   /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;

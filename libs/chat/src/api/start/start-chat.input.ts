@@ -194,7 +194,7 @@ export class StartChatInput {
   @Field(() => Json, {
     nullable: true,
     description:
-      'Texts by name, to find the job again and for hooks: `{"team":"billing"}`. At most 16, names of 1 to 64 and values of at most 512 characters.',
+      'Key-value pairs of text, for filters and hooks: `{"team":"billing"}`. At most 16; keys of 1 to 64 and values of at most 512 characters.',
   })
   labels?: unknown;
 
