@@ -77,7 +77,7 @@ interface Ended {
   readonly error?: string;
 }
 
-/** How a call ended, as its job shows it. Another process than that of the job has run it. */
+/** Runs a call in a tool process and returns its end, as the events of its job show it. */
 async function callOf(name: string, args: Readonly<Record<string, unknown>>): Promise<Ended> {
   server.model.reply([{ name, arguments: args }], 'done');
   const { jobId, status, events } = await server.run({ message: 'Use the tool', tools: [name] });
@@ -123,11 +123,11 @@ describe('tool of a plugin in a process of role tools', () => {
     });
   });
 
-  it('runs there with TOOL_ISOLATION=queue, as a tool of the server does', async () => {
+  it('runs in that process with TOOL_ISOLATION=queue, and so does a built-in tool', async () => {
     expect(await callOf('add_numbers', { a: 1, b: 2 })).toMatchObject({ status: 'complete', result: '3' });
   });
 
-  it('returns files, which the worker stores for the requester, and refused ones', async () => {
+  it('returns files, which the worker stores for the requester, and an error for a file of a refused type', async () => {
     const { content, artifacts } = await report('quiet');
     expect([content, artifacts]).toEqual([
       'written',
@@ -150,17 +150,17 @@ describe('tool of a plugin in a process of role tools', () => {
     const hash = (await report('quiet')).artifacts[1]?.hash ?? '';
     expect(await callOf('read', { text: hash })).toMatchObject({ status: 'complete', result: 'quiet' });
     expect(await callOf('read_backwards', { text: hash.split('').reverse().join('') })).toMatchObject({
-      ...{ status: 'error', error: expect.stringContaining('or the call does not name it') },
+      ...{ status: 'error', error: expect.stringContaining('or the arguments of the call do not contain it') },
     });
   });
 
-  it('cannot store a file during the call, and reads what to do', async () => {
+  it('cannot store a file during the call, and gets an error that names the alternative', async () => {
     expect(await callOf('write', { text: 'quiet' })).toMatchObject({
       ...{ status: 'error', error: expect.stringContaining('Return the file as an artifact of the result') },
     });
   });
 
-  it('reads in the result which file the worker could not store because the workspace is full', async () => {
+  it('returns an error for a file that the worker could not store because the workspace is full', async () => {
     await report('the second file');
     const { artifacts } = await report('the third file');
     expect(artifacts[1]).toEqual({
@@ -168,7 +168,7 @@ describe('tool of a plugin in a process of role tools', () => {
     });
   });
 
-  it('needs no right that its process lacks', () => {
+  it('causes no error `permission denied` in its process', () => {
     expect(tools.output()).not.toContain('permission denied');
   });
 });

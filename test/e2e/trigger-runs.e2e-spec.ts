@@ -216,7 +216,7 @@ describe('testTrigger', () => {
     const input = { database: 'default', type: 'CREATE', collection: 'notes', document };
     const { testTrigger } = await admin.query(TEST, { input });
     const matches = testTrigger as { fires: boolean; problem: string | null; input: object | null }[]; // as the query asks
-    const notShown = 'not shown: the triggers before it reach the limit of a test';
+    const notShown = 'not shown: earlier triggers reached a limit of the test';
     expect(matches.map(({ fires, problem, input: given }) => [fires, problem, given !== null])).toEqual(
       Array.from({ length: 6 }, (_, i) => (i < 4 ? [true, null, true] : [true, notShown, false])),
     );

@@ -36,7 +36,7 @@ export class ToolFiles {
     });
   }
 
-  /** Its database login reads only files that its calls name and writes none, and it has no access to the bucket. */
+  /** The database login of a tool process reads only files that its calls name, and writes none. The process cannot access the bucket. */
   private get isToolProcess(): boolean {
     return this.config.values.ROLE === 'tools';
   }
@@ -49,7 +49,8 @@ export class ToolFiles {
 
   private async named({ workspaceId }: FileOwner, hash: string): Promise<FileWithContent> {
     const file = await this.files.named(workspaceId, hash);
-    if (file === null) throw notFound('The workspace has no file with this hash, or the call does not name it');
+    if (file === null)
+      throw notFound('The workspace has no file with this hash, or the arguments of the call do not contain it');
     if (file.store !== 'postgres') throw inBucket();
     return { ...toReference(file), data: await this.files.read(file) };
   }

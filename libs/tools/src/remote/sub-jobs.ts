@@ -7,7 +7,7 @@ import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repos
 import { SubJobSettler } from './sub-job-settler.js';
 import { SubJobStarter } from './sub-job-starter.js';
 
-/** Parents that this process looks after at once. */
+/** Parents that this process handles at once. */
 const slots = 10;
 
 /**
@@ -18,7 +18,7 @@ const slots = 10;
  */
 @Injectable()
 export class SubJobs extends QueueWorker {
-  /** Parents that this process looks after. `again`: another message has come meanwhile. */
+  /** Parents that this process is handling. `again`: another message has arrived meanwhile. */
   private readonly underWay = new Map<string, { again: boolean }>();
 
   constructor(
@@ -47,7 +47,7 @@ export class SubJobs extends QueueWorker {
     return [due, { stop: hints }, sweeps];
   }
 
-  /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does what later messages are about. */
+  /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does the work of later messages. */
   private async lookAfterAlone(parent: JobRef): Promise<void> {
     const other = this.underWay.get(parent.jobId);
     if (other !== undefined) {
@@ -60,7 +60,8 @@ export class SubJobs extends QueueWorker {
       while (own.again) {
         own.again = false;
         const [failure] = await this.sweep(parent);
-        if (failure !== undefined) throw new Error('a sub-job was not looked after', { cause: failure });
+        if (failure !== undefined)
+          throw new Error('a sub-job could not be started, settled or cancelled', { cause: failure });
       }
     } finally {
       this.underWay.delete(parent.jobId);
@@ -113,6 +114,6 @@ export class SubJobs extends QueueWorker {
   }
 
   private warn(err: unknown, { workspaceId, jobId }: JobRef): void {
-    this.logger.warn({ err, workspaceId, jobId }, 'a sub-job was not looked after');
+    this.logger.warn({ err, workspaceId, jobId }, 'a sub-job could not be started, settled or cancelled');
   }
 }

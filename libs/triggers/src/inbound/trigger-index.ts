@@ -25,7 +25,7 @@ interface Entry<T> {
 }
 
 const collectionsKept = 1_000;
-/** For the conditions of all triggers of one event; those after it do not fire. */
+/** Time limit for the conditions of all triggers of one event. The triggers after it do not fire. */
 const eventMs = 500;
 
 /**
@@ -88,7 +88,7 @@ function* evaluateEach<T>(
   let spentMs = 0;
   for (const { trigger, conditions } of entries) {
     if (spentMs > eventMs) {
-      yield { trigger, fires: false, problem: `takes too long: the triggers of the event took ${eventMs} ms` };
+      yield { trigger, fires: false, problem: `not evaluated: earlier triggers of the event took ${eventMs} ms` };
       continue;
     }
     const start = performance.now();

@@ -28,11 +28,11 @@ import {
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 
 export const MAX_TRIGGERS = 1_000;
-/** What a test shows of the triggers that fire: each shows the event about once. */
+/** Characters of events in the result of a test: the result of each trigger that fires contains the event about once. */
 const mostTested = 4_194_304;
 const testMs = 2_000;
 const sliceMs = 5;
-const notShown = 'not shown: the triggers before it reach the limit of a test';
+const notShown = 'not shown: earlier triggers reached a limit of the test';
 
 /** An event to try triggers with. */
 export interface TestedEvent {
@@ -190,7 +190,7 @@ export class TriggersService {
 
 type TriggerEvaluation = Pick<TriggerMatch, 'trigger' | 'fires' | 'problem'>;
 
-/** Other requests get their turn between two triggers. Those after the limits of time and size are returned with a problem. */
+/** Lets other requests run between two triggers. A trigger that fires after a limit is reached has a problem in place of its input. */
 async function toMatches(
   evaluations: Iterable<TriggerEvaluation>,
   event: TriggerEvent,
