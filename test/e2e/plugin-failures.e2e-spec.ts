@@ -112,9 +112,9 @@ const workflow = (labels: Readonly<Record<string, string>>) => {
   return server.runWorkflow({ definition, prompt: 'go', labels });
 };
 
-describe('hooks of each kind that hang, throw or return nonsense', () => {
+describe('hooks of each kind that hang, throw or return an invalid value', () => {
   it.each(['beforeJobStart', 'beforeModelCall', 'afterModelCall', 'afterToolCall'])(
-    'change nothing in a chat if they are open: %s',
+    'change nothing in a chat with failure "open": %s',
     async (on) => {
       for (const how of hows) {
         server.model.reply([{ name: 'plain', arguments: {} }], 'done');
@@ -127,14 +127,14 @@ describe('hooks of each kind that hang, throw or return nonsense', () => {
     },
   );
 
-  it.each(['beforeNode', 'afterNode'])('change nothing in a workflow if they are open: %s', async (on) => {
+  it.each(['beforeNode', 'afterNode'])('change nothing in a workflow with failure "open": %s', async (on) => {
     for (const how of hows) {
       const job = await workflow({ on, failure: 'open', how });
       expect([how, job.status, job.text]).toEqual([how, 'completed', 'read go']);
     }
   });
 
-  it('refuse the start if they are closed: beforeJobStart', async () => {
+  it('refuse the start with failure "closed": beforeJobStart', async () => {
     for (const how of hows)
       await expect(chat({ on: 'beforeJobStart', failure: 'closed', how })).rejects.toThrow(
         'The hook "beforeJobStart-closed" failed.',
@@ -146,7 +146,7 @@ describe('hooks of each kind that hang, throw or return nonsense', () => {
     ['afterModelCall', chat],
     ['beforeNode', workflow],
     ['afterNode', workflow],
-  ])('fail the job with hook_failed if they are closed: %s', async (on, run) => {
+  ])('fail the job as hook_failed with failure "closed": %s', async (on, run) => {
     for (const how of hows) {
       const job = await run({ on, failure: 'closed', how });
       const message = expect.stringContaining(`The hook "${on}-closed" failed.`);
@@ -157,7 +157,7 @@ describe('hooks of each kind that hang, throw or return nonsense', () => {
     }
   });
 
-  it('fail the call if they are closed: afterToolCall', async () => {
+  it('fail the call with failure "closed": afterToolCall', async () => {
     for (const how of hows) {
       server.model.reply([{ name: 'plain', arguments: {} }], 'done');
       const job = await chat({ on: 'afterToolCall', failure: 'closed', how });

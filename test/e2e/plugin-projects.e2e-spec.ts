@@ -167,8 +167,8 @@ describe('nightshift init', () => {
   });
 });
 
-describe('product that npm installs from its files', () => {
-  it('runs the tests of a project that it writes, although no install script has run', async () => {
+describe('Nightshift installed by npm from its tarballs', () => {
+  it('runs the tests of a project that `nightshift init` wrote, without install scripts', async () => {
     const home = mkdtempSync(join(tmpdir(), 'nightshift-npm-'));
     try {
       const npm = (cwd: string, ...words: readonly string[]) =>

@@ -329,7 +329,7 @@ describe('requests to a trigger', () => {
     expect(await shown(id)).toMatchObject({ fired: 1 });
   });
 
-  it('start nothing where the condition does not hold, and get an error where the body cannot be stored or is too large', async () => {
+  it('start nothing if the condition is false, and get an error if the body cannot be stored or is too large', async () => {
     const closed = JSON.stringify({ ...payload, action: 'closed' });
     expect(await send(closed, syntrix(closed))).toBe('200 Ignored');
     for (const bad of ['[1]', '{"a":1e999}']) expect(await send(bad, syntrix(bad))).toBe('400 Invalid payload');

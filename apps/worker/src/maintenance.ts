@@ -6,7 +6,10 @@ import { ScheduleTimers } from '#schedules';
 import { SubJobs, ToolQueueSweeper, ToolResults } from '#tools';
 import { TriggerWorker } from '#triggers';
 
-/** What a worker does besides running jobs: timers of interrupts, delayed jobs and schedules, triggers and webhooks, retention, sub-jobs, and results of isolated calls. */
+/**
+ * What a worker does besides running jobs: timers of interrupts, delayed jobs and schedules, triggers and webhooks, retention, sub-jobs,
+ * and results of isolated calls.
+ */
 @Injectable()
 export class Maintenance {
   private readonly workers: readonly QueueWorker[];

@@ -73,7 +73,7 @@ export class FilesRepository {
     });
   }
 
-  /** For a tool process, whose role reads these columns of the files that its calls name. Null: no such file. */
+  /** For a tool process: its database role can read only these columns, of the files that its calls name. Null: no such file. */
   findNamed(workspaceId: string, hash: string): Promise<NamedFile | null> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.storedFile.findFirst({ where: { workspaceId, hash }, select: namedColumns }),

@@ -63,8 +63,8 @@ export class Files {
   }
 
   /**
-   * Stores a content, or finds the file that has it. Throws `bad_request` (empty), `too_large`, `unsupported_media_type`, `limit_reached`,
-   * `unavailable`.
+   * Stores the content, or finds the file that has it. Throws `bad_request` (empty), `too_large`, `unsupported_media_type`,
+   * `limit_reached`, `unavailable`.
    */
   async save({ workspaceId, createdBy, content, hash: known, mime, name }: NewContent): Promise<StoredFile> {
     const { FILE_BYTES_PER_WORKSPACE: mostBytes } = this.config.values;
@@ -112,7 +112,7 @@ export class Files {
     return this.files.use(workspaceId, hashes.filter(isFileHash), this.keptUntil());
   }
 
-  /** As `use` for one file, in a tool process: it can read only files that the arguments of its calls name, and mark none as used. */
+  /** Like `use`, for one file in a tool process. It can read only files that the arguments of its calls name, and marks none as used. */
   async named(workspaceId: string, hash: string): Promise<NamedFile | null> {
     return isFileHash(hash) ? this.files.findNamed(workspaceId, hash) : null;
   }

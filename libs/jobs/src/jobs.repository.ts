@@ -161,7 +161,7 @@ function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereI
   ];
 }
 
-/** No index: a search reads the jobs of the workspace from the newest on, as one by another column does. */
+/** Labels have no index: the query reads the jobs of the workspace from the newest on, as a filter of another column does. */
 function labelWhere({ labels = {} }: JobFilter): Prisma.JobWhereInput[] {
   return Object.entries(labels).map(([name, equals]) => ({ labels: { path: [name], equals } }));
 }

@@ -9,7 +9,7 @@ const leaseMs = 30_000;
 describe('Leases', () => {
   let clock: ManualClock;
   let leases: Leases<string, string>;
-  /** The ids that the table returns; an error: it is unavailable. */
+  /** The ids that the renewal returns; an error: the database is unavailable. */
   let owned: readonly string[] | Error;
   let asked: string[][];
   let lost: [string, string][];
@@ -46,14 +46,14 @@ describe('Leases', () => {
     expect([held.a.isValid(), lost]).toEqual([true, []]);
   });
 
-  it('loses a lease that the table does not know as its own any more', async () => {
+  it('loses a lease that the renewal no longer returns', async () => {
     owned = ['b'];
     await pass(leaseMs / 3);
     expect([lost, held.a.isValid(), held.b.isValid()]).toEqual([[['a', 'withdrawn']], false, true]);
   });
 
   it('loses every lease before it expires when the database does not respond', async () => {
-    owned = new Error('away');
+    owned = new Error('no connection');
     await pass(leaseMs / 3);
     expect(lost).toEqual([]);
     await pass(leaseMs / 3);
@@ -63,7 +63,7 @@ describe('Leases', () => {
     ]);
   });
 
-  it('has no valid lease in a process that resumes too late, before any timer fires', () => {
+  it('reports an expired lease as invalid before any timer fires', () => {
     const late = leases.add('c', clock.monotonic() - leaseMs);
     expect(late.isValid()).toBe(false);
     late.release();
@@ -83,7 +83,7 @@ describe('Leases', () => {
     expect(lost).toEqual([['b', 'withdrawn']]);
   });
 
-  it('replaces the lease of an earlier claim, whose release leaves the later one', () => {
+  it('replaces the lease of an earlier claim, and keeps the new lease when the old one is released', () => {
     const again = leases.add('a', clock.monotonic());
     expect([held.a.isValid(), again.isValid()]).toEqual([false, true]);
     held.a.release();

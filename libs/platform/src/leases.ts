@@ -7,8 +7,8 @@ export type LeaseLoss = 'withdrawn' | 'not renewed';
 /** A lease of this process. */
 export interface Lease {
   /**
-   * False once another process may own it, by the monotonic clock. Call it before each external effect: a process that was paused resumes
-   * anywhere, and before its timers fire.
+   * False once another process may own it, by the monotonic clock. Call it before each external effect: a paused process can resume at any
+   * statement, before its timers fire.
    */
   isValid(): boolean;
   /** Call it when the work has ended. */
@@ -30,14 +30,14 @@ export interface LeasesOptions<Item, Renewed> {
 
 interface Held<Item> {
   readonly item: Item;
-  /** On the monotonic clock. After it another process may own the lease. */
+  /** Instant on the monotonic clock. After it, another process may own the lease. */
   validUntil: number;
   timer: Timer | undefined;
 }
 
 /**
- * The leases of this process: renewed together every third of a lease. A lease that was not renewed for two thirds of it, counted from the
- * start of its last successful renewal, is lost here.
+ * The leases of this process. One statement renews all of them, each third of `leaseMs`. A lease is lost here if two thirds of `leaseMs`
+ * have passed since the start of its last successful renewal.
  */
 export class Leases<Item, Renewed> {
   private readonly held = new Map<string, Held<Item>>();
@@ -53,7 +53,7 @@ export class Leases<Item, Renewed> {
     return this.held.get(id)?.item;
   }
 
-  /** `claimedAt`: monotonic instant before the claim was sent. Replaces an earlier claim with the same id, which is not renewed any more. */
+  /** `claimedAt`: monotonic instant before the claim was sent. Replaces an earlier claim with the same id, whose renewals then end. */
   add(item: Item, claimedAt: number): Lease {
     const { clock, idOf } = this.options;
     const id = idOf(item);
@@ -69,7 +69,7 @@ export class Leases<Item, Renewed> {
     };
   }
 
-  /** Renews some leases now: a hint says that their rows have changed. */
+  /** Renews some leases now, for example after a hint that their rows have changed. */
   async ask(concerns: (item: Item) => boolean): Promise<void> {
     await this.renew([...this.held.values()].filter(({ item }) => concerns(item)));
   }

@@ -8,13 +8,13 @@ interface TypeRegistry {
 }
 
 /**
- * Types the elements of a nested list or map as `dyn`. cel-js keeps every type that it meets, and every pair of them that an operator gets, until
- * the process ends: without this, each expression or document with other nested values takes memory for good.
+ * Types the elements of a nested list or map as `dyn`. Until the process ends, cel-js keeps each type that it meets, and each pair of types
+ * that an operator gets. Without `dyn`, each expression or document with other nested types would use more memory.
  */
 function boundTypes(): void {
   let found: TypeRegistry | undefined;
   const find = function (this: { readonly registry: TypeRegistry }) {
-    found = Object.getPrototypeOf(this.registry) as TypeRegistry; // cel-js calls functions with its evaluator
+    found = Object.getPrototypeOf(this.registry) as TypeRegistry; // cel-js calls functions with its evaluator as `this`
     return true;
   };
   new Environment().registerFunction('find(): bool', find).evaluate('find()');
@@ -127,8 +127,8 @@ function boundedCall(name: string, handle: Handle): Handle {
 }
 
 /**
- * Calls `spend` for the members of lists and maps that a comparison may visit, before it visits them: V8 cannot interrupt the count of
- * steps within one.
+ * Calls `spend` with the number of members of lists and maps that a comparison may visit, before the comparison begins: the limit of steps
+ * cannot interrupt it.
  */
 export function countComparisons(nodes: readonly ASTNode[], spend: (members: number) => void): void {
   for (const node of nodes) {
@@ -144,7 +144,7 @@ export function countComparisons(nodes: readonly ASTNode[], spend: (members: num
   }
 }
 
-/** Whether the time of an operation depends on the members of its operands: a literal text or number differs from them at once. */
+/** Whether the time of an operation depends on the members of its operands. A comparison with a literal text or number visits none. */
 export function isComparison(node: ASTNode): boolean {
   if (node.op === 'in') return true;
   return (node.op === '==' || node.op === '!=') && node.args.every((operand) => operand.op !== 'value');

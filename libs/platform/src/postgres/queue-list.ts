@@ -23,8 +23,8 @@ const maintenance: QueueSettings = {
 };
 
 /**
- * Each run sends the message of the next one before it begins, and the next run does what a failed one left. One message waits in the whole
- * installation; a killed process does not block it.
+ * Each run first sends the message for the next run, which also does the work that a failed run left. At most one message waits in the
+ * whole installation; the active message of a killed process does not block it.
  */
 const repeated: QueueSettings = { ...maintenance, policy: 'short', retryLimit: 0, deleteAfterSeconds: 300 };
 
@@ -154,7 +154,7 @@ export const queues = {
   'maintenance.schedules': maintenance,
   /** Finds webhook deliveries that have lost their message. */
   'maintenance.webhooks': maintenance,
-  /** Finds notifications for channels that have lost their hint. */
+  /** Finds notifications for channels whose hint was lost. */
   'maintenance.notifications': maintenance,
   /** Handles sub-jobs that have lost their message. */
   'maintenance.sub-jobs': maintenance,
@@ -171,7 +171,7 @@ export const queues = {
 
 export type QueueName = keyof QueueData;
 
-/** A queue whose messages say that it is time to look at the tables. */
+/** A queue whose messages carry no data: its handler finds the due work in the tables. */
 export type MaintenanceQueue = QueueName & `maintenance.${string}`;
 
 interface ActionMessage {

@@ -15,9 +15,12 @@ interface OneHandler {
   readonly registered: Promise<QueueHandler>;
 }
 
-/** For messages that need more than a slot. Their handler removes them itself: pg-boss settles only the message that it delivered. */
+/**
+ * For messages that need more than a slot. The handler must remove them from the queue: it may get another message than the one that
+ * pg-boss delivered, and pg-boss settles only that one.
+ */
 interface Admission<Name extends QueueName> {
-  /** Acquires what the message needs and returns its release. Undefined: this process has none, and gives the message back. */
+  /** Acquires the slots that the message needs and returns their release. Undefined: none is free; the message is given back. */
   acquire(message: Delivery<Name>): (() => void) | undefined;
   /** Groups whose messages would be given back. */
   busyGroups(): readonly string[];
@@ -92,7 +95,7 @@ export class ParallelHandlers<Name extends QueueName> {
     return groupConcurrency === undefined ? {} : { groupConcurrency };
   }
 
-  /** Gives back what this process has no place for, and fetches a message of another group instead. Undefined: there is none. */
+  /** Gives a message back if no slot is free for it, and fetches one of another group instead. Undefined: there is none. */
   private async admit(delivered: Delivery<Name>): Promise<Admitted<Name> | undefined> {
     const { queue, admission } = this.options;
     if (admission === undefined) return { message: delivered, release: () => undefined };

@@ -6,7 +6,7 @@ interface Stoppable {
   stop(): Promise<void> | void;
 }
 
-/** A component of a worker that handles queues. `start` and `stop` may be called again, and in turns. */
+/** A component of a worker that handles queues. It can be started and stopped several times. */
 export abstract class QueueWorker {
   private opened: Promise<readonly Stoppable[]> | undefined;
 
@@ -28,8 +28,8 @@ export abstract class QueueWorker {
 }
 
 /**
- * Lets one handler of the whole installation run now and after each `everyMs`: each run first sends the message of the next one. If that is
- * lost, the next minute sends it.
+ * Runs one handler of the whole installation at once, then each `everyMs`: each run first sends the message for the next run. If that
+ * message is lost, the schedule of pg-boss sends another one within a minute.
  */
 export async function handleEvery(
   queues: Queues,
@@ -58,7 +58,7 @@ export interface Sweep<Item> {
 const atOnce = 100;
 const most = 10_000;
 
-/** Acts once on each item, up to 10,000. An item that fails does not keep the others from their turn. */
+/** Acts once on each item, up to 10,000. If an item fails, the sweep continues with the others. */
 export async function sweepEach<Item>({ find, idOf, act, onError }: Sweep<Item>): Promise<void> {
   const tried: string[] = [];
   while (tried.length < most) {

@@ -174,7 +174,7 @@ export class Queues {
     return this.handlerOf(queue, id);
   }
 
-  /** The same for one message at a time. */
+  /** Like `handle`, with a handler of one message. */
   handleOne<Name extends QueueName>(queue: Name, handler: (message: QueueData[Name]) => Promise<void>) {
     return this.handle(queue, {}, (messages) => Promise.all(messages.map(handler)));
   }
@@ -369,7 +369,7 @@ export function handledMessages(metrics: Metrics) {
 }
 
 const clear = (timer: unknown) => {
-  clearTimeout(timer as NodeJS.Timeout); // made below; it ends an interval as well
+  clearTimeout(timer as NodeJS.Timeout); // `unreferencedClock` made it; this also clears an interval
 };
 
 /** pg-boss's timers keep no process alive, like those of our own clock. */

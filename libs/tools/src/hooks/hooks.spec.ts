@@ -182,7 +182,7 @@ describe('Hooks', () => {
   it.each([
     ['a text', 'beforeToolCall', 'yes', /must be an object/],
     ['an unknown member', 'beforeToolCall', { allow: true }, /whose allow is not a known field/],
-    ['a label that is no text', 'beforeJobStart', { labels: { team: 1 } }, /whose labels.team must be a text/],
+    ['a label that is not a text', 'beforeJobStart', { labels: { team: 1 } }, /whose labels.team must be a text/],
     ['two ends', 'beforeToolCall', { deny: 'a', result: 1 }, /deny together with result/],
     ['an empty reason', 'beforeToolCall', { deny: ' ' }, /whose deny must/],
     ['a circle', 'beforeToolCall', { arguments: circle }, /not JSON/],

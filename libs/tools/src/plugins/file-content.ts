@@ -3,14 +3,14 @@ import type { NewFile } from '@nightshift/plugin';
 import { toFileName } from '#files';
 import { AppError } from '#platform';
 
-/** A file of the code of a plugin, whose values may have any type. */
+/** A file that plugin code returned or stores, after validation. */
 interface FileContent {
   readonly name: string;
   readonly mime: string;
   readonly content: Uint8Array;
 }
 
-/** Throws `bad_request`. */
+/** Validates the values, which in plugin code may have any type. Throws `bad_request`. */
 export function toFileContent({ name: given, mime, data }: NewFile): FileContent {
   const name = typeof given === 'string' ? toFileName(given) : null;
   if (name === null) throw invalid('name must be a file name of 1 to 255 characters');

@@ -12,10 +12,10 @@ export interface SentFile {
   readonly data: string;
 }
 
-/** The files of one response together: the process that applies responses has many of them in memory. */
+/** For all files of one response together: the process that applies responses has many responses in memory. */
 const mostBytes = 4_194_304;
 
-/** Takes the artifacts of one call in a process that cannot store files. The response carries them to a process that can. */
+/** Collects the artifacts of one call in a process that cannot store files. The response carries them to a process that can. */
 export class FileOutbox {
   readonly files: SentFile[] = [];
   private bytes = 0;

@@ -24,7 +24,7 @@ interface Manifest {
 /** What of a context only the code of plugins has. */
 export type PluginServices = Pick<WorkContext, 'secrets' | 'fetch' | 'logger' | 'files'>;
 
-/** For whom code of a plugin works: what it stores belongs to the user. Null: the system. */
+/** The user for whom plugin code runs, and to whom the files that it stores belong. `userId` null: the system. */
 export interface PluginUser {
   readonly workspaceId: string;
   readonly userId: string | null;

@@ -74,12 +74,12 @@ describe('ToolFiles', () => {
   };
   const filesOf = (role: string) => of(role).of({ workspaceId: 'w', userId: null });
 
-  it('rejects writes and reads of a bucket with files_unavailable in a process of role tools', async () => {
+  it('rejects writes, and reads of files in a bucket, with files_unavailable in a process of role tools', async () => {
     await expect(filesOf('tools').get(file.hash)).rejects.toMatchObject({ code: 'files_unavailable' });
     await expect(filesOf('tools').put(artifact('a.txt'))).rejects.toMatchObject({ code: 'files_unavailable' });
   });
 
-  it('collects the artifacts of a call in a process of role tools, up to 4 MiB, and nowhere else', async () => {
+  it('collects the artifacts of a call, up to 4 MiB, in a process of role tools only', async () => {
     expect(of('worker').outbox()).toBeNull();
     const outbox = of('tools').outbox();
     const large = { ...artifact('b.txt'), data: new Uint8Array(4_194_304 - 4) };

@@ -26,7 +26,7 @@ export async function storeArtifacts(result: unknown, files: Store, signal: Abor
   return { content: result.content, artifacts: await storeFiles(result.artifacts, files, signal) };
 }
 
-/** The entries of files in a result, after those that can be stored are stored. */
+/** Stores the files, and returns their entries for the result. The entry of a file that cannot be stored has an error. */
 export async function storeFiles(
   files: readonly NewFile[],
   to: Store,

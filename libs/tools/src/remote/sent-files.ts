@@ -17,8 +17,8 @@ export class SentFiles {
   ) {}
 
   /**
-   * The response as if its process had stored the files. Call it before the transaction that applies the response; if the response is
-   * applied again, the same contents are found.
+   * Returns the response as if its process had stored the files. Call it before the transaction that applies the response. If the response
+   * is applied again, `Files.save` finds the same contents.
    */
   async store(response: ToolResponse): Promise<ToolResponse> {
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id, result } = response;
@@ -32,13 +32,13 @@ export class SentFiles {
   }
 }
 
-/** The text of a result with what was stored in place of what was sent. A text that was cut keeps its hashes, which the files have. */
+/** Replaces the entries of sent files by those of stored files. A truncated text stays as it is: its hashes are those of the files. */
 function withStored(content: string, stored: readonly StoredArtifact[]): string {
   const result = readResult(content);
   if (result === null) return content;
   const rest = [...stored];
   const artifacts = result.artifacts.map((artifact) =>
-    // The name in the text is without secrets.
+    // Keep the name in the text: the process has removed secrets from it.
     'hash' in artifact ? { ...(rest.shift() ?? artifact), name: artifact.name } : artifact,
   );
   return JSON.stringify({ ...result, artifacts });

@@ -24,8 +24,8 @@ interface Due {
 }
 
 /**
- * Moves the calls of the isolated queue on by their rows alone, even if messages or processes were lost. One worker of the installation
- * sweeps at a time; if a sweep takes longer than its period, the lock of the job's row lets one of them act.
+ * Continues the calls of the isolated queue from their rows alone, even if messages or processes were lost. One worker of the installation
+ * sweeps at a time. If a sweep takes longer than its period, the next one runs beside it; the lock on the job's row lets one of them act.
  */
 @Injectable()
 export class ToolQueueSweeper extends QueueWorker {
@@ -51,7 +51,7 @@ export class ToolQueueSweeper extends QueueWorker {
     return [await handleEvery(this.queues, period, () => this.sweep())];
   }
 
-  /** Looks after everything that is due now, up to a bound. */
+  /** Handles all calls that are due now, up to a limit. */
   async sweep(): Promise<void> {
     await this.queues.superviseNow(TOOL_QUEUES.results);
     await this.calls.endLostClaims();

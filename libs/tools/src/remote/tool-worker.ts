@@ -32,7 +32,7 @@ const groupConcurrency = {
 
 /**
  * Runs calls of isolated tools while this process has slots. A message is active while its call runs; the claim on the ledger's row decides
- * whether it runs here. A call without a slot is given back to other processes.
+ * whether it runs here. If no slot is free for a call, this process gives its message back, so that another process can run it.
  */
 @Injectable()
 export class ToolWorker {
@@ -96,7 +96,7 @@ export class ToolWorker {
     await this.runner.drain(graceMs);
   }
 
-  /** A cancel needs no slot, so a handler of its own takes it while all slots are occupied. */
+  /** A cancel needs no slot: a separate handler processes it even while all slots are occupied. */
   private async register(): Promise<void> {
     const cancels = { minPriority: CANCEL_PRIORITY };
     this.cancels = await this.queues.handleEach(TOOL_QUEUES.requests, cancels, (message) => this.handle(message));

@@ -41,7 +41,7 @@ describe('mapInput', () => {
     expect(attached('files', files)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  it('gives a prompt and a thread that Postgres stores', () => {
+  it('replaces NUL in the prompt and the thread, which Postgres cannot store', () => {
     const expression = "'a\\u0000b'";
     const given = { triggerId: 't', source: 'webhook', start: { prompt: expression, thread: expression } };
     const start = parseTrigger(given, { database: 'd' }).start as TriggerStart; // it has one

@@ -301,7 +301,7 @@ function optionalText(given: JsonFields, name: string): string | undefined {
   return value;
 }
 
-/** The id or name of something else. Its length is limited because a process has all triggers of a workspace in memory. */
+/** The id or name of a secret, workflow, agent or model. It has a limit because a process has all triggers of a workspace in memory. */
 function reference(given: JsonFields, name: string): string | undefined {
   const text = optionalText(given, name);
   if (text !== undefined && text.length > triggerLimits.reference)

@@ -24,7 +24,7 @@ describe('WebhookClient', () => {
   beforeAll(async () => {
     server = createServer((_, response) => response.end('ok'));
     server.on('connection', () => (connections += 1));
-    await new Promise<void>((resolve) => server.listen(0, '::', resolve)); // of IPv4 and IPv6
+    await new Promise<void>((resolve) => server.listen(0, '::', resolve)); // for IPv4 and IPv6
     ({ port } = server.address() as AddressInfo); // it listens on TCP
   });
   afterAll(async () => {

@@ -4,7 +4,7 @@ import { ManualClock } from '#platform';
 
 import { PreparationBudget } from './preparation-budget.js';
 
-/** No timer fires while the process works. */
+/** A clock whose timers do not fire while the process works. */
 class BusyClock extends ManualClock {
   private workedMs = 0;
 
@@ -54,7 +54,7 @@ describe('PreparationBudget', () => {
     expect(done).toEqual(['a', 'a', 'b']);
   });
 
-  it('lets others run after each 50 ms of one user', () => {
+  it('lets requests of other users run after each 50 ms of one user', () => {
     for (let i = 0; i < 4; i += 1) void budget.run('a', work('a', 26));
     expect(budget.run('b', work('b', 1))).toBe('b');
     expect(done).toEqual(['a', 'a', 'b']);

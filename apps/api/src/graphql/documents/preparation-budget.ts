@@ -1,10 +1,10 @@
 import { type Clock, type RateLimit, rateLimited } from '#platform';
 
-/** Processor time that one user may use in a burst, in ms, */
+/** Processor time that one user may use in a burst, in ms. */
 const burstMs = 100;
-/** of which so much before requests of others run. */
+/** The part of a burst that a user may use before requests of other users run, in ms. */
 const turnMs = 50;
-/** and the time added per second: a tenth of one processor. */
+/** Processor time that a user gets back each second, in ms: a tenth of one processor. */
 const msPerSecond = 100;
 /** Known documents run at once until a user has used so much more than that. Then they wait like all others. */
 const overdraftMs = 500;
@@ -23,7 +23,7 @@ const waitingLimit: RateLimit = {
 interface Account {
   leftMs: number;
   at: number;
-  /** Time used since requests of others could last run. */
+  /** Time used since requests of other users could last run, in ms. */
   turnMs: number;
   /** Requests that wait for time, in order. */
   readonly waiting: (() => void)[];

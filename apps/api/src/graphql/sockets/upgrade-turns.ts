@@ -12,7 +12,7 @@ import type { RefusalDelay } from '../../refusals/refusal-delay.js';
 const upgradeMs = 0.4;
 /** Time on the event loop for a new connection whose request is rejected, ms. */
 const connectionMs = 0.4;
-/** Upgrades that are accepted at once before other work of the process runs. */
+/** Upgrades that this process accepts without a turn before its other work runs. */
 const mostAtOnce = 25;
 /** Maximum share of the waiting upgrades that one address may have. */
 const addressShare = 0.5;
@@ -51,7 +51,10 @@ export class UpgradeTurns {
     return this.unread;
   }
 
-  /** Whether one more upgrade may be accepted without a turn. Thousands of connections can arrive in one iteration of the event loop. */
+  /**
+   * True: accept one more upgrade without a turn. False: 25 were accepted in this iteration of the event loop, in which thousands of
+   * connections can arrive.
+   */
   takeNow(): boolean {
     if (this.atOnce >= mostAtOnce) return false;
     if (this.atOnce === 0) this.clock.after(0, () => (this.atOnce = 0));

@@ -10,13 +10,14 @@ const [refreshMs, gatherMs] = [15_000, 250];
 const mostWorkspaces = 10_000;
 
 /**
- * Dispatches notifications after a hint that a job ended or a request was opened: each process sends a queue message for the workspace, of which
- * one is stored. Each minute one process checks every workspace that has channels, so a lost hint delays a notification by at most a minute.
+ * Dispatches notifications after a hint that a job ended or a request was opened: each process sends a queue message for the workspace, and
+ * pg-boss stores one of them. Each minute one process checks every workspace that has channels, so a lost hint delays a notification by at
+ * most a minute.
  */
 @Injectable()
 export class NotificationDispatcher extends QueueWorker {
   private readonly listed = new TimedCache<ReadonlySet<string>>({ clock: systemClock, ttlMs: refreshMs, max: 1 });
-  /** Workspaces whose message is not due yet, so that its handler reads what later hints are about. */
+  /** Workspaces whose message is not due yet. Later hints need no other message: its handler reads their rows too. */
   private readonly announced = new TimedCache<void>({ clock: systemClock, ttlMs: gatherMs, max: mostWorkspaces });
 
   constructor(
