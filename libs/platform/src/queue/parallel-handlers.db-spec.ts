@@ -146,14 +146,14 @@ describe('ParallelHandlers', () => {
       groupConcurrency: { default: 10 },
       admission: {
         busyGroups: () => [],
-        acquire: ({ groupId }: Delivery) => {
+        acquire: ({ groupId }: Delivery<'webhook.deliver'>) => {
           acquired.set(groupId, 1);
           return groupId === 'full' ? undefined : () => acquired.set(groupId, 0);
         },
       },
     } as const;
     const counted = counting();
-    handlers = new ParallelHandlers(counted, options, async ({ id, data: { deliveryId } }) => {
+    handlers = new ParallelHandlers<'webhook.deliver'>(counted, options, async ({ id, data: { deliveryId } }) => {
       ended.push(deliveryId);
       await queues.remove('webhook.deliver', id);
       return 'completed';
