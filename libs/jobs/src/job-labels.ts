@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { AppError, readInput } from '#platform';
+import { AppError, readInput, toStorable } from '#platform';
 
 /** Key-value pairs, from the request that started the job and from hooks of `beforeJobStart`. */
 export type JobLabels = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export const jobLabels = z
 
 /** Labels of a request. Null and undefined: none. Throws `bad_request` with the field, such as `labels.team`. */
 export function toJobLabels(given: unknown): JobLabels {
-  const read = readInput(jobLabels, given ?? {});
+  const read = readInput(jobLabels, toStorable(given ?? {}, 'labels'));
   if ('data' in read) return read.data;
   const { field, text } = read.problem;
   const name = ['labels', field].filter((part) => part !== '').join('.');

@@ -61,9 +61,9 @@ export class Retention extends QueueWorker {
   /** One pass. Markers and forgetters handle some workspaces per pass; the next pass continues there. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
+    await this.inBatches(() => this.presence.forgetStale(batch));
     const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
     const deleted = await this.inBatches(() => this.deleteExpired());
-    await this.inBatches(() => this.presence.forgetStale(batch));
     return { trimmed, deleted, markers: await this.deleteMarkers() };
   }
 
