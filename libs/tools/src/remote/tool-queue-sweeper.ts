@@ -15,6 +15,8 @@ import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 /** A call that may be called again is sent again after these pauses, and no further. */
 const pausesMs = [1_000, 5_000, 25_000];
 const dueAtOnce = 100;
+/** Of one sweep. */
+const mostPages = 10;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
@@ -55,16 +57,20 @@ export class ToolQueueSweeper extends QueueWorker {
   async sweep(): Promise<void> {
     await this.queues.superviseNow(TOOL_QUEUES.results);
     await this.calls.endLostClaims();
-    const waiting = await this.calls.waiting(dueAtOnce, this.lookedAt);
-    this.lookedAt = waiting.length === dueAtOnce ? (waiting.at(-1)?.id ?? firstId) : firstId;
-    for (const ref of [...(await this.calls.due(dueAtOnce)), ...waiting]) {
-      try {
-        await this.lookAfter(ref);
-      } catch (error) {
-        const { workspaceId, jobId, id } = ref;
-        this.telemetry.logger.warn({ err: error, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
-      }
+    for (let page = 0; page < mostPages; page += 1) {
+      const waiting = await this.calls.waiting(dueAtOnce, this.lookedAt);
+      this.lookedAt = waiting.length === dueAtOnce ? (waiting.at(-1)?.id ?? firstId) : firstId;
+      const due = await this.calls.due(dueAtOnce);
+      for (const ref of [...due, ...waiting]) await this.tryToLookAfter(ref);
+      if (due.length < dueAtOnce && waiting.length < dueAtOnce) return;
     }
+  }
+
+  private async tryToLookAfter(ref: DueCall): Promise<void> {
+    const { workspaceId, jobId, id } = ref;
+    await this.lookAfter(ref).catch((err: unknown) => {
+      this.telemetry.logger.warn({ err, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
+    });
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
