@@ -1,6 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, LOGGER, type Logger, Queues, QueueWorker, sweepEach, systemClock, TimedCache } from '#platform';
+import {
+  BUS,
+  type Bus,
+  LOGGER,
+  type Logger,
+  ParallelHandlers,
+  Queues,
+  QueueWorker,
+  sweepEach,
+  systemClock,
+  TimedCache,
+  type Timer,
+} from '#platform';
 
 import { NotificationChannelsRepository } from './notification-channels.repository.js';
 import { NotificationDispatch } from './notification-dispatch.service.js';
@@ -8,6 +20,8 @@ import { NotificationDispatch } from './notification-dispatch.service.js';
 /** The maximum age of the list of workspaces with channels, and the time over which hints of one workspace are batched. */
 const [refreshMs, gatherMs] = [15_000, 250];
 const mostWorkspaces = 10_000;
+/** Workspaces that one process handles at once. */
+const slots = 4;
 
 /**
  * Dispatches notifications after a hint that a job ended or a request was opened: each process sends a queue message for the workspace, and
@@ -17,8 +31,8 @@ const mostWorkspaces = 10_000;
 @Injectable()
 export class NotificationDispatcher extends QueueWorker {
   private readonly listed = new TimedCache<ReadonlySet<string>>({ clock: systemClock, ttlMs: refreshMs, max: 1 });
-  /** Workspaces whose message is not due yet. Later hints need no other message: its handler reads their rows too. */
-  private readonly announced = new TimedCache<void>({ clock: systemClock, ttlMs: gatherMs, max: mostWorkspaces });
+  /** By workspace. The message is sent after all hints that it is about, so its handler reads their rows. */
+  private readonly waiting = new Map<string, Timer>();
 
   constructor(
     private readonly dispatch: NotificationDispatch,
@@ -37,10 +51,15 @@ export class NotificationDispatcher extends QueueWorker {
     const requests = this.bus.subscribe('interrupts-changed', ({ workspaceId }) => {
       this.soon(workspaceId);
     });
+    const due = new ParallelHandlers(this.queues, { queue: 'notification.due', slots }, async ({ data }) => {
+      await this.dispatch.dispatch(data.workspaceId);
+      return 'completed';
+    });
+    await due.start();
     return [
       { stop: ends },
       { stop: requests },
-      await this.queues.handleOne('notification.due', ({ workspaceId }) => this.dispatch.dispatch(workspaceId)),
+      due,
       await this.queues.handleEachMinute('maintenance.notifications', () => this.sweep()),
     ];
   }
@@ -57,18 +76,26 @@ export class NotificationDispatcher extends QueueWorker {
     });
   }
 
+  override async stop(): Promise<void> {
+    await super.stop();
+    for (const timer of this.waiting.values()) timer.cancel();
+    this.waiting.clear();
+  }
+
   private soon(workspaceId: string): void {
-    this.announced
-      .get(workspaceId, () => this.announce(workspaceId))
-      .catch((err: unknown) => {
+    if (this.waiting.has(workspaceId) || this.waiting.size >= mostWorkspaces) return;
+    const timer = systemClock.after(gatherMs, () => {
+      this.waiting.delete(workspaceId);
+      this.announce(workspaceId).catch((err: unknown) => {
         this.logger.warn({ err, workspaceId }, 'notifications wait for the next sweep');
       });
+    });
+    this.waiting.set(workspaceId, timer);
   }
 
   private async announce(workspaceId: string): Promise<void> {
     const list = async () => new Set(await this.channels.workspaces(mostWorkspaces, []));
     if (!(await this.listed.get('', list)).has(workspaceId)) return;
-    const message = { data: { workspaceId }, key: workspaceId, afterMs: gatherMs };
-    await this.queues.send(null, 'notification.due', [message]);
+    await this.queues.send(null, 'notification.due', [{ data: { workspaceId }, key: workspaceId }]);
   }
 }
