@@ -81,7 +81,7 @@ describe('trigger files', () => {
     expect(failed).toEqual([1, 2].map(() => ({ origin: 'FILE', failed: 1 })));
   });
 
-  it('fail to load if their database names no connection, or connections of several workspaces', async () => {
+  it('fail to load, but not the start, if their database names no connection, or connections of several workspaces', async () => {
     const name = `twice-${newId()}`;
     const load = async () => {
       await file({ database: name, triggers: { one: { collection: 'c', events: ['create'], url: '/webhook/llm' } } });
@@ -91,6 +91,8 @@ describe('trigger files', () => {
     const other = await api.people.workspaceOf(`other-${newId()}`);
     for (const member of [admin, graphqlMember(api, other.admin.key)]) await member.query(CONNECT, { name });
     await expect(load()).rejects.toThrow(`"${name}" names connections of 2 workspaces: use the id of one`);
+    await expect(loader().onApplicationBootstrap()).resolves.toBeUndefined();
+    loader().onApplicationShutdown();
   });
 
   it('fail to load with a URL that the guard refuses, and with more triggers than a workspace can have', async () => {

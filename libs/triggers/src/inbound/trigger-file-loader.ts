@@ -15,9 +15,13 @@ import { tokenOfOtherDatabase } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 import { MAX_TRIGGERS } from './triggers.service.js';
 
+/** A database of a file has no workspace, or several: that depends on names that users choose. */
+class PlaceError extends TriggerFileError {}
+
 /**
  * Stores the triggers of TRIGGERS_PATH at the start and at SIGHUP. A bad file refuses the whole load: the process does not start, or keeps
- * what it has. Every process of an installation may load the same files: the result is the same.
+ * what it has. No user can keep a process from starting: without a workspace for a database, it keeps the triggers of the last load. Every
+ * process of an installation may load the same files: the result is the same.
  */
 @Injectable()
 export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -38,7 +42,10 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.values.TRIGGERS_PATH === undefined) return;
-    await this.load();
+    await this.load().catch((err: unknown) => {
+      if (!(err instanceof PlaceError)) throw err;
+      this.telemetry.logger.error({ err }, 'the trigger files were not loaded; the triggers of the last load stay');
+    });
     process.on('SIGHUP', this.onHangUp);
   }
 
@@ -79,7 +86,7 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     const placed = new Map<string, TriggerDefinition[]>(workspaces.map(({ id }) => [id, []]));
     for (const definition of definitions) {
       const workspace = workspaceOf(definition.database);
-      if (typeof workspace === 'string') throw new TriggerFileError(`${path}: ${workspace}`);
+      if (typeof workspace === 'string') throw new PlaceError(`${path}: ${workspace}`);
       const isOwn = ownKindsOf(definition, ownDatabasesOf(workspace)).length > 0;
       if (definition.issueToken && !isOwn)
         throw new TriggerFileError(`${path}: trigger ${definition.triggerId}: ${tokenOfOtherDatabase}`);
