@@ -5,7 +5,7 @@ import { isSignedBy } from '../../libs/triggers/src/signature.js';
 import { eventually } from '../harness/eventually.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
-import { openTestWebhooks } from '../harness/webhooks.js';
+import { openTestWebhooks, type TestWebhooks } from '../harness/webhooks.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
@@ -159,9 +159,20 @@ describe('jobs of a killed worker', () => {
 });
 
 describe('a webhook of a killed worker', () => {
+  let stage: Stage;
+  let webhooks: TestWebhooks;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    webhooks = await openTestWebhooks(stage.database);
+  });
+
+  afterAll(async () => {
+    await webhooks.close();
+    await stage.close();
+  });
+
   it('arrives again with the same id and body, and counts as one attempt', async () => {
-    const stage = await Stage.open();
-    const webhooks = await openTestWebhooks(stage.database);
     const { receiver } = webhooks;
     const endpoints = webhooks.app.get(WebhookEndpoints);
     const { endpoint, secret } = await endpoints.save(stage.owner, null, {
@@ -184,7 +195,5 @@ describe('a webhook of a killed worker', () => {
     const isSigned = receiver.received.map((one) => isSignedBy([secret?.reveal() ?? ''], one, { now: Date.now() }));
     expect(isSigned).toEqual([true, true]);
     await successor.stop();
-    await webhooks.close();
-    await stage.close();
   });
 });
