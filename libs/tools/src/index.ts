@@ -119,7 +119,7 @@ export { callUpdated } from './remote/call-updated.js';
 export { type CallDecision, type LockedCall, AwaitingCallsRepository } from './remote/awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './remote/queue-call.part.js';
 export { type DeadToolCall, DeadToolCallsService } from './remote/dead-tool-calls.service.js';
-export { mayStartSubJobs, subJobPrefix } from './remote/sub-job-names.js';
+export { mayStartSubJobs, subJobPrefix } from './sub-job-names.js';
 export { SubJobs } from './remote/sub-jobs.js';
 export { ToolIsolation } from './isolation/tool-isolation.js';
 export { ToolQueue } from './remote/tool-queue.js';

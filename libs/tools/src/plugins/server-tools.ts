@@ -1,4 +1,4 @@
-import { subJobPrefix } from '../remote/sub-job-names.js';
+import { subJobPrefix } from '../sub-job-names.js';
 
 /** The tools of all libs, also of those that a process does not load or that settings turn off. A test finds the tools that the list lacks. */
 const SERVER_TOOLS: ReadonlySet<string> = new Set([
