@@ -177,7 +177,7 @@ describe('errors of a plugin outside of its calls', () => {
   it.each([
     ['stray_timer', 'from a timer'],
     ['stray_promise', 'from a promise'],
-  ])('are logged with the plugin and do not stop the server: %s', async (name, message) => {
+  ])('appear in the log with the plugin, and the server goes on: %s', async (name, message) => {
     expect((await run(name)).status).toBe('completed');
     const line = await eventually('the error is logged', () =>
       server.logs().find(({ err }) => (err as { message?: string } | undefined)?.message === message),

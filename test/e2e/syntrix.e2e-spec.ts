@@ -167,7 +167,7 @@ describe('chats of a Syntrix database', () => {
     await jobsOf(chat);
   });
 
-  it('are shown with the user whose chat they are, in GraphQL and in the REST status', async () => {
+  it('appear in GraphQL and in the REST status with the user of their chat', async () => {
     server.triggers = workerTriggers(test.url);
     const chat = newChat();
     model.enqueue(toolCallReply([time('call_1')]), textReply(['Late.']));
