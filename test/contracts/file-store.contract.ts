@@ -43,6 +43,15 @@ export function fileStoreContract(open: () => FileStoreSubject): void {
     expect(Buffer.from(await store.read(place, { start, end }))).toEqual(content.subarray(start, end));
   });
 
+  it('finds a content that was put and not deleted, in its own workspace only', async () => {
+    expect(await store.has(place)).toBe(false);
+    await store.put(place, { content, hash });
+    expect(await store.has(place)).toBe(true);
+    expect(await store.has({ ...place, workspaceId: otherWorkspace })).toBe(false);
+    await store.delete(place);
+    expect(await store.has(place)).toBe(false);
+  });
+
   it('rejects with not_found for a content that is absent, deleted, or of another workspace', async () => {
     const range = { start: 0, end: 10 };
     await expect(store.read(place, range)).rejects.toMatchObject({ code: 'not_found' });

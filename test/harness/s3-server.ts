@@ -79,6 +79,7 @@ function serve(
   }
   const object = objects.get(url);
   if (object === undefined) return { status: 404 };
+  if (method === 'HEAD') return { status: 200 };
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
   return { status: 206, bytes: object.subarray(Number(from), Number(to) + 1) };
 }

@@ -51,6 +51,14 @@ describe('Files', () => {
     await expect(files.get(member, hash)).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('finds a stored content without reading it', async () => {
+    const read = jest.spyOn(S3FileStore.prototype, 'read');
+    const [first, second] = [await save('stored twice'), await save('stored twice')];
+    expect([second.id, read.mock.calls]).toEqual([first.id, []]);
+    read.mockRestore();
+    await files.remove(member, first.hash);
+  });
+
   it('stores a content again whose removal has not deleted the row', async () => {
     const text = 'removed halfway';
     const first = await save(text);

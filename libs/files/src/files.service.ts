@@ -155,10 +155,9 @@ export class Files {
   /** Whether the store has the content, or does not respond. */
   private async hasContent(file: PlacedFile): Promise<boolean> {
     try {
-      await this.read(file, { start: file.bytes - 1, end: file.bytes });
-      return true;
+      return await this.stores.of(file.store).has(file);
     } catch (error) {
-      if (error instanceof AppError) return error.code !== 'not_found';
+      if (error instanceof AppError) return true;
       throw error;
     }
   }

@@ -66,6 +66,7 @@ describe('S3FileStore', () => {
     server.failWith = 500;
     await expect(bucket().put(place(), content)).rejects.toMatchObject(unavailable);
     await expect(bucket().read(place(), { start: 0, end: 5 })).rejects.toMatchObject(unavailable);
+    await expect(bucket().has(place())).rejects.toMatchObject(unavailable);
     await expect(bucket().delete(place())).rejects.toMatchObject(unavailable);
     server.failWith = null;
     const away = { url: 'http://127.0.0.1:9/b', ...s3Key, secretAccessKey: new Secret('x') };

@@ -44,6 +44,15 @@ export class PostgresFileStore implements FileStore {
     return bytes;
   }
 
+  /** A transaction writes all chunks, so one of them proves the content. */
+  async has({ workspaceId, id: fileId }: FilePlace): Promise<boolean> {
+    const found = await this.prisma.queryInWorkspace(
+      { workspaceId },
+      Prisma.sql`SELECT 1 FROM file_chunk WHERE workspace_id = ${workspaceId}::uuid AND file_id = ${fileId}::uuid LIMIT 1`,
+    );
+    return found.length > 0;
+  }
+
   async delete({ workspaceId, id: fileId }: FilePlace): Promise<void> {
     await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.fileChunk.deleteMany({ where: { workspaceId, fileId } }),

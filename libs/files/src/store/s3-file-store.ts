@@ -15,7 +15,7 @@ export interface S3Bucket {
 }
 
 interface S3Request {
-  readonly method: 'PUT' | 'GET' | 'DELETE';
+  readonly method: 'PUT' | 'GET' | 'HEAD' | 'DELETE';
   readonly place: FilePlace;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
@@ -44,6 +44,12 @@ export class S3FileStore implements FileStore {
     if (answer.status === 404) throw fileNotFound();
     if (answer.status !== 206 || answer.isCut || answer.body.length !== end - start) throw refused(answer);
     return answer.body;
+  }
+
+  async has(place: FilePlace): Promise<boolean> {
+    const answer = await this.send({ method: 'HEAD', place });
+    if (answer.status !== 200 && answer.status !== 404) throw refused(answer);
+    return answer.status === 200;
   }
 
   async delete(place: FilePlace): Promise<void> {
