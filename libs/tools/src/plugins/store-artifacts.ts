@@ -5,6 +5,12 @@ import { AppError } from '#platform';
 /** Where files are stored. */
 type Store = Pick<WorkspaceFiles, 'put'>;
 
+interface StoreOptions {
+  readonly signal: AbortSignal;
+  /** Which errors become part of the entry; the others reject. Default: all that a store throws. */
+  readonly isFinal?: (error: AppError) => boolean;
+}
+
 /** Maximum artifacts of one result; each may have the size of a file (MAX_FILE_BYTES). */
 const mostArtifacts = 20;
 
@@ -23,20 +29,20 @@ export type StoredArtifact =
  */
 export async function storeArtifacts(result: unknown, files: Store, signal: AbortSignal): Promise<unknown> {
   if (!hasArtifacts(result)) return result;
-  return { content: result.content, artifacts: await storeFiles(result.artifacts, files, signal) };
+  return { content: result.content, artifacts: await storeFiles(result.artifacts, files, { signal }) };
 }
 
-/** Stores the files, and returns their entries for the result. The entry of a file that cannot be stored has an error. */
+/** Returns the entries of the files for the result. The entry of a file that is refused has an error. Rejects once `signal` aborts. */
 export async function storeFiles(
   files: readonly NewFile[],
   to: Store,
-  signal?: AbortSignal,
+  { signal, isFinal = () => true }: StoreOptions,
 ): Promise<readonly StoredArtifact[]> {
   const stored: StoredArtifact[] = [];
   // One after the other, so that the contents are not in the memory of several statements at once.
   for (const [index, file] of files.entries()) {
-    signal?.throwIfAborted();
-    stored.push(index < mostArtifacts ? await store(file, to) : refused(file, tooMany()));
+    signal.throwIfAborted();
+    stored.push(index < mostArtifacts ? await store(file, to, isFinal) : refused(file, tooMany()));
   }
   return stored;
 }
@@ -53,12 +59,12 @@ function hasArtifacts(result: unknown): result is ResultWithArtifacts {
   );
 }
 
-async function store(artifact: NewFile, files: Store): Promise<StoredArtifact> {
+async function store(artifact: NewFile, files: Store, isFinal: (error: AppError) => boolean): Promise<StoredArtifact> {
   try {
     // The name of this artifact: the content may be known by another one.
     return { ...(await files.put(artifact)), name: artifact.name };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || !isFinal(error)) throw error;
     return refused(artifact, error);
   }
 }

@@ -26,21 +26,21 @@ export class LateResponses {
     private readonly settler: QueueSettler,
   ) {}
 
-  /** `endOf`: how the response ends the call. */
+  /** `endOf`: how the response ends the call. It is called only if the call can still end so. */
   async take(held: LockedJob, call: LockedCall, endOf: () => QueueEnd | null): Promise<void> {
     if (call.status !== 'interrupted' || !held.isOpen) return;
+    const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
+    const isAsked = interrupt?.kind === 'unknown_outcome';
+    // No person was asked yet, and no worker is about to ask.
+    const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
+    if (!isAsked && !isUndecided) return;
     const settlement = endOf();
     if (settlement?.status !== 'completed') return;
-    const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
-    if (interrupt?.kind === 'unknown_outcome') {
+    if (isAsked) {
       const about = { job: held, interrupt };
       await this.requests.store(about, await this.happened(about, call, settlement));
       await this.requests.requeueIfSettled(held);
-      return;
-    }
-    // No person was asked yet, and no worker is about to ask: the outcome is now known.
-    const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
-    if (isUndecided) await this.settler.settle(held, call, settlement);
+    } else await this.settler.settle(held, call, settlement);
   }
 
   /** Settles the open request as a person would who knows the outcome. */

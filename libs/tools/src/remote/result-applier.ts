@@ -32,6 +32,14 @@ const gapLookMs = 250;
 const betweenShownMs = 500;
 const longestShown = 500;
 
+/** Rolls back a transaction that needs a result whose files are not stored yet. */
+class FilesNotStored extends Error {
+  /** The principal of the job. */
+  constructor(readonly principal: string) {
+    super('the files of a response are not stored');
+  }
+}
+
 /** Applies what tool processes send back: each response once, progress in order, and nothing that comes too late. */
 @Injectable()
 export class ResultApplier {
@@ -45,17 +53,39 @@ export class ResultApplier {
     private readonly hooks: ResultHooks,
   ) {}
 
-  async apply({ message: given, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
-    const message = given.type === 'tool_response' ? await this.files.store(given) : given;
-    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
+  async apply(arrived: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
+    const { message } = arrived;
+    if (message.type === 'tool_progress') return this.update(arrived, () => null);
+    if (message.result?.files !== undefined) return this.applyWithFiles(message);
     // Hooks may take long. Meanwhile the message is active, so that the sweeper does not take the call for lost.
-    const filtered = message.type === 'tool_response' && this.hooks.areSet ? await this.filtered(message) : null;
+    const filtered = this.hooks.areSet ? await this.filtered(message) : null;
+    return this.update(arrived, (_, call) => filtered ?? this.unhooked(call, message));
+  }
+
+  /** Stores the files only if the result counts, outside the transaction. Then the response is applied as if it had come without files. */
+  private async applyWithFiles(response: ToolResponse): Promise<Applied> {
+    try {
+      return await this.update({ message: response, ageMs: 0 }, ({ row }) => {
+        throw new FilesNotStored(row.principal);
+      });
+    } catch (error) {
+      if (!(error instanceof FilesNotStored)) throw error;
+      return this.apply({ message: await this.files.store(response, error.principal), ageMs: 0 });
+    }
+  }
+
+  /** `endOf` is called only if the result of a response counts. */
+  private async update(
+    { message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>,
+    endOf: (held: LockedJob, call: LockedCall) => QueueEnd | null,
+  ): Promise<Applied> {
+    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
     const fate = await this.updater.update(workspaceId, jobId, async (held): Promise<Applied> => {
       const call = await this.settler.find(held, id);
       if (call === null) return 'unknown';
       const state = await this.states.find(held, id);
       return message.type === 'tool_response'
-        ? this.respond(held, { call, state, response: message, end: () => filtered ?? this.unhooked(call, message) })
+        ? this.respond(held, { call, state, response: message, end: () => endOf(held, call) })
         : this.progress(held, { call, state, arrived: { message, ageMs } });
     });
     return fate ?? 'unknown';

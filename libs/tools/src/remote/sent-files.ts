@@ -1,35 +1,65 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 
-import { EndedCallsRepository } from '../hooks/ended-calls.repository.js';
+import { AppError, type Clock, systemClock } from '#platform';
+
 import { PluginContexts } from '../plugins/plugin-contexts.js';
 import { type StoredArtifact, storeFiles } from '../plugins/store-artifacts.js';
 import type { ToolResponse } from './queue-message.js';
 
-const sentResult = z.looseObject({ artifacts: z.array(z.looseObject({ name: z.unknown() })) });
+/** For all files of one response together. Another response waits for this one if pg-boss delivered both at once. */
+const longestMs = 10_000;
+
+const sentResult = z.looseObject({ content: z.unknown(), artifacts: z.array(z.looseObject({ name: z.unknown() })) });
 
 /** Stores the files that come with the responses of tool processes, which cannot store files themselves. */
 @Injectable()
 export class SentFiles {
-  constructor(
-    private readonly contexts: PluginContexts,
-    private readonly calls: EndedCallsRepository,
-  ) {}
+  /** Tests replace it. */
+  clock: Clock = systemClock;
+
+  constructor(private readonly contexts: PluginContexts) {}
 
   /**
-   * Returns the response as if its process had stored the files. Call it before the transaction that applies the response. If the response
-   * is applied again, `Files.save` finds the same contents.
+   * Returns the response as if its process had stored the files for this principal. Throws `unavailable` if the storage does not respond in
+   * ten seconds: pg-boss delivers the response again, and `Files.save` finds the contents that are stored by then.
    */
-  async store(response: ToolResponse): Promise<ToolResponse> {
-    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id, result } = response;
+  async store(response: ToolResponse, principal: string): Promise<ToolResponse> {
+    const { workspace_id: workspaceId, result } = response;
     if (result?.files === undefined) return response;
-    const call = await this.calls.find({ workspaceId, jobId, id });
-    if (call === null || call.isSettled) return response;
-    const userId = await this.contexts.userIdOf(workspaceId, call.principal);
-    const files = result.files.map(({ data, ...file }) => ({ ...file, data: Buffer.from(data, 'base64') }));
-    const stored = await storeFiles(files, this.contexts.filesOf({ workspaceId, userId }));
-    return { ...response, result: { ...result, content: withStored(result.content, stored) } };
+    const { files: sent, ...rest } = result;
+    const userId = await this.contexts.userIdOf(workspaceId, principal);
+    const files = sent.map(({ data, ...file }) => ({ ...file, data: Buffer.from(data, 'base64') }));
+    const stored = await this.inTime((signal) =>
+      storeFiles(files, this.contexts.filesOf({ workspaceId, userId }), { signal, isFinal }),
+    );
+    return { ...response, result: { ...rest, content: withStored(rest.content, stored) } };
   }
+
+  private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = this.clock.after(longestMs, () => {
+      const error = tooSlow();
+      controller.abort(error);
+      reject(error);
+    });
+    try {
+      return await Promise.race([work(controller.signal), late]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** The message still has the files, so that they can be stored when the storage responds again. */
+function isFinal({ code }: AppError): boolean {
+  return code !== 'unavailable';
+}
+
+function tooSlow(): AppError {
+  const message = `The file storage did not store the files of a tool call within ${longestMs} ms. The server tries again`;
+  return new AppError({ code: 'unavailable', message, retryable: true });
 }
 
 /** Replaces the entries of sent files by those of stored files. A truncated text stays as it is: its hashes are those of the files. */
