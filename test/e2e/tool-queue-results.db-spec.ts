@@ -1,15 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { hashOf } from '#files';
 import { insertInterrupt } from '#jobs';
-import { newId, Postgres, TOOL_QUEUES } from '#platform';
+import { ManualClock, newId, Postgres, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
 import { DeadLetters } from '../../libs/tools/src/remote/dead-letters.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/remote/exec-claims.repository.js';
 import { responseId, type ToolProgressMessage, type ToolResponse } from '../../libs/tools/src/remote/queue-message.js';
 import { ResultApplier } from '../../libs/tools/src/remote/result-applier.js';
+import { SentFiles } from '../../libs/tools/src/remote/sent-files.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { startHttpTarget } from '../harness/http-target.js';
+import { s3Key } from '../harness/s3-server.js';
 import { openTestToolQueue, progressOf, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
 
 describe('results of isolated calls', () => {
@@ -238,6 +242,98 @@ describe('results of isolated calls', () => {
         return letters.length === 3 ? letters : undefined;
       });
       expect(dead.map(({ reason }) => reason).sort()).toEqual(['unknown_call', 'unreadable', 'unreadable']);
+    });
+  });
+
+  describe('response with files', () => {
+    const text = 'a report';
+    const entry = { hash: hashOf(Buffer.from(text)), mime: 'text/plain', name: 'a.txt', bytes: text.length };
+    const content = JSON.stringify({ content: 'written', artifacts: [entry] });
+    const files = [{ name: 'a.txt', mime: 'text/plain', data: btoa(text) }];
+    const withFiles = (sent: SentCall, epoch = 1) =>
+      responseTo(sent, epoch, { result: { content, success: true, files } });
+    const storedFiles = () =>
+      database.postgres.readInWorkspace(queue.workspaceId, { text: 'SELECT hash FROM stored_file' });
+
+    it('stores no file if its result does not count', async () => {
+      const restarted = await queue.sendOne('idempotent');
+      await lose(restarted);
+      await claim(restarted);
+      const withdrawn = await queue.sendOne('once');
+      await claim(withdrawn);
+      await queue.rows('UPDATE tool_call SET cancel_requested_at = now(), exec_epoch = 2 WHERE id = $1', [
+        withdrawn.id,
+      ]);
+      const cancelled = await queue.sendOne('once');
+      await claim(cancelled);
+      await queue.rows('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [cancelled.jobId]);
+      const decided = await queue.sendOne('once');
+      await lose(decided);
+      await sweep();
+      await openUnknown(decided);
+      await queue.rows(
+        `UPDATE interrupt SET status = 'resolved', decided_at = now(), outcome = '{"outcome":"report"}'`,
+      );
+      for (const sent of [restarted, withdrawn, cancelled, decided]) expect(await apply(withFiles(sent))).toBe('done');
+      expect(await apply(withFiles({ ...decided, id: newId() }))).toBe('unknown');
+      expect(await storedFiles()).toEqual([]);
+    });
+
+    it('stores the files when it arrives late and ends the doubt about an unknown outcome', async () => {
+      const sent = await queue.sendOne('once');
+      await lose(sent);
+      await sweep();
+      await openUnknown(sent);
+      await apply(withFiles(sent));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'completed', result: content });
+      expect(await storedFiles()).toEqual([{ hash: entry.hash }]);
+    });
+
+    it('becomes a dead letter without the contents of its files', async () => {
+      const sent = await queue.sendOne('once');
+      await sendResult(withFiles({ ...sent, id: newId() }));
+      await sendResult({ ...withFiles({ ...sent, id: newId() }), attempt: 'first' });
+      await queue.app.get(ToolResults).start();
+      const dead = await eventually('two letters are dead', async () => {
+        const found = await queue.platform.queues.find(TOOL_QUEUES.dead, { key: queue.workspaceId });
+        return found.length === 2 ? JSON.stringify(found) : undefined;
+      });
+      expect(dead).toContain('a.txt');
+      expect(dead).not.toContain(btoa(text));
+      const letters = await queue.app.get(DeadLetters).list(queue.workspaceId, { first: 10 });
+      expect(letters.map(({ reason }) => reason).sort()).toEqual(['unknown_call', 'unreadable']);
+    });
+
+    it('waits until the bucket responds and accepts its file, and delays no other result', async () => {
+      const statuses: (number | null)[] = [null, 503, 200];
+      const bucket = await startHttpTarget((_, response) => {
+        const status = statuses.shift();
+        if (typeof status === 'number') response.writeHead(status).end();
+      });
+      const { accessKeyId, secretAccessKey, region } = s3Key;
+      const keys = { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_REGION: region };
+      const env = { S3_BUCKET_URL: bucket.url, ...keys };
+      const own = await openTestToolQueue(database, { workspaceId: queue.workspaceId, env });
+      const clock = new ManualClock();
+      own.app.get(SentFiles).clock = clock;
+      const slow = await own.sendOne('once');
+      // In the batch, the slow one may be anywhere.
+      const others = await own.send(...Array<string>(12).fill('once'));
+      await Promise.all([slow, ...others].map((sent) => claim(sent)));
+      await sendResult(withFiles(slow));
+      for (const other of others) await sendResult(responseTo(other, 1));
+      await own.rows('UPDATE pgboss.job SET retry_delay = 0, retry_backoff = false WHERE name = $1', [
+        TOOL_QUEUES.results,
+      ]);
+      await own.app.get(ToolResults).start();
+      for (const other of others) await own.reached(other, 'completed');
+      await eventually('the bucket gets a file', () => (bucket.requests.length > 0 ? true : undefined));
+      expect([bucket.open(), await own.callOf(slow)]).toMatchObject([1, { status: 'running' }]);
+      clock.advance(10_000);
+      expect(await own.reached(slow, 'completed')).toMatchObject({ result: content });
+      expect(bucket.requests).toHaveLength(3);
+      await own.close();
+      await bucket.close();
     });
   });
 

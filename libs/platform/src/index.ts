@@ -62,7 +62,7 @@ export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postg
 export { createEphemeralDataDir } from './postgres/ephemeral-data-dir.js';
 export { toolDatabaseProblem } from './postgres/tool-database.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
-export { DEAD_ACTIONS, QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
+export { DEAD_ACTIONS, QUEUE_SCHEMA, type QueueName, RESULT_RETRIES, TOOL_QUEUES } from './postgres/queue-list.js';
 export {
   type AddressedMessage,
   type Delivery,

@@ -100,10 +100,13 @@ const toolRequests: QueueSettings = {
   deleteAfterSeconds: 300,
 };
 
-/** The handler decides when a result becomes a dead letter; while the database is unavailable it is retried for a day. */
+/** Retries of a result while the database or the file storage is unavailable: about a day. */
+export const RESULT_RETRIES = 8_640;
+
+/** The handler decides when a result becomes a dead letter. */
 const toolResults: QueueSettings = {
   partition: true,
-  retryLimit: 8_640,
+  retryLimit: RESULT_RETRIES,
   retryDelay: 1,
   retryBackoff: true,
   retryDelayMax: 10,

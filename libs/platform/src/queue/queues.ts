@@ -49,6 +49,8 @@ export interface HandleOptions {
   readonly groupConcurrency?: GroupConcurrencyConfig;
   /** Only messages with at least this priority. */
   readonly minPriority?: number;
+  /** For `handleEach`: messages of a batch with the same sequence are handled one after another, sequences side by side. Default: one sequence. */
+  readonly sequenceOf?: (message: Delivery) => string;
 }
 
 /** A message and the attempt that its handler holds: pg-boss settles no other attempt with it. */
@@ -226,11 +228,15 @@ export class Queues {
     handler: (message: Delivery<Name>) => Promise<Handled>,
   ): Promise<QueueHandler> {
     await this.start();
-    const { batchSize = 1, pollSeconds = 1, ...filter } = options;
+    const { batchSize = 1, pollSeconds = 1, sequenceOf = () => '', ...filter } = options;
     const work = { ...filter, batchSize, pollingIntervalSeconds: pollSeconds, burstWhenBatchFull: true } as const;
     const id = await this.boss.work<QueueData[Name]>(queue, { ...work, perJobResults: true }, async (jobs) => {
       const results: JobResult[] = [];
-      for (const job of jobs) results.push(await this.result(queue, job, handler));
+      const handleAll = async (sequence: typeof jobs) => {
+        for (const job of sequence) results.push(await this.result(queue, job, handler));
+      };
+      const sequences = Map.groupBy(jobs, (job) => sequenceOf(toDelivery(job)));
+      await Promise.all([...sequences.values()].map(handleAll));
       return results;
     });
     return this.handlerOf(queue, id);

@@ -117,3 +117,16 @@ export function readRequest(data: unknown): FunctionRequest | CancelRequest | nu
 export function readResult(data: unknown): ToolProgressMessage | ToolResponse | null {
   return results.safeParse(data).data ?? null;
 }
+
+const withFiles = z.looseObject({ result: z.looseObject({ files: z.unknown().nonoptional() }) });
+
+/** Whether a message of `tool-results` carries files. The rest of it may be unreadable. */
+export function hasFiles(data: unknown): boolean {
+  return withFiles.safeParse(data).success;
+}
+
+/** The message without its files. The content of the result still names them. */
+export function withoutFiles(data: unknown): unknown {
+  const message = withFiles.safeParse(data).data;
+  return message === undefined ? data : { ...message, result: { ...message.result, files: undefined } };
+}

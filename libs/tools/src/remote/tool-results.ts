@@ -11,28 +11,30 @@ import {
   type QueueHandler,
   Queues,
   QueueWorker,
+  RESULT_RETRIES,
   systemClock,
   type Timer,
   TOOL_QUEUES,
 } from '#platform';
 
 import { ResultHooks } from '../hooks/result-hooks.js';
-import { readResult, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
+import { DeadLetters, type DeadReason } from './dead-letters.js';
+import { hasFiles, readResult, type ToolProgressMessage, type ToolResponse, withoutFiles } from './queue-message.js';
 import { ResultApplier } from './result-applier.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 const batchSize = 50;
 /** Results that are handled at once where hooks are set. */
 const hookedSlots = 20;
-/** Over about half a minute. Retries while the database is unavailable count, but end nothing. */
+/** Over about half a minute. Retries while the database or the file storage is unavailable count, but end nothing. */
 const mostRetries = 5;
 /** Progress that may be kept for a moment; more is dropped. */
 const mostDeferred = 1_000;
 
 /**
  * Handles what tool processes send back, in every process that runs jobs. A response that cannot be applied is retried by pg-boss, and
- * becomes a dead letter after half a minute: the call it is about follows its effect once its claim runs out. While the database is
- * unavailable, no result becomes a dead letter.
+ * becomes a dead letter after half a minute: the call it is about follows its effect once its claim runs out. While the database or the
+ * file storage is unavailable, a result becomes a dead letter only after a day.
  */
 @Injectable()
 export class ToolResults extends QueueWorker {
@@ -43,6 +45,7 @@ export class ToolResults extends QueueWorker {
   constructor(
     private readonly queues: Queues,
     private readonly applier: ResultApplier,
+    private readonly letters: DeadLetters,
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: ToolQueueTelemetry,
     private readonly hooks: ResultHooks,
@@ -67,12 +70,12 @@ export class ToolResults extends QueueWorker {
 
   /**
    * Hooks may take long, and the next batch is fetched when the one before it has ended: with hooks, each result is handled on its own, so
-   * that it delays no other one. Without them, one result after another is fast enough.
+   * that it delays no other one. Without them, one result of a workspace after another is fast enough, except for results with files.
    */
   private async openResults(): Promise<QueueHandler> {
     const { results } = TOOL_QUEUES;
     const handle = (message: Delivery) => this.handle(message);
-    if (!this.hooks.areSet) return this.queues.handleEach(results, { batchSize }, handle);
+    if (!this.hooks.areSet) return this.queues.handleEach(results, { batchSize, sequenceOf }, handle);
     const handlers = new ParallelHandlers(this.queues, { queue: results, slots: hookedSlots }, handle);
     await handlers.start();
     return handlers;
@@ -80,21 +83,29 @@ export class ToolResults extends QueueWorker {
 
   private async handle({ data, retryCount }: Delivery): Promise<Handled> {
     const message = readResult(data);
-    if (message === null) return { deadLetter: 'unreadable' };
+    if (message === null) return this.giveUp(data, 'unreadable');
     try {
       return await this.apply(message);
     } catch (error) {
       const isUnavailable = error instanceof AppError && error.code === 'unavailable';
-      if (isUnavailable || retryCount < mostRetries) throw error;
+      if (retryCount < (isUnavailable ? RESULT_RETRIES : mostRetries)) throw error;
       this.telemetry.logger.error({ err: error, toolCallId: message.correlation_id }, 'a tool result was not applied');
-      return { deadLetter: 'not_applied' };
+      return this.giveUp(data, 'not_applied');
     }
+  }
+
+  /** A dead letter is kept for two weeks, so it must not have the contents of files, which pg-boss would move with the message. */
+  private async giveUp(data: unknown, reason: DeadReason): Promise<Handled> {
+    if (!hasFiles(data)) return { deadLetter: reason };
+    await this.letters.bury(withoutFiles(data), reason);
+    return 'completed';
   }
 
   private async apply(message: ToolProgressMessage | ToolResponse): Promise<Handled> {
     const applied = await this.applier.apply({ message, ageMs: 0 });
     // Jobs are deleted after a while; a response to a deleted job belongs to no workspace.
-    if (applied === 'unknown') return message.type === 'tool_response' ? { deadLetter: 'unknown_call' } : 'completed';
+    if (applied === 'unknown')
+      return message.type === 'tool_response' ? this.giveUp(message, 'unknown_call') : 'completed';
     if (applied !== 'done' && message.type === 'tool_progress')
       this.defer(message, this.clock.monotonic(), applied.againInMs);
     return 'completed';
@@ -119,4 +130,10 @@ export class ToolResults extends QueueWorker {
       this.telemetry.logger.warn({ err: error, toolCallId: message.correlation_id }, 'progress of a tool was dropped');
     }
   }
+}
+
+/** Storing the files of a response may take seconds, so it delays no other result. */
+function sequenceOf({ id, data }: Delivery): string {
+  if (hasFiles(data)) return id;
+  return data !== null && 'workspace_id' in data ? String(data.workspace_id) : '';
 }
