@@ -1,5 +1,4 @@
 import {
-  type Clock,
   type FetchOptions,
   fromPrisma,
   type GroupConcurrencyConfig,
@@ -16,6 +15,7 @@ import type { Postgres } from '../postgres/postgres.js';
 import { type MaintenanceQueue, QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
 import type { SqlStatement } from '../postgres/sql-statement.js';
 import type { PrismaTransaction } from '../prisma/prisma.service.js';
+import { unreferencedClock } from './unreferenced-clock.js';
 
 /** A message to send. */
 export interface QueueMessage<Name extends QueueName = QueueName> {
@@ -373,19 +373,6 @@ export function handledMessages(metrics: Metrics) {
     'outcome',
   ]);
 }
-
-const clear = (timer: unknown) => {
-  clearTimeout(timer as NodeJS.Timeout); // `unreferencedClock` made it; this also clears an interval
-};
-
-/** pg-boss's timers keep no process alive, like those of our own clock. */
-const unreferencedClock: Clock = {
-  now: () => Date.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms).unref(),
-  clearTimeout: clear,
-  setInterval: (run, ms) => setInterval(run, ms).unref(),
-  clearInterval: clear,
-};
 
 function toDelivery<Data>({ id, data, retryCount, groupId = null }: Job<Data>) {
   return { id, data, retryCount, groupId };

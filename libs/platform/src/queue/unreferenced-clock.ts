@@ -1,0 +1,14 @@
+import type { Clock } from 'pg-boss';
+
+const clear = (timer: unknown) => {
+  clearTimeout(timer as NodeJS.Timeout); // `unreferencedClock` made it; this also clears an interval
+};
+
+/** pg-boss's timers keep no process alive, like those of our own clock. */
+export const unreferencedClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (run, ms) => setTimeout(run, ms).unref(),
+  clearTimeout: clear,
+  setInterval: (run, ms) => setInterval(run, ms).unref(),
+  clearInterval: clear,
+};
