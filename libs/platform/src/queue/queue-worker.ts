@@ -29,7 +29,8 @@ export abstract class QueueWorker {
 
 /**
  * Runs one handler of the whole installation at once, then each `everyMs`: each run first sends the message for the next run. If that
- * message is lost, the schedule of pg-boss sends another one within a minute.
+ * message is lost, the schedule of pg-boss sends another one within a minute. A worker that starts may replace one that was killed, so it
+ * does not wait for the message that an earlier run sent.
  */
 export async function handleEvery(
   queues: Queues,
@@ -41,6 +42,7 @@ export async function handleEvery(
     await next(everyMs);
     await run();
   };
+  await queues.discardWaiting(queue);
   await next(0);
   return queues.handleEachMinute(queue, runAndRepeat, Math.min(Math.max(everyMs / 4_000, 0.5), 5));
 }

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/harness/eventually.js';
 import { Config } from '../config/config.js';
 import { createLogger } from '../logger.js';
 import { Metrics } from '../metrics/metrics.js';
+import { handleEvery } from './queue-worker.js';
 import { type QueueHandler, Queues } from './queues.js';
 
 const WORKSPACE = '0190a0a0-0000-7000-8000-000000000000';
@@ -26,7 +27,7 @@ describe('Queues', () => {
 
   afterEach(async () => {
     for (const handler of handlers.splice(0)) await handler.stop();
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.engine.query('DELETE FROM pgboss.job; DELETE FROM pgboss.schedule');
   });
 
   afterAll(async () => {
@@ -67,6 +68,22 @@ describe('Queues', () => {
     expect(await metrics.registry.metrics()).toContain(
       `nightshift_queue_messages_total{queue="${queue}",outcome="completed"}`,
     );
+  });
+
+  it('runs a sweep at once in a worker that starts, although an earlier run has sent the message for a later one', async () => {
+    const sweep = { queue: 'maintenance.tool-queue', everyMs: 3_600_000 } as const;
+    let runs = 0;
+    const startWorker = async () => {
+      const handler = await handleEvery(queues, sweep, () => Promise.resolve(void (runs += 1)));
+      handlers.push(handler);
+      return handler;
+    };
+    const first = await startWorker();
+    await eventually('the first worker has swept', () => (runs === 1 ? true : undefined));
+    await first.stop();
+
+    await startWorker();
+    await eventually('the second worker has swept', () => (runs === 2 ? true : undefined));
   });
 
   it('delivers all waiting messages without a poll between them', async () => {

@@ -284,6 +284,12 @@ export class Queues {
     await this.boss.deleteJob(queue, typeof message === 'string' ? message : attemptOf(message));
   }
 
+  /** Deletes the messages of a sweep that no worker has fetched. */
+  async discardWaiting(queue: MaintenanceQueue): Promise<void> {
+    await this.start();
+    await this.boss.deleteQueuedJobs(queue);
+  }
+
   /** Finds messages in any state, in no order. */
   async find<Name extends QueueName>(
     queue: Name,
