@@ -16,8 +16,8 @@ export class OpenTimers {
       const handle: unknown = Reflect.apply(this.set, undefined, [fire, ms]);
       // The caller's line: the first two are the message and this function.
       const caller = new Error().stack?.split('\n')[2] ?? '';
-      // pg-boss sets its own timers through `queues.ts`; they come and go with its polls.
-      if (caller.includes('/libs/') && !caller.includes('/queue/queues.')) this.open.add(handle);
+      // pg-boss sets its own timers through `unreferenced-clock.ts`; they come and go with its polls.
+      if (caller.includes('/libs/') && !caller.includes('/queue/unreferenced-clock.')) this.open.add(handle);
       return handle;
     };
     const clear = (handle: unknown): void => {
