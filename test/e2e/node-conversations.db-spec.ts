@@ -1,13 +1,210 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { ConversationFailed } from '#chat';
+import type { JobRun } from '#jobs';
+import { defineTool, ToolRegistry } from '#tools';
+
 import { eventually } from '../harness/eventually.js';
 import { approve, call, done, type NodeStage, saying, useNodeStage, viewOf } from '../harness/node-conversations.js';
-import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import {
+  createGate,
+  deltaChunk,
+  doneLine,
+  errorReply,
+  finishChunk,
+  textReply,
+  toolCallReply,
+} from '../harness/scripted-reply.js';
 
 let stage: NodeStage;
 
 useNodeStage((opened) => {
   stage = opened;
+});
+
+describe('conversation of a workflow node', () => {
+  it('replays its rounds after a crash and withdraws the text of the open one', async () => {
+    const hanging = createGate();
+    stage.script('c', toolCallReply([call('send', 'ada')]));
+    stage.script('c', { body: [deltaChunk({ content: 'Hal' }), hanging, finishChunk('stop'), doneLine] });
+    stage.script('c', textReply(['Whole.']));
+    const runs: JobRun[] = [];
+    stage.plays(async (conversations, run) => {
+      runs.push(run);
+      const answer = await conversations.converse(viewOf(run, 1), saying('c'));
+      expect(answer).toEqual({ type: 'answered', text: 'Whole.', captured: null });
+      return done;
+    });
+    const jobId = await stage.start();
+    await eventually('half a word is shown', async () => (await stage.eventsOf(jobId, 'text-delta')).at(0));
+    const [first] = runs;
+    if (first === undefined) throw new Error('it never ran');
+    await stage.loseLease(first);
+    hanging.open();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(stage.ran).toEqual([['send', { to: 'ada' }]]);
+    expect(await stage.eventsOf(jobId, 'round-restarted')).toMatchObject([
+      { round: 2, reason: 'worker_lost', nodeId: 'n1' },
+    ]);
+    expect((await stage.roundsOf(jobId)).map(({ number, text }) => [number, text])).toEqual([
+      [1, ''],
+      [3, 'Whole.'],
+    ]);
+  });
+
+  it('asks a person about a call that ran when its worker was lost', async () => {
+    const begun = createGate();
+    stage.engine.app.get(ToolRegistry).register(
+      defineTool({
+        ...{ name: 'pay', description: 'd', input: { type: 'object' } },
+        execute: (_, { signal }) => {
+          begun.open();
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', reject);
+          });
+        },
+      }),
+    );
+    stage.script('m', toolCallReply([call('pay', 'ada')]), textReply(['Paid, I think.']));
+    stage.script('n', textReply(['Meanwhile.']));
+    const runs: JobRun[] = [];
+    stage.plays(async (conversations, run) => {
+      runs.push(run);
+      const [paid, other] = await Promise.all([
+        conversations.converse(viewOf(run, 1), saying('m', { tools: ['pay'] })),
+        conversations.converse(viewOf(run, 2), saying('n')),
+      ]);
+      expect(other).toMatchObject({ text: 'Meanwhile.' });
+      return paid.type === 'waiting' ? { status: 'waiting', interruptIds: paid.interruptIds } : done;
+    });
+    const jobId = await stage.start();
+    await begun.opened;
+    await eventually('both have a round', async () => ((await stage.roundsOf(jobId)).length === 2 ? true : undefined));
+    const [first] = runs;
+    if (first === undefined) throw new Error('it never ran');
+    await stage.loseLease(first);
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('no person is asked');
+    expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay', nodeId: 'n1' });
+    expect(await stage.eventsOf(jobId, 'tool-call-updated')).toMatchObject([{ internalStatus: 'interrupted' }]);
+    await stage.decide(stage.people.member, interrupt, { decision: 'happened', result: 'paid' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'completed' }] });
+  });
+
+  it('ends at its limit after the last tools and continues with a higher limit', async () => {
+    const round = (n: number) => toolCallReply([call('look_up', String(n))], { text: `Round ${n}.` });
+    stage.script('d', round(1), round(2), textReply(['Enough.']));
+    const answers: unknown[] = [];
+    stage.plays(async (conversations, run) => {
+      answers.push(await conversations.converse(viewOf(run, 1), saying('d', { maxIterations: 2 })));
+      expect(stage.ran).toHaveLength(2);
+      answers.push(await conversations.converse(viewOf(run, 1), saying('d', { maxIterations: 4 })));
+      return done;
+    });
+    await stage.ended(await stage.start());
+    expect(answers).toEqual([
+      { type: 'limit', text: 'Round 2.' },
+      { type: 'answered', text: 'Enough.', captured: null },
+    ]);
+  });
+
+  it('takes the call of an unexecuted tool as its answer and stores it with the round', async () => {
+    const capture = { type: 'function', function: { name: 'select_route', parameters: { type: 'object' } } } as const;
+    const toolChoice = { type: 'function', function: { name: 'select_route' } } as const;
+    const asking = saying('e', { capture, toolChoice, tools: [], isShown: false, maxIterations: 1 });
+    const chosen = { id: 'x', name: 'select_route', arguments: '{"route_id":"r1"}' };
+    stage.script('e', toolCallReply([chosen, call('send', 'unknown', 'y')]));
+    const answers: unknown[] = [];
+    stage.plays(async (conversations, run) => {
+      answers.push(await conversations.converse(viewOf(run, 1, { branch: 'route' }), asking));
+      answers.push(await conversations.converse(viewOf(run, 1, { branch: 'route' }), asking));
+      return done;
+    });
+    const jobId = await stage.start();
+    await stage.ended(jobId);
+    const answer = { type: 'answered', text: '', captured: '{"route_id":"r1"}' };
+    expect(answers).toEqual([answer, answer]);
+    expect(await stage.roundsOf(jobId)).toMatchObject([{ node: 1, branch: 'route', captured: '{"route_id":"r1"}' }]);
+    expect(await stage.callsOf(jobId)).toEqual([]);
+    expect(stage.model.requests.at(-1)?.json).toMatchObject({ tool_choice: toolChoice, tools: [capture] });
+  });
+
+  it('reports the error of the provider, and continues after its last round when reopened', async () => {
+    stage.script(
+      'f',
+      toolCallReply([call('send', 'ada')]),
+      errorReply(429, {}, { 'retry-after': '7' }),
+      textReply(['Ok.']),
+    );
+    stage.plays(async (conversations, run) => {
+      const failed = conversations.converse(viewOf(run, 1), saying('f'));
+      await expect(failed).rejects.toBeInstanceOf(ConversationFailed);
+      await expect(failed).rejects.toMatchObject({
+        ...{ code: 'model_rate_limited', statusCode: 429, retryAfterMs: 7_000, endsJob: false },
+      });
+      expect(await conversations.converse(viewOf(run, 1), saying('f'))).toMatchObject({ text: 'Ok.' });
+      return done;
+    });
+    expect(await stage.ended(await stage.start())).toMatchObject({ status: 'completed' });
+    expect(stage.ran).toHaveLength(1);
+  });
+
+  it('reports an unknown tool with the text of workflows', async () => {
+    stage.script('g', toolCallReply([call('nothing', 'x')]), textReply(['Well.']));
+    stage.plays(async (conversations, run) => {
+      await conversations.converse(viewOf(run, 1), saying('g'));
+      return done;
+    });
+    await stage.ended(await stage.start());
+    const messages = stage.model.requests.at(-1)?.json['messages'];
+    expect(messages).toContainEqual(
+      expect.objectContaining({ role: 'tool', content: 'Tool nothing not found or no handler registered' }),
+    );
+  });
+
+  it('ends alone when its node is stopped, and withdraws its text', async () => {
+    const hanging = createGate();
+    const slow = createGate();
+    stage.script('h', { body: [deltaChunk({ content: 'Hal' }), hanging, finishChunk('stop'), doneLine] });
+    stage.script('i', { before: slow, ...textReply(['Still here.']) });
+    const node = new AbortController();
+    stage.plays(async (conversations, run) => {
+      const stopped = conversations.converse(viewOf(run, 1, { signal: node.signal }), saying('h'));
+      const other = conversations.converse(viewOf(run, 2), saying('i'));
+      await expect(stopped).rejects.toThrow('the node has had its time');
+      slow.open();
+      expect(await other).toMatchObject({ type: 'answered', text: 'Still here.' });
+      return done;
+    });
+    const jobId = await stage.start();
+    await eventually('half a word is shown', async () => (await stage.eventsOf(jobId, 'text-delta')).at(0));
+    node.abort(new Error('the node has had its time'));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    hanging.open();
+    expect(await stage.eventsOf(jobId, 'round-restarted')).toMatchObject([{ reason: 'node_stopped', nodeId: 'n1' }]);
+    expect((await stage.roundsOf(jobId)).map(({ text }) => text)).toEqual(['Still here.']);
+  });
+
+  it('closes its requests and leaves those of other nodes open', async () => {
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    stage.script('j', toolCallReply([call('send', 'ada')]));
+    stage.script('k', toolCallReply([call('send', 'bob')]), textReply(['Sent.']));
+    let isFirst = true;
+    stage.plays(async (conversations, run) => {
+      if (isFirst) await conversations.converse(viewOf(run, 1), saying('j'));
+      const answer = await conversations.converse(viewOf(run, 2), saying('k'));
+      if (isFirst) await conversations.close(1);
+      isFirst = false;
+      return answer.type === 'waiting' ? { status: 'waiting', interruptIds: answer.interruptIds } : done;
+    });
+    const jobId = await stage.start();
+    const [left, ...others] = await stage.waits(jobId);
+    if (left === undefined) throw new Error('no person is asked');
+    expect([left.nodeId, others]).toEqual(['n2', []]);
+    await stage.decide(stage.people.member, left, approve(left.request));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect((await stage.callsOf(jobId)).map(({ status }) => status)).toEqual(['cancelled', 'completed']);
+  });
 });
 
 describe('concurrent conversations of nodes', () => {
