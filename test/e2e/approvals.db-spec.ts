@@ -2,293 +2,349 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
-import { ToolRegistry } from '#tools';
+import { ToolRegistry, ToolResults, ToolWorker } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { eventually } from '../harness/eventually.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openTestToolQueue, type TestToolQueue, watchedTool } from '../harness/tool-queue.js';
 
-let stage: ApprovalStage;
+describe('tool approvals', () => {
+  let stage: ApprovalStage;
 
-beforeAll(async () => {
-  stage = await openApprovalStage();
-});
-beforeEach(async () => {
-  stage.ran.length = 0;
-  await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
-});
-afterEach(() => {
-  stage.model.assertDone();
-});
-afterAll(async () => {
-  await stage.close();
-});
-
-const send = (to: string, id = 'call_a') => ({ id, name: 'send', arguments: JSON.stringify({ to }) });
-const approve = (request: Readonly<Record<string, unknown>>, more: object = {}) => ({
-  decision: 'approve',
-  argumentsHash: request['argumentsHash'],
-  ...more,
-});
-const lastMessages = () => stage.model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
-const asked = async (...calls: ReturnType<typeof send>[]) => {
-  stage.model.enqueue(toolCallReply(calls), textReply(['Done.']));
-  const job = await stage.ask(['send', 'look_up']);
-  return { ...job, interrupts: await stage.waits(job.jobId) };
-};
-const one = async (call = send('ada')) => {
-  const { jobId, threadId, interrupts } = await asked(call);
-  const [interrupt] = interrupts;
-  if (interrupt === undefined) throw new Error('nothing is asked');
-  return { jobId, threadId, interrupt };
-};
-
-describe('approval of a tool call', () => {
-  it('holds no lease while it waits, then runs the call with exactly the shown arguments and sends the model a receipt', async () => {
-    const { jobId, interrupt } = await one();
-    expect(interrupt).toMatchObject({
-      ...{
-        kind: 'tool_approval',
-        status: 'open',
-        tool: 'send',
-        callId: 'call_a',
-        requester: stage.people.member.userId,
-      },
-      request: { argumentsPreview: expect.stringContaining('ada'), approvable: true, argumentsTruncated: false },
-    });
-    const [row] = await stage.rows<{ lease_until: unknown }>('SELECT lease_until FROM job WHERE id = $1', [jobId]);
-    expect(row).toEqual({ lease_until: null });
-    expect(stage.ran).toEqual([]);
-    expect(await stage.decide(stage.people.member, interrupt, approve(interrupt.request))).toMatchObject({
-      status: 'resolved',
-      outcome: { outcome: 'approved' },
-    });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
-    expect(stage.ran).toEqual([['send', { to: 'ada' }]]);
-    expect(lastMessages().slice(-2)).toEqual([
-      { role: 'tool', tool_call_id: 'call_a', content: 'send done' },
-      { role: 'system', content: 'Approval receipts: call_a approved by a person.' },
-    ]);
+  beforeAll(async () => {
+    stage = await openApprovalStage();
+  });
+  beforeEach(async () => {
+    stage.ran.length = 0;
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+  });
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+  afterAll(async () => {
+    await stage.close();
   });
 
-  it('runs no denied call, and the model reads the reason', async () => {
-    const { jobId, interrupt } = await one();
-    await stage.decide(stage.people.member, interrupt, { decision: 'deny', reason: 'not on\na Sunday' });
-    const job = await stage.ended(jobId);
-    expect(job).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
-    expect(stage.ran).toEqual([]);
-    expect(lastMessages().slice(-2)).toEqual([
-      { role: 'tool', tool_call_id: 'call_a', content: 'Tool execution rejected by user: not on a Sunday' },
-      { role: 'system', content: 'Approval receipts: call_a denied, not executed.' },
-    ]);
+  const send = (to: string, id = 'call_a') => ({ id, name: 'send', arguments: JSON.stringify({ to }) });
+  const approve = (request: Readonly<Record<string, unknown>>, more: object = {}) => ({
+    decision: 'approve',
+    argumentsHash: request['argumentsHash'],
+    ...more,
   });
-
-  it('runs the call with edited arguments, and stores proposed, approved and executed arguments', async () => {
-    const { jobId, interrupt } = await one();
-    await expect(
-      stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: {} })),
-    ).rejects.toMatchObject({ code: 'invalid_arguments', details: { issues: ['Missing required parameters: to'] } });
-    await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: { to: 'bob' } }));
-    await stage.ended(jobId);
-    expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
-    expect(
-      await stage.rows(
-        'SELECT arguments, approved_arguments, executed_arguments, approval FROM tool_call WHERE job_id = $1',
-        [jobId],
-      ),
-    ).toEqual([
-      {
-        arguments: '{"to":"ada"}',
-        approved_arguments: '{"to":"bob"}',
-        executed_arguments: '{"to":"bob"}',
-        approval: 'person',
-      },
-    ]);
-    expect(lastMessages().at(-1)?.content).toBe(
-      'Approval receipts: call_a approved by a person with edited arguments {"to":"bob"}.',
-    );
-  });
-
-  it('accepts a repeated decision and rejects another one, also in parallel', async () => {
-    const { jobId, interrupt } = await one();
-    const yes = approve(interrupt.request);
-    const answers = await Promise.allSettled([
-      ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, yes)),
-      ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, { decision: 'deny' })),
-    ]);
-    const won = answers.filter(({ status }) => status === 'fulfilled').length;
-    expect(won).toBe(5);
-    for (const answer of answers)
-      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'already_answered' });
-    const decisions = await stage.rows(`SELECT type FROM job_event WHERE job_id = $1 AND type = 'interrupt-resolved'`, [
-      jobId,
-    ]);
-    expect(decisions).toHaveLength(1);
-    await stage.ended(jobId);
-    expect(stage.ran.length).toBeLessThanOrEqual(1);
-  });
-
-  it('accepts decisions only from permitted approvers, and returns one error to all others', async () => {
-    const { jobId, interrupt } = await one();
-    for (const other of [stage.people.viewer, stage.people.admin])
-      await expect(stage.decide(other, interrupt, approve(interrupt.request))).rejects.toMatchObject({
-        code: 'cannot_decide',
-      });
-    await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
-    await stage.ended(jobId);
-  });
-
-  it('rejects a decision when the call has changed since it was shown', async () => {
-    const { jobId, interrupt } = await one();
-    await expect(stage.decide(stage.people.member, interrupt, { decision: 'approve' })).rejects.toMatchObject({
-      code: 'bad_request',
-      message: expect.stringContaining(`request.argumentsHash as request ${interrupt.id} shows it`),
-    });
-    await expect(
-      stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),
-    ).rejects.toMatchObject({ code: 'arguments_changed' });
-    await stage.rows(`UPDATE tool_call SET arguments = '{"to":"eve"}' WHERE job_id = $1`, [jobId]);
-    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
-      code: 'arguments_changed',
-    });
-    await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
-    await stage.ended(jobId);
-    expect(stage.ran).toEqual([]);
-  });
-});
-
-describe('approvals in a round with several calls', () => {
-  it('open together, while calls without approval run', async () => {
-    const { jobId, interrupts } = await asked(
-      send('ada', 'a'),
-      { id: 'b', name: 'look_up', arguments: '{"to":"x"}' },
-      send('bob', 'c'),
-    );
-    expect(stage.ran).toEqual([['look_up', { to: 'x' }]]);
-    expect(interrupts.map(({ callId }) => callId).sort()).toEqual(['a', 'c']);
-    for (const interrupt of interrupts) await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
-    expect(
-      stage.ran
-        .slice(1)
-        .map(([, args]) => args['to'])
-        .sort(),
-    ).toEqual(['ada', 'bob']);
-    expect(lastMessages().at(-1)?.content).toBe(
-      'Approval receipts: a approved by a person; b allowed by policy; c approved by a person.',
-    );
-  });
-
-  it('run an approved call while another waits, and continue the model once all are settled', async () => {
-    const { jobId, interrupts } = await asked(send('ada', 'a'), send('bob', 'b'));
-    const [first, second] = interrupts;
-    if (first === undefined || second === undefined) throw new Error('two are asked');
-    const before = stage.model.requests.length;
-    await stage.decide(stage.people.member, first, approve(first.request));
-    expect(await stage.waits(jobId)).toHaveLength(1);
-    expect(stage.model.requests).toHaveLength(before);
-    await stage.decide(stage.people.member, second, { decision: 'deny' });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
-    expect(stage.ran).toHaveLength(1);
-  });
-});
-
-describe('expired approval', () => {
-  it('denies the call, and the job continues', async () => {
-    await stage.policy({ rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8 }] });
-    const { jobId, interrupt } = await one();
-    await stage.timers();
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
-    expect(
-      lastMessages()
-        .slice(-2)
-        .map(({ content }) => content),
-    ).toEqual([
-      'Tool execution timed out waiting for user approval',
-      'Approval receipts: call_a expired, not executed.',
-    ]);
-    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
-      code: 'expired',
-    });
-  });
-
-  it('fails its job when the policy requires it', async () => {
-    await stage.policy({
-      rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' }],
-    });
-    stage.model.enqueue(toolCallReply([send('ada')]));
-    const { jobId } = await stage.ask(['send']);
-    await stage.waits(jobId);
-    await stage.timers();
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'approval_expired' } });
-  });
-
-  it('rejects a decision after its job was cancelled', async () => {
-    stage.model.enqueue(toolCallReply([send('ada')]));
-    const { jobId } = await stage.ask(['send']);
-    const [interrupt] = await stage.waits(jobId);
+  const lastMessages = () => stage.model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
+  const asked = async (...calls: ReturnType<typeof send>[]) => {
+    stage.model.enqueue(toolCallReply(calls), textReply(['Done.']));
+    const job = await stage.ask(['send', 'look_up']);
+    return { ...job, interrupts: await stage.waits(job.jobId) };
+  };
+  const one = async (call = send('ada')) => {
+    const { jobId, threadId, interrupts } = await asked(call);
+    const [interrupt] = interrupts;
     if (interrupt === undefined) throw new Error('nothing is asked');
-    expect(await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId)).toBe('aborted');
-    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
-      code: 'already_answered',
-      details: { status: 'cancelled' },
+    return { jobId, threadId, interrupt };
+  };
+
+  describe('approval of a tool call', () => {
+    it('holds no lease while it waits, then runs the call with exactly the shown arguments and sends the model a receipt', async () => {
+      const { jobId, interrupt } = await one();
+      expect(interrupt).toMatchObject({
+        ...{
+          kind: 'tool_approval',
+          status: 'open',
+          tool: 'send',
+          callId: 'call_a',
+          requester: stage.people.member.userId,
+        },
+        request: { argumentsPreview: expect.stringContaining('ada'), approvable: true, argumentsTruncated: false },
+      });
+      const [row] = await stage.rows<{ lease_until: unknown }>('SELECT lease_until FROM job WHERE id = $1', [jobId]);
+      expect(row).toEqual({ lease_until: null });
+      expect(stage.ran).toEqual([]);
+      expect(await stage.decide(stage.people.member, interrupt, approve(interrupt.request))).toMatchObject({
+        status: 'resolved',
+        outcome: { outcome: 'approved' },
+      });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
+      expect(stage.ran).toEqual([['send', { to: 'ada' }]]);
+      expect(lastMessages().slice(-2)).toEqual([
+        { role: 'tool', tool_call_id: 'call_a', content: 'send done' },
+        { role: 'system', content: 'Approval receipts: call_a approved by a person.' },
+      ]);
     });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', calls: [{ status: 'cancelled' }] });
+
+    it('runs no denied call, and the model reads the reason', async () => {
+      const { jobId, interrupt } = await one();
+      await stage.decide(stage.people.member, interrupt, { decision: 'deny', reason: 'not on\na Sunday' });
+      const job = await stage.ended(jobId);
+      expect(job).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+      expect(stage.ran).toEqual([]);
+      expect(lastMessages().slice(-2)).toEqual([
+        { role: 'tool', tool_call_id: 'call_a', content: 'Tool execution rejected by user: not on a Sunday' },
+        { role: 'system', content: 'Approval receipts: call_a denied, not executed.' },
+      ]);
+    });
+
+    it('runs the call with edited arguments, and stores proposed, approved and executed arguments', async () => {
+      const { jobId, interrupt } = await one();
+      await expect(
+        stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: {} })),
+      ).rejects.toMatchObject({ code: 'invalid_arguments', details: { issues: ['Missing required parameters: to'] } });
+      await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: { to: 'bob' } }));
+      await stage.ended(jobId);
+      expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
+      expect(
+        await stage.rows(
+          'SELECT arguments, approved_arguments, executed_arguments, approval FROM tool_call WHERE job_id = $1',
+          [jobId],
+        ),
+      ).toEqual([
+        {
+          arguments: '{"to":"ada"}',
+          approved_arguments: '{"to":"bob"}',
+          executed_arguments: '{"to":"bob"}',
+          approval: 'person',
+        },
+      ]);
+      expect(lastMessages().at(-1)?.content).toBe(
+        'Approval receipts: call_a approved by a person with edited arguments {"to":"bob"}.',
+      );
+    });
+
+    it('accepts a repeated decision and rejects another one, also in parallel', async () => {
+      const { jobId, interrupt } = await one();
+      const yes = approve(interrupt.request);
+      const answers = await Promise.allSettled([
+        ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, yes)),
+        ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, { decision: 'deny' })),
+      ]);
+      const won = answers.filter(({ status }) => status === 'fulfilled').length;
+      expect(won).toBe(5);
+      for (const answer of answers)
+        if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'already_answered' });
+      const decisions = await stage.rows(
+        `SELECT type FROM job_event WHERE job_id = $1 AND type = 'interrupt-resolved'`,
+        [jobId],
+      );
+      expect(decisions).toHaveLength(1);
+      await stage.ended(jobId);
+      expect(stage.ran.length).toBeLessThanOrEqual(1);
+    });
+
+    it('accepts decisions only from permitted approvers, and returns one error to all others', async () => {
+      const { jobId, interrupt } = await one();
+      for (const other of [stage.people.viewer, stage.people.admin])
+        await expect(stage.decide(other, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+          code: 'cannot_decide',
+        });
+      await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
+      await stage.ended(jobId);
+    });
+
+    it('rejects a decision when the call has changed since it was shown', async () => {
+      const { jobId, interrupt } = await one();
+      await expect(stage.decide(stage.people.member, interrupt, { decision: 'approve' })).rejects.toMatchObject({
+        code: 'bad_request',
+        message: expect.stringContaining(`request.argumentsHash as request ${interrupt.id} shows it`),
+      });
+      await expect(
+        stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),
+      ).rejects.toMatchObject({ code: 'arguments_changed' });
+      await stage.rows(`UPDATE tool_call SET arguments = '{"to":"eve"}' WHERE job_id = $1`, [jobId]);
+      await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+        code: 'arguments_changed',
+      });
+      await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
+      await stage.ended(jobId);
+      expect(stage.ran).toEqual([]);
+    });
+  });
+
+  describe('approvals in a round with several calls', () => {
+    it('open together, while calls without approval run', async () => {
+      const { jobId, interrupts } = await asked(
+        send('ada', 'a'),
+        { id: 'b', name: 'look_up', arguments: '{"to":"x"}' },
+        send('bob', 'c'),
+      );
+      expect(stage.ran).toEqual([['look_up', { to: 'x' }]]);
+      expect(interrupts.map(({ callId }) => callId).sort()).toEqual(['a', 'c']);
+      for (const interrupt of interrupts)
+        await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+      expect(
+        stage.ran
+          .slice(1)
+          .map(([, args]) => args['to'])
+          .sort(),
+      ).toEqual(['ada', 'bob']);
+      expect(lastMessages().at(-1)?.content).toBe(
+        'Approval receipts: a approved by a person; b allowed by policy; c approved by a person.',
+      );
+    });
+
+    it('run an approved call while another waits, and continue the model once all are settled', async () => {
+      const { jobId, interrupts } = await asked(send('ada', 'a'), send('bob', 'b'));
+      const [first, second] = interrupts;
+      if (first === undefined || second === undefined) throw new Error('two are asked');
+      const before = stage.model.requests.length;
+      await stage.decide(stage.people.member, first, approve(first.request));
+      expect(await stage.waits(jobId)).toHaveLength(1);
+      expect(stage.model.requests).toHaveLength(before);
+      await stage.decide(stage.people.member, second, { decision: 'deny' });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+      expect(stage.ran).toHaveLength(1);
+    });
+  });
+
+  describe('expired approval', () => {
+    it('denies the call, and the job continues', async () => {
+      await stage.policy({ rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8 }] });
+      const { jobId, interrupt } = await one();
+      await stage.timers();
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+      expect(
+        lastMessages()
+          .slice(-2)
+          .map(({ content }) => content),
+      ).toEqual([
+        'Tool execution timed out waiting for user approval',
+        'Approval receipts: call_a expired, not executed.',
+      ]);
+      await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+        code: 'expired',
+      });
+    });
+
+    it('fails its job when the policy requires it', async () => {
+      await stage.policy({
+        rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' }],
+      });
+      stage.model.enqueue(toolCallReply([send('ada')]));
+      const { jobId } = await stage.ask(['send']);
+      await stage.waits(jobId);
+      await stage.timers();
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'approval_expired' } });
+    });
+
+    it('rejects a decision after its job was cancelled', async () => {
+      stage.model.enqueue(toolCallReply([send('ada')]));
+      const { jobId } = await stage.ask(['send']);
+      const [interrupt] = await stage.waits(jobId);
+      if (interrupt === undefined) throw new Error('nothing is asked');
+      expect(await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId)).toBe('aborted');
+      await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+        code: 'already_answered',
+        details: { status: 'cancelled' },
+      });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', calls: [{ status: 'cancelled' }] });
+    });
+  });
+
+  describe('policy check before a call runs', () => {
+    it('blocks an approved call that the policy denies now', async () => {
+      const { jobId, interrupt } = await one();
+      await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
+      await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+      expect(stage.ran).toEqual([]);
+      expect(lastMessages().find(({ role }) => role === 'tool')?.content).toBe(
+        'Tool "send" is not registered on server.',
+      );
+    });
+
+    it('blocks a call that the policy denies', async () => {
+      await stage.policy({ rules: [{ match: 'se*', action: 'block' }] });
+      stage.model.enqueue(toolCallReply([send('ada')]), textReply(['No.']));
+      const { jobId } = await stage.ask(['send']);
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+      expect(stage.ran).toEqual([]);
+    });
+  });
+
+  describe('tool check before a call runs', () => {
+    it('runs no approved call whose tool has changed', async () => {
+      const { jobId, interrupt } = await one();
+      const shown = stage.engine.app.get(ToolRegistry).find('send')?.version;
+      const version = 'SELECT tool_version FROM tool_call WHERE job_id = $1';
+      expect(await stage.rows(version, [jobId])).toEqual([{ tool_version: shown }]);
+      await stage.rows(`UPDATE tool_call SET tool_version = 'of before' WHERE job_id = $1`, [jobId]);
+      await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+      expect(stage.ran).toEqual([]);
+      expect(lastMessages().slice(-2)).toEqual([
+        {
+          role: 'tool',
+          tool_call_id: 'call_a',
+          content: 'Tool "send" changed since this call was proposed. It was not run.',
+        },
+        { role: 'system', content: 'Approval receipts: call_a not executed.' },
+      ]);
+    });
+  });
+
+  describe('timed grant', () => {
+    it('allows later calls of the same operation in the same thread until it is revoked', async () => {
+      const { jobId, threadId, interrupt } = await one();
+      await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { grantMinutes: 5 }));
+      await stage.ended(jobId);
+      stage.model.enqueue(toolCallReply([send('bob')]), textReply(['Again.']));
+      const second = await stage.ask(['send'], { threadRef: threadId, createThread: false });
+      expect(await stage.ended(second.jobId)).toMatchObject({ status: 'completed' });
+      expect(stage.ran).toHaveLength(2);
+      const elsewhere = await one(send('carl'));
+      await stage.decide(stage.people.member, elsewhere.interrupt, { decision: 'deny' });
+      await stage.ended(elsewhere.jobId);
+    });
   });
 });
 
-describe('policy check before a call runs', () => {
-  it('blocks an approved call that the policy denies now', async () => {
-    const { jobId, interrupt } = await one();
-    await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
-    await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
-    expect(stage.ran).toEqual([]);
-    expect(lastMessages().find(({ role }) => role === 'tool')?.content).toBe(
-      'Tool "send" is not registered on server.',
-    );
+describe('approvals in the tool queue', () => {
+  let stage: ApprovalStage;
+  /** The processes of the isolated tools. */
+  let queue: TestToolQueue;
+
+  beforeAll(async () => {
+    stage = await openApprovalStage();
+    for (const effect of ['once', 'idempotent'] as const)
+      stage.engine.app.get(ToolRegistry).register(watchedTool(effect, []));
+    queue = await openTestToolQueue(stage.database, { workspaceId: stage.people.owner.workspaceId });
+  });
+  afterAll(async () => {
+    await queue.close();
+    await stage.close();
   });
 
-  it('blocks a call that the policy denies', async () => {
-    await stage.policy({ rules: [{ match: 'se*', action: 'block' }] });
-    stage.model.enqueue(toolCallReply([send('ada')]), textReply(['No.']));
-    const { jobId } = await stage.ask(['send']);
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
-    expect(stage.ran).toEqual([]);
-  });
-});
+  const call = (name: string) => ({ id: `call_${name}`, name, arguments: '{"depth":3}' });
 
-describe('tool check before a call runs', () => {
-  it('runs no approved call whose tool has changed', async () => {
-    const { jobId, interrupt } = await one();
-    const shown = stage.engine.app.get(ToolRegistry).find('send')?.version;
-    const version = 'SELECT tool_version FROM tool_call WHERE job_id = $1';
-    expect(await stage.rows(version, [jobId])).toEqual([{ tool_version: shown }]);
-    await stage.rows(`UPDATE tool_call SET tool_version = 'of before' WHERE job_id = $1`, [jobId]);
-    await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
-    expect(stage.ran).toEqual([]);
-    expect(lastMessages().slice(-2)).toEqual([
-      {
-        role: 'tool',
-        tool_call_id: 'call_a',
-        content: 'Tool "send" changed since this call was proposed. It was not run.',
-      },
-      { role: 'system', content: 'Approval receipts: call_a not executed.' },
+  it('a queued call that needs an approval now opens a request, and runs in the queue once it is approved', async () => {
+    stage.model.enqueue(toolCallReply([call('once'), call('idempotent')]), textReply(['Rich.']));
+    const { jobId } = await stage.ask(['once', 'idempotent']);
+    expect(await stage.waits(jobId)).toEqual([]);
+    await stage.policy({ rules: [{ match: 'once', action: 'require_approval' }] });
+    queue.app.get(ToolWorker).start();
+    await queue.app.get(ToolResults).start();
+    const first = await queue.handling(1);
+    expect(first.name).toBe('idempotent');
+    const asked = await eventually('an approval is requested', async () => (await stage.waits(jobId))[0]);
+    expect(asked).toMatchObject({
+      kind: 'tool_approval',
+      tool: 'once',
+      callId: 'call_once',
+      requester: stage.people.member.userId,
+      request: { argumentsPreview: expect.stringContaining('depth') as unknown, approvable: true },
+    });
+    first.finish('gold');
+    const { argumentsHash } = asked.request;
+    await stage.decide(stage.people.member, asked, { decision: 'approve', argumentsHash });
+    const second = await queue.handling(2);
+    expect([second.name, second.args]).toEqual(['once', { depth: 3 }]);
+    second.finish('silver');
+    const { calls, content } = await stage.ended(jobId);
+    expect(calls.map(({ name, status, result }) => [name, status, result])).toEqual([
+      ['once', 'completed', 'silver'],
+      ['idempotent', 'completed', 'gold'],
     ]);
-  });
-});
-
-describe('timed grant', () => {
-  it('allows later calls of the same operation in the same thread until it is revoked', async () => {
-    const { jobId, threadId, interrupt } = await one();
-    await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { grantMinutes: 5 }));
-    await stage.ended(jobId);
-    stage.model.enqueue(toolCallReply([send('bob')]), textReply(['Again.']));
-    const second = await stage.ask(['send'], { threadRef: threadId, createThread: false });
-    expect(await stage.ended(second.jobId)).toMatchObject({ status: 'completed' });
-    expect(stage.ran).toHaveLength(2);
-    const elsewhere = await one(send('carl'));
-    await stage.decide(stage.people.member, elsewhere.interrupt, { decision: 'deny' });
-    await stage.ended(elsewhere.jobId);
+    expect(content).toBe('Rich.');
   });
 });
