@@ -5,41 +5,89 @@ import { openOwnerPrisma } from '#platform';
 import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#schedules';
 import { defineTool, interruptRestoredCalls, ToolRegistry } from '#tools';
 
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { publish, sketch } from '../harness/workflows.js';
 
-let stage: ApprovalStage;
-let owner: ReturnType<typeof openOwnerPrisma>;
-const gate = createGate();
-/** Keys that the tool was called with. */
-const keys: string[] = [];
+describe('voidRestoredLeases', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+  let owner: ReturnType<typeof openOwnerPrisma>;
 
-beforeAll(async () => {
-  stage = await openApprovalStage({ LOG_LEVEL: 'silent' });
-  owner = openOwnerPrisma(stage.database.urls.owner);
-  stage.engine.app.get(ToolRegistry).register(
-    defineTool({
-      ...{ name: 'pay', description: 'Pays', input: { type: 'object' }, timeoutMs: 60_000 },
-      execute: async (_, { idempotencyKey }) => {
-        keys.push(idempotencyKey);
-        await gate.opened;
-        return 'paid';
-      },
-    }),
-  );
-});
-afterEach(() => {
-  stage.model.assertDone();
-});
-afterAll(async () => {
-  gate.open();
-  await owner.$disconnect();
-  await stage.close();
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+    owner = openOwnerPrisma(database.urls.owner);
+  });
+  afterAll(async () => {
+    await owner.$disconnect();
+    await jobs.close();
+    await database.close();
+  });
+
+  it('fences earlier workers and lets another worker claim the job at once', async () => {
+    const leases = jobs.app.get(LeaseRepository);
+    const [started] = await jobs.start(1);
+    const jobId = started?.jobId ?? '';
+    const before = await jobs.claim(jobId, 'a worker of before');
+    const ref = { workspaceId: jobs.workspaceId, jobId };
+    expect((await leases.claim([ref], 'too early')).claimed).toEqual([]);
+
+    await voidRestoredLeases(owner);
+
+    expect((await leases.renew([{ ...ref, epoch: before.epoch }])).size).toBe(0);
+    const after = await jobs.claim(jobId, 'a worker of after');
+    expect(after.epoch).toBeGreaterThan(before.epoch + 1_000);
+  });
+
+  it('leaves ended jobs unchanged and removes viewers', async () => {
+    const [started] = await jobs.start(1);
+    const jobId = started?.jobId ?? '';
+    const { workspaceId } = jobs;
+    await owner.job.updateMany({ where: { id: jobId }, data: { status: 'cancelled', finishedAt: new Date() } });
+    await owner.jobViewer.createMany({ data: [{ workspaceId, jobId, process: jobId, seenAt: new Date() }] });
+
+    await voidRestoredLeases(owner);
+
+    expect(await jobs.rows('SELECT lease_epoch FROM job WHERE id = $1', [jobId])).toEqual([{ lease_epoch: 0 }]);
+    expect(await owner.jobViewer.count()).toBe(0);
+  });
 });
 
 describe('restored backup', () => {
+  let stage: ApprovalStage;
+  let owner: ReturnType<typeof openOwnerPrisma>;
+  const gate = createGate();
+  /** Keys that the tool was called with. */
+  const keys: string[] = [];
+
+  beforeAll(async () => {
+    stage = await openApprovalStage({ LOG_LEVEL: 'silent' });
+    owner = openOwnerPrisma(stage.database.urls.owner);
+    stage.engine.app.get(ToolRegistry).register(
+      defineTool({
+        ...{ name: 'pay', description: 'Pays', input: { type: 'object' }, timeoutMs: 60_000 },
+        execute: async (_, { idempotencyKey }) => {
+          keys.push(idempotencyKey);
+          await gate.opened;
+          return 'paid';
+        },
+      }),
+    );
+  });
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+  afterAll(async () => {
+    gate.open();
+    await owner.$disconnect();
+    await stage.close();
+  });
+
   it('requests a decision about a once call that was about to start', async () => {
     stage.model.enqueue(toolCallReply([{ id: 'a', name: 'pay', arguments: '{}' }]), textReply(['Done.']));
     const { jobId } = await stage.ask(['pay']);
