@@ -1,4 +1,5 @@
 /* eslint-disable @typescript-eslint/no-unsafe-return -- tests know what they asked for */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,38 +12,40 @@ import { TriggerFileError } from '#triggers';
 
 import { TriggerFileLoader } from '../../libs/triggers/src/inbound/trigger-file-loader.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
-
-const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { userErrors { code } } }`;
-const CONNECT = `mutation($name: String!) {
-  saveSyntrixConnection(input: { name: $name, baseUrl: "https://syntrix.example" }) { syntrixConnection { id } } }`;
-
-type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
-let database: TestDatabase;
-let api: TestApi;
-let directory: string;
-let people: Record<Role, TestMember>;
-let admin: GraphqlMember;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  directory = await mkdtemp(join(tmpdir(), 'triggers-'));
-  await writeFile(join(directory, 'none.json'), '[]');
-  api = await startTestApi(database, { env: { TRIGGERS_PATH: directory } });
-});
-beforeEach(async () => {
-  people = await api.people.workspaceOf(`triggers-${newId()}`);
-  admin = graphqlMember(api, people.admin.key);
-});
-afterAll(async () => {
-  await api.close();
-  await rm(directory, { recursive: true });
-  await database.close();
-});
+import { openTestIdentities } from '../harness/identities.js';
+import { startProcess } from '../harness/processes.js';
 
 describe('trigger files', () => {
+  const SAVE = `mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { userErrors { code } } }`;
+  const CONNECT = `mutation($name: String!) {
+  saveSyntrixConnection(input: { name: $name, baseUrl: "https://syntrix.example" }) { syntrixConnection { id } } }`;
+
+  type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
+  let database: TestDatabase;
+  let api: TestApi;
+  let directory: string;
+  let people: Record<Role, TestMember>;
+  let admin: GraphqlMember;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    directory = await mkdtemp(join(tmpdir(), 'triggers-'));
+    await writeFile(join(directory, 'none.json'), '[]');
+    api = await startTestApi(database, { env: { TRIGGERS_PATH: directory } });
+  });
+  beforeEach(async () => {
+    people = await api.people.workspaceOf(`triggers-${newId()}`);
+    admin = graphqlMember(api, people.admin.key);
+  });
+  afterAll(async () => {
+    await api.close();
+    await rm(directory, { recursive: true });
+    await database.close();
+  });
+
   const loader = () => api.api.app.get(TriggerFileLoader);
   const file = (content: object) => writeFile(join(directory, 'own.json'), JSON.stringify(content));
 
@@ -153,5 +156,61 @@ describe('trigger files', () => {
       definition: { ...trigger, database: workspaceId, triggerId: 'two' },
     })) as Found;
     expect(saveTrigger).toMatchObject({ userErrors: [{ code: 'conflict' }] });
+  });
+});
+
+describe('TRIGGERS_PATH of a process', () => {
+  const trigger = { triggerId: 'one', collection: 'messages', events: ['create'], url: '/webhook/llm' };
+
+  let database: TestDatabase;
+  let folder: string;
+  let workspaceId: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-reload-'));
+    const identities = openTestIdentities(database);
+    workspaceId = (await identities.workspaceOf('acme')).owner.workspaceId;
+    identities.auth.close();
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await database.close();
+  });
+
+  const write = (...triggers: object[]) => {
+    writeFileSync(join(folder, 'own.json'), JSON.stringify(triggers));
+  };
+  const start = () => {
+    const env = { TRIGGERS_PATH: folder };
+    return startProcess({ role: 'api', databaseUrl: database.urls.owner, secret: TEST_SECRET, env });
+  };
+  const stored = () =>
+    database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      const { rows } = await client.query<{ id: string }>('SELECT trigger_id AS id FROM trigger_definition ORDER BY 1');
+      return rows.map(({ id }) => id);
+    });
+
+  it('reloads at SIGHUP; a bad file changes nothing, and the log has its name and reason', async () => {
+    write(trigger);
+    const api = await start();
+    expect(await stored()).toEqual(['one']);
+    write(trigger, { ...trigger, triggerId: 'two' });
+    api.kill('SIGHUP');
+    await eventually('the second trigger is loaded', async () => ((await stored()).length === 2 ? true : undefined));
+    write({ ...trigger, triggerId: 'three' }, { ...trigger, events: ['read'] });
+    api.kill('SIGHUP');
+    const line = await eventually('the problem is logged', () =>
+      api.logs().find(({ msg }) => msg === 'the trigger files were not reloaded'),
+    );
+    expect(JSON.stringify(line)).toMatch(/own\.json.*invalid event type: read/);
+    expect(await stored()).toEqual(['one', 'two']);
+    expect((await api.stop()).code).toBe(0);
+  });
+
+  it('ends a start with status 1 and the name and reason of a bad file', async () => {
+    write({ ...trigger, condition: 'role ==' });
+    await expect(start()).rejects.toThrow(/own\.json.*invalid condition/);
+    expect(await stored()).toEqual(['one', 'two']);
   });
 });
