@@ -74,6 +74,17 @@ describe('slots of a tool process', () => {
     await waits(noisy, 6);
   });
 
+  it('serve another workspace that calls the tool of a workspace at its limit', async () => {
+    const noisy = await open({ TOOL_SLOTS: '3', TOOL_SLOTS_PER_WORKSPACE: '1' });
+    const quiet = await open();
+    for (let n = 0; n < 3; n++) await noisy.sendOne('pure');
+    const sent = await quiet.sendOne('pure');
+    await begin(noisy);
+    const running = await Promise.all([1, 2].map((n) => noisy.handling(n)));
+    expect(running.filter(({ context }) => context.workspaceId === sent.workspaceId)).toHaveLength(1);
+    await waits(noisy, 2);
+  });
+
   it('run no more calls of a tool in a workspace than its concurrency, in all processes together', async () => {
     const [queue, other] = [await open(), await open()];
     const limited = { name: 'pure', concurrency: 2 };

@@ -116,7 +116,8 @@ export const settings = z.object({
     isAddressRange,
     'Private address ranges to which webhooks may be sent.',
   ),
-  WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once.'),
+  WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once,'),
+  WEBHOOK_SLOTS_PER_WORKSPACE: whole([16, 1, 1_000], 'and of these, webhooks of one workspace.'),
   MODEL_PRICES: modelPrices,
   ...modelRequestSettings,
   MODEL_CONTEXT_TOKENS: whole(

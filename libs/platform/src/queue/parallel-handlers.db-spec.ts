@@ -72,7 +72,7 @@ describe('ParallelHandlers', () => {
 
   /** The queues, which count instead of waking a handler, and count what is fetched beside a handler. */
   const counting = () => {
-    const counted: Pick<Queues, 'handleEach' | 'fetch' | 'giveBack'> & { wakes: number; fetches: number } = {
+    const counted: ConstructorParameters<typeof ParallelHandlers>[0] & { wakes: number; fetches: number } = {
       ...{ wakes: 0, fetches: 0 },
       handleEach: async (...registration) => {
         const handler = await queues.handleEach(...registration);
@@ -83,6 +83,7 @@ describe('ParallelHandlers', () => {
         counted.fetches += 1;
         return fetched;
       },
+      handleFetched: (...fetched) => queues.handleFetched(...fetched),
       giveBack: (...given) => queues.giveBack(...given),
     };
     return counted;
@@ -137,37 +138,94 @@ describe('ParallelHandlers', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('gives back a message that is not admitted, does not fetch it again at once, and handles another group', async () => {
-    const [full, free] = [newId(), newId()];
-    const acquired = new Map<string | null, number>();
-    const options = {
-      queue: 'webhook.deliver',
-      slots: 2,
-      groupConcurrency: { default: 10 },
-      admission: {
-        busyGroups: () => [],
-        acquire: ({ groupId }: Delivery<'webhook.deliver'>) => {
-          acquired.set(groupId, 1);
-          return groupId === 'full' ? undefined : () => acquired.set(groupId, 0);
+  /** Handles the queue as `handle` does, with a slot for each message whose group is not `full`. */
+  const handleUnlessFull = async (run: (message: Delivery<'webhook.deliver'>) => Promise<void>) => {
+    const counted = counting();
+    const acquired = new Set<string | null>();
+    handlers = new ParallelHandlers<'webhook.deliver'>(
+      counted,
+      {
+        ...{ queue: 'webhook.deliver', slots: 2, groupConcurrency: { default: 10 } },
+        acquire: ({ groupId }) => {
+          if (groupId === 'full' || groupId === null) return undefined;
+          acquired.add(groupId);
+          return () => acquired.delete(groupId);
         },
       },
-    } as const;
-    const counted = counting();
-    handlers = new ParallelHandlers<'webhook.deliver'>(counted, options, async ({ id, data: { deliveryId } }) => {
-      ended.push(deliveryId);
-      await queues.remove('webhook.deliver', id);
-      return 'completed';
-    });
-    await send('full', [full]);
+      async (message) => {
+        await run(message);
+        return 'completed';
+      },
+    );
     await handlers.start();
+    return { counted, acquired };
+  };
+
+  it('gives back a message without a free slot, does not fetch it again at once, and handles another group', async () => {
+    const [full, free] = [newId(), newId()];
+    await send('full', [full]);
+    const { counted, acquired } = await handleUnlessFull(async ({ data: { deliveryId } }) => {
+      ended.push(deliveryId);
+      return Promise.resolve();
+    });
     await eventually('another message is looked for', () => (counted.fetches > 0 ? true : undefined));
     expect(counted.wakes).toBe(0);
     await send('free', [free]);
     await hasCount(ended, 1);
-    await handlers.stop();
-    expect([ended, acquired.get('free')]).toEqual([[free], 0]);
-    const left = await queues.find('webhook.deliver', {});
-    expect(left).toMatchObject([{ state: 'created', data: { deliveryId: full } }]);
+    await handlers?.stop();
+    expect([ended, acquired.size]).toEqual([[free], 0]);
+    const left = await queues.find('webhook.deliver', { data: { deliveryId: full } });
+    expect(left).toMatchObject([{ state: 'created' }]);
+  });
+
+  it('gives back a message without a group once per poll', async () => {
+    const message = { data: { workspaceId, deliveryId: newId(), number: 0 } };
+    await queues.send(null, 'webhook.deliver', [message]);
+    const { counted } = await handleUnlessFull(() => Promise.resolve());
+    await eventually('the message is given back', async () => {
+      const [left] = await queues.find('webhook.deliver', {});
+      return left?.state === 'created' && left.startedOn !== null ? true : undefined;
+    });
+    expect([counted.fetches, counted.wakes]).toEqual([0, 0]);
+  });
+
+  it('retries a message that was fetched beside a refused one and whose handler failed', async () => {
+    const [full, free] = [newId(), newId()];
+    await send('full', [full]);
+    await send('free', [free]);
+    await handleUnlessFull(() => Promise.reject(new Error('no network')));
+    await eventually('the message is to be retried', async () => {
+      const [left] = await queues.find('webhook.deliver', { data: { deliveryId: free } });
+      return left?.state === 'retry' ? true : undefined;
+    });
+  });
+
+  it('keeps a message that was fetched beside a refused one from other processes while it is handled', async () => {
+    const [full, free] = [newId(), newId()];
+    const clock = new ManualClock();
+    queues.clock = clock;
+    await send('full', [full]);
+    await send('free', [free]);
+    await handleUnlessFull(async ({ data: { deliveryId } }) => {
+      started.push(deliveryId);
+      await new Promise<void>((resolve) => gates.set(deliveryId, resolve));
+    });
+    await hasCount(started, 1);
+    const { engine } = database.postgres;
+    await engine.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 minute' WHERE state = 'active'`);
+    clock.advance(5_000);
+    await eventually('the heartbeat is refreshed', async () => {
+      const { rowCount } = await engine.query(
+        `SELECT 1 FROM pgboss.job WHERE state = 'active' AND heartbeat_on > now() - interval '30 seconds'`,
+      );
+      return rowCount === 1 ? true : undefined;
+    });
+    gates.get(free)?.();
+    await eventually('the message is completed', async () => {
+      const [left] = await queues.find('webhook.deliver', { data: { deliveryId: free } });
+      return left?.state === 'completed' ? true : undefined;
+    });
+    expect([started, clock.pending]).toEqual([[free], 0]);
   });
 
   it('waits in stop for the messages that are being handled, and can start again', async () => {

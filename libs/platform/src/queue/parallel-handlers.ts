@@ -5,10 +5,8 @@ import type { Delivery, Handled, HandleOptions, QueueHandler, Queues } from './q
 /** Polls of the first handler, and of the others, which are needed only while several messages are handled. */
 const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
-interface Admitted<Name extends QueueName> {
-  readonly message: Delivery<Name>;
-  readonly release: () => void;
-}
+/** Most messages that a handler gives back before it waits for the next poll. */
+const mostRefused = 20;
 
 interface OneHandler {
   isBusy: boolean;
@@ -16,35 +14,30 @@ interface OneHandler {
 }
 
 /**
- * For messages that need more than a slot. The handler must remove them from the queue: it may get another message than the one that
- * pg-boss delivered, and pg-boss settles only that one.
- */
-interface Admission<Name extends QueueName> {
-  /** Acquires the slots that the message needs and returns their release. Undefined: none is free; the message is given back. */
-  acquire(message: Delivery<Name>): (() => void) | undefined;
-  /** Groups whose messages would be given back. */
-  busyGroups(): readonly string[];
-}
-
-/**
  * Handles up to `slots` messages of a queue at once. pg-boss lets one handler work on one batch at a time, so this registers another
  * handler when all are busy; an idle process keeps one that polls often. While that one is busy, a timer wakes an idle one as often, so
  * that a message that takes long delays no other one.
+ *
+ * With `acquire`, a message may also need a slot of its tool or workspace. If that slot is not free, the handler gives the message back and
+ * fetches a message of another group.
  */
 export class ParallelHandlers<Name extends QueueName> {
   /** Tests replace it. */
   clock: Clock = systemClock;
   private timer: Timer | undefined;
   private readonly handlers: OneHandler[] = [];
+  /** Groups without a free slot since the last release: their messages would be given back. */
+  private readonly fullGroups = new Set<string>();
   private isStopping = false;
 
   constructor(
-    private readonly queues: Pick<Queues, 'handleEach' | 'fetch' | 'giveBack'>,
+    private readonly queues: Pick<Queues, 'handleEach' | 'handleFetched' | 'fetch' | 'giveBack'>,
     private readonly options: {
       readonly queue: Name;
       readonly slots: number;
       readonly groupConcurrency?: Exclude<HandleOptions['groupConcurrency'], undefined>;
-      readonly admission?: Admission<Name>;
+      /** Acquires the slots that the message needs and returns their release. Undefined: none is free. */
+      readonly acquire?: (message: Delivery<Name>) => (() => void) | undefined;
     },
     private readonly handle: (message: Delivery<Name>) => Promise<Handled>,
   ) {}
@@ -95,21 +88,48 @@ export class ParallelHandlers<Name extends QueueName> {
     return groupConcurrency === undefined ? {} : { groupConcurrency };
   }
 
-  /** Gives a message back if no slot is free for it, and fetches one of another group instead. Undefined: there is none. */
-  private async admit(delivered: Delivery<Name>): Promise<Admitted<Name> | undefined> {
-    const { queue, admission } = this.options;
-    if (admission === undefined) return { message: delivered, release: () => undefined };
-    const busy = new Set(admission.busyGroups());
-    let message: Delivery<Name> | undefined = delivered;
-    while (message !== undefined) {
-      const release = this.isStopping ? undefined : admission.acquire(message);
-      if (release !== undefined) return { message, release };
-      await this.queues.giveBack(queue, message);
-      if (message.groupId !== null) busy.add(message.groupId);
-      if (this.isStopping) return undefined;
-      [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: [...busy] });
+  private acquire(message: Delivery<Name>): (() => void) | undefined {
+    if (this.options.acquire === undefined) return () => undefined;
+    return this.isStopping ? undefined : this.options.acquire(message);
+  }
+
+  /** Handles the message in the slot that `release` frees. */
+  private async handleIn(release: () => void, handler: OneHandler, message: Delivery<Name>): Promise<Handled> {
+    try {
+      this.wake(); // another message may wait
+      if (handler === this.handlers[0]) this.pollInstead();
+      return await this.handle(message);
+    } finally {
+      release();
+      this.fullGroups.clear();
     }
-    return undefined;
+  }
+
+  /** Gives `refused` back and handles one message of another group instead. False: it found none. */
+  private async handleOther(handler: OneHandler, refused: Delivery<Name>): Promise<boolean> {
+    const { queue } = this.options;
+    let next: Delivery<Name> | undefined = refused;
+    for (let count = 1; next !== undefined; count++) {
+      await this.queues.giveBack(queue, next);
+      // Without a group, the next fetch would return the same message again.
+      if (next.groupId === null || count === mostRefused || this.isStopping) return false;
+      this.fullGroups.add(next.groupId);
+      const [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: [...this.fullGroups] });
+      const release = message === undefined ? undefined : this.acquire(message);
+      if (message !== undefined && release !== undefined) {
+        await this.queues.handleFetched(queue, message, () => this.handleIn(release, handler, message));
+        return true;
+      }
+      next = message;
+    }
+    return false;
+  }
+
+  /** Handles a delivered message, or another one. False: no slot was free, so this process should not fetch at once again. */
+  private async work(handler: OneHandler, delivered: Delivery<Name>): Promise<Handled | false> {
+    const release = this.acquire(delivered);
+    if (release !== undefined) return this.handleIn(release, handler, delivered);
+    return (await this.handleOther(handler, delivered)) && 'completed';
   }
 
   private add(): void {
@@ -121,19 +141,15 @@ export class ParallelHandlers<Name extends QueueName> {
         { pollSeconds: poll, ...this.limits },
         async (delivered) => {
           handler.isBusy = true;
-          let admitted: Admitted<Name> | undefined;
+          let handled: Handled | false = 'completed';
           try {
-            admitted = await this.admit(delivered);
-            if (admitted === undefined) return 'completed';
-            this.wake(); // another message may wait
-            if (handler === this.handlers[0]) this.pollInstead();
-            return await this.handle(admitted.message);
+            handled = await this.work(handler, delivered);
+            // pg-boss completes only the attempt that it delivered: a message that was given back is another attempt.
+            return handled === false ? 'completed' : handled;
           } finally {
-            admitted?.release();
             handler.isBusy = false;
             if (handler === this.handlers[0]) this.timer?.cancel();
-            // After a message was given back, the next fetch would only return it again.
-            if (admitted !== undefined && !this.isStopping) (await handler.registered).wake();
+            if (handled !== false && !this.isStopping) (await handler.registered).wake();
           }
         },
       ),

@@ -8,11 +8,19 @@ import {
   PgBoss,
 } from 'pg-boss';
 
+import { type Clock, systemClock } from '../clock.js';
 import { type Config, queuesServed } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Postgres } from '../postgres/postgres.js';
-import { type MaintenanceQueue, QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
+import {
+  type MaintenanceQueue,
+  QUEUE_SCHEMA,
+  type QueueData,
+  type QueueName,
+  queues,
+  type QueueSettings,
+} from '../postgres/queue-list.js';
 import type { SqlStatement } from '../postgres/sql-statement.js';
 import type { PrismaTransaction } from '../prisma/prisma.service.js';
 import { unreferencedClock } from './unreferenced-clock.js';
@@ -107,6 +115,8 @@ interface QueuesInit {
 
 /** pg-boss completes a message whose handler resolves and retries one whose handler rejects, as the queue's settings say. */
 export class Queues {
+  /** Tests replace it. */
+  clock: Clock = systemClock;
   private readonly boss: PgBoss;
   private readonly postgres: Postgres;
   private readonly logger: Logger;
@@ -205,12 +215,12 @@ export class Queues {
 
   private async result<Name extends QueueName>(
     queue: Name,
-    job: Job<QueueData[Name]>,
+    message: Delivery<Name>,
     handler: (message: Delivery<Name>) => Promise<Handled>,
   ): Promise<JobResult> {
-    const { id } = job;
+    const { id } = message;
     try {
-      const handled = await handler(toDelivery(job));
+      const handled = await handler(message);
       this.handled.inc({ queue, outcome: 'completed' });
       return handled === 'completed'
         ? { id, status: 'completed' }
@@ -233,7 +243,7 @@ export class Queues {
     const id = await this.boss.work<QueueData[Name]>(queue, { ...work, perJobResults: true }, async (jobs) => {
       const results: JobResult[] = [];
       const handleAll = async (sequence: typeof jobs) => {
-        for (const job of sequence) results.push(await this.result(queue, job, handler));
+        for (const job of sequence) results.push(await this.result(queue, toDelivery(job), handler));
       };
       const sequences = Map.groupBy(jobs, (job) => sequenceOf(toDelivery(job)));
       await Promise.all([...sequences.values()].map(handleAll));
@@ -242,13 +252,51 @@ export class Queues {
     return this.handlerOf(queue, id);
   }
 
-  /** Fetches messages beside a handler, which settles them with `complete`, `remove` or `giveBack`. */
+  /** Fetches messages beside a handler, for `handleFetched` or `giveBack`. */
   async fetch<Name extends QueueName>(queue: Name, options: FetchOptions): Promise<Delivery<Name>[]> {
     await this.start();
     return (await this.boss.fetch<QueueData[Name]>(queue, options)).map(toDelivery);
   }
 
-  /** Lets another process fetch a message of this process. */
+  /**
+   * Handles a message that `fetch` returned as pg-boss handles one that it delivers: the heartbeat is refreshed meanwhile, then the message
+   * is completed or fails. A handler that returns a dead letter fails the message, too: pg-boss moves it once its retries are used up.
+   */
+  async handleFetched<Name extends QueueName>(
+    queue: Name,
+    message: Delivery<Name>,
+    handler: (message: Delivery<Name>) => Promise<Handled>,
+  ): Promise<void> {
+    const stop = this.refreshHeartbeat(queue, message);
+    try {
+      const result = await this.result(queue, message, handler);
+      if (result.status === 'completed') await this.boss.complete(queue, attemptOf(message));
+      else await this.boss.fail(queue, attemptOf(message), result.output as object); // `result` sets an object
+    } finally {
+      stop();
+    }
+  }
+
+  /** As often as pg-boss does: twice in the time after which the message would be retried. Returns its end. */
+  private refreshHeartbeat(queue: QueueName, message: Delivery): () => void {
+    const { heartbeatSeconds }: QueueSettings = queues[queue];
+    if (heartbeatSeconds === undefined) return () => undefined;
+    const refresh = () => {
+      timer = this.clock.after(heartbeatSeconds * 500, refresh);
+      this.boss.touch(queue, attemptOf(message)).catch((error: unknown) => {
+        this.logger.warn({ err: error, queue }, 'the heartbeat of a message was not refreshed');
+      });
+    };
+    let timer = this.clock.after(heartbeatSeconds * 500, refresh);
+    return () => {
+      timer.cancel();
+    };
+  }
+
+  /**
+   * Lets another process fetch a message of this process. The next fetch counts as a retry, so a queue whose messages are given back must
+   * not depend on its retries.
+   */
   async giveBack(queue: QueueName, message: Delivery): Promise<void> {
     // A cancelled message that is resumed is another attempt: what this process settles later does not count.
     await this.boss.cancel(queue, attemptOf(message));

@@ -3,12 +3,12 @@ import { TOOL_QUEUES } from '#platform';
 /**
  * SELECT of the requests for calls, for `Queues.insertionOf`. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt,
  * name, runtime, args, key, allow_edit, admin_required, ttl in ms, concurrency, delay) and their jobs `j`. A message's id shows which
- * attempt it asks for, so that asking twice leaves one message. A tool with a limit is a group of its workspace, and its limit the tier.
+ * attempt it asks for, so that asking twice leaves one message. The calls of a tool in one workspace are a group, and the tool's limit is
+ * the tier: a process that has no slot for the calls of one workspace still fetches those of others.
  */
 export function selectRequestsSql(calls: string): string {
   return `SELECT ${requestId('c.id', 'c.epoch')} AS id, c.delay::text AS "startAfter",
-      CASE WHEN c.concurrency IS NULL THEN ${toolKey('c.name', 'c.runtime', 'j.workspace_id')}
-        ELSE j.workspace_id || '/' || c.name END AS "groupId", c.concurrency::text AS "groupTier", j.workspace_id::text AS "singletonKey", jsonb_build_object(
+      j.workspace_id || '/' || c.name AS "groupId", c.concurrency::text AS "groupTier", j.workspace_id::text AS "singletonKey", jsonb_build_object(
         'type', 'function_request', 'correlation_id', c.id, 'session_id', j.thread_id, 'workspace_id', j.workspace_id,
         'job_id', j.id, 'principal_id', j.principal, 'tool_name', c.name, 'arguments', c.args,
         'metadata', jsonb_build_object('model', j.model, 'idempotency_key', c.key, 'allow_edit', c.allow_edit,

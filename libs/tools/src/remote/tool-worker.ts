@@ -12,6 +12,7 @@ import {
   processName,
   type QueueHandler,
   Queues,
+  Slots,
   systemClock,
   TOOL_QUEUES,
 } from '#platform';
@@ -40,7 +41,7 @@ export class ToolWorker {
   readonly owner = processName();
   private readonly clock: Clock = systemClock;
   private readonly calls: ParallelHandlers<typeof TOOL_QUEUES.requests>;
-  private readonly slots: ToolSlots;
+  private readonly slots: Slots<'tool' | 'workspace'>;
   private cancels: QueueHandler | undefined;
   private starting: Promise<void> | undefined;
   private unsubscribe: (() => void)[] = [];
@@ -55,12 +56,9 @@ export class ToolWorker {
     config: Config,
   ) {
     const { TOOL_SLOTS: total, TOOL_SLOTS_PER_TOOL: perTool, TOOL_SLOTS_PER_WORKSPACE: perWorkspace } = config.values;
-    this.slots = new ToolSlots({ total, perTool, perWorkspace });
-    const admission = {
-      acquire: (message: Delivery) => this.acquire(message),
-      busyGroups: () => this.slots.busyTools,
-    };
-    const options = { queue: TOOL_QUEUES.requests, slots: total, groupConcurrency, admission } as const;
+    this.slots = new Slots({ total, perValue: { tool: perTool, workspace: perWorkspace } });
+    const acquire = (message: Delivery) => this.acquire(message);
+    const options = { queue: TOOL_QUEUES.requests, slots: total, groupConcurrency, acquire } as const;
     this.calls = new ParallelHandlers<typeof TOOL_QUEUES.requests>(queues, options, (message) => this.handle(message));
   }
 
@@ -107,7 +105,7 @@ export class ToolWorker {
     const request = readRequest(message.data);
     if (request?.type !== 'function_request') return () => undefined;
     const { tool_key: key, tool_name: name, workspace_id: workspaceId } = request;
-    return this.slots.acquire({ tool: key ?? message.groupId ?? name, workspaceId });
+    return this.slots.acquire({ tool: key ?? message.groupId ?? name, workspace: workspaceId });
   }
 
   private async handle(message: Delivery): Promise<Handled> {
@@ -130,64 +128,4 @@ export class ToolWorker {
   private cancel({ workspace_id: workspaceId, job_id: jobId, correlation_id: toolCallId }: CancelRequest): void {
     this.bus.publish('tool-cancel', { workspaceId, jobId, toolCallId });
   }
-}
-
-/** What a slot is taken for. */
-interface Occupant {
-  readonly tool: string;
-  readonly workspaceId: string;
-}
-
-/** How many calls may run at once: in all, of one tool, of one workspace. All >= 1. */
-export interface SlotLimits {
-  readonly total: number;
-  readonly perTool: number;
-  readonly perWorkspace: number;
-}
-
-/** The slots of a tool process. A tool, or a workspace, that is at its limit leaves the other slots to the others. */
-export class ToolSlots {
-  private readonly tools = new Map<string, number>();
-  private readonly workspaces = new Map<string, number>();
-  private taken = 0;
-
-  constructor(readonly limits: SlotLimits) {}
-
-  get size(): number {
-    return this.taken;
-  }
-
-  /** Tools at their limit. */
-  get busyTools(): string[] {
-    return [...this.tools].filter(([, count]) => count >= this.limits.perTool).map(([tool]) => tool);
-  }
-
-  /** Acquires a slot and returns its release, which may be called more than once. Undefined: there is none for this tool and workspace. */
-  acquire({ tool, workspaceId }: Occupant): (() => void) | undefined {
-    const { total, perTool, perWorkspace } = this.limits;
-    const isFull =
-      this.taken >= total ||
-      (this.tools.get(tool) ?? 0) >= perTool ||
-      (this.workspaces.get(workspaceId) ?? 0) >= perWorkspace;
-    if (isFull) return undefined;
-    this.change(tool, workspaceId, 1);
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.change(tool, workspaceId, -1);
-    };
-  }
-
-  private change(tool: string, workspaceId: string, by: 1 | -1): void {
-    this.taken += by;
-    add(this.tools, tool, by);
-    add(this.workspaces, workspaceId, by);
-  }
-}
-
-function add(counts: Map<string, number>, key: string, change: number): void {
-  const count = (counts.get(key) ?? 0) + change;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }

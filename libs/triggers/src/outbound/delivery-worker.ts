@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, ParallelHandlers, Queues, QueueWorker } from '#platform';
+import { Config, ParallelHandlers, Queues, QueueWorker, Slots } from '#platform';
 
 import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
@@ -29,11 +29,20 @@ export class DeliveryWorker extends QueueWorker {
     config: Config,
   ) {
     super();
-    const options = { queue: 'webhook.deliver', slots: config.values.WEBHOOK_SLOTS, groupConcurrency } as const;
-    this.handlers = new ParallelHandlers(queues, options, async ({ data: { number, ...ref } }) => {
-      await sender.send(ref, number);
-      return 'completed';
-    });
+    const { WEBHOOK_SLOTS: total, WEBHOOK_SLOTS_PER_WORKSPACE: workspace } = config.values;
+    // Receivers of one workspace that never respond leave slots to the other workspaces.
+    const slots = new Slots({ total, perValue: { workspace } });
+    this.handlers = new ParallelHandlers<'webhook.deliver'>(
+      queues,
+      {
+        ...{ queue: 'webhook.deliver', slots: total, groupConcurrency },
+        acquire: ({ data }) => slots.acquire({ workspace: data.workspaceId }),
+      },
+      async ({ data: { number, ...ref } }) => {
+        await sender.send(ref, number);
+        return 'completed';
+      },
+    );
   }
 
   /** A webhook is sent for at most 30 s. */

@@ -25,7 +25,8 @@ let clock: ManualClock;
 beforeAll(async () => {
   database = await createTestDatabase();
   identities = openTestIdentities(database);
-  webhooks = await openTestWebhooks(database, { WEBHOOK_SLOTS: '6' }); // more than one endpoint may take
+  // More than one endpoint may take, and more than one workspace.
+  webhooks = await openTestWebhooks(database, { WEBHOOK_SLOTS: '6', WEBHOOK_SLOTS_PER_WORKSPACE: '5' });
 });
 beforeEach(async () => {
   here = await identities.workspaceOf(newId());
@@ -275,6 +276,27 @@ describe('WebhookEndpoints', () => {
     );
     expect(arrived('/fast')).toBe(8);
     expect((await log(slow)).filter(({ status }) => status !== 'pending')).toEqual([]);
+    receiver.answer = (response) => response.writeHead(200).end();
+    receiver.closeOpen();
+  });
+
+  it('delivers to an endpoint of another workspace while the endpoints of one workspace answer none of their requests', async () => {
+    const { receiver } = webhooks;
+    const arrived = (path: string) => receiver.received.filter((webhook) => webhook.path === path).length;
+    receiver.answer = (response, { path }) => {
+      if (path === '/fast') response.writeHead(200).end();
+    };
+    const slow = [await save({ url: receiver.url('/slow') }), await save({ url: receiver.url('/slow') })];
+    for (const { id } of [...slow, ...slow, ...slow, ...slow]) await service().test(here.admin, id);
+    await webhooks.app.get(DeliveryWorker).start();
+    await eventually('the workspace has all its slots', () => (arrived('/slow') >= 5 ? true : undefined));
+    here = await identities.workspaceOf(newId());
+    const fast = await save({ url: receiver.url('/fast') });
+    for (let i = 0; i < 4; i++) await service().test(here.admin, fast.id);
+    await eventually('all webhooks of the other workspace are delivered', async () =>
+      (await log(fast)).every(({ status }) => status === 'delivered') ? true : undefined,
+    );
+    expect([arrived('/slow'), arrived('/fast')]).toEqual([5, 4]);
     receiver.answer = (response) => response.writeHead(200).end();
     receiver.closeOpen();
   });
