@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { JobCloser } from '#approvals';
 import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { isProviderDown } from '#models';
-import { AppError } from '#platform';
+import { AppError, defined } from '#platform';
 import { type LedgerCall, type OfferedTool, ToolCatalog, toToolCallItem } from '#tools';
 
 import type { AgentPreset } from './agent.js';
@@ -225,12 +225,11 @@ export class ChatHandler implements JobHandler {
     const messages = asked?.messages ?? own;
     return {
       ...{ model, modelName },
-      ...(input.parameters === undefined ? {} : { parameters: input.parameters }),
-      ...(input.toolChoice === undefined ? {} : { toolChoice: input.toolChoice }),
+      ...defined({ parameters: input.parameters, toolChoice: input.toolChoice }),
       messages: instructed(agent, repairConversation(messages)),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered: asked?.withTools === false ? [] : offered,
-      ...(pager === undefined ? {} : { pager }),
+      ...defined({ pager }),
       ...(input.external !== undefined && input.call === undefined ? { collectsCalls: true, newCallId } : {}),
       ...(input.client?.handedOver === undefined
         ? {}

@@ -11,7 +11,7 @@ import {
   type StartRequest,
 } from '#jobs';
 import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#models';
-import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
+import { Config, defined, newId, SecretBox, toStorable, toStorableText } from '#platform';
 import { type ClientSide, ToolCatalog } from '#tools';
 
 import { AgentChoice, NO_AGENT, type PinnedAgent } from './agents/agent-choice.js';
@@ -70,15 +70,14 @@ export class ChatService {
       thread: isCall ? null : threadOf(request),
       messageClientId: request.messageClientId,
       model,
-      ...(request.labels === undefined ? {} : { labels: request.labels }),
+      ...defined({ labels: request.labels }),
       ...agentIdOf(terms),
       ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       ...externalOf(request.external?.reference),
       backgroundMode: request.backgroundMode,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
-      ...(request.maxQueued === undefined ? {} : { maxQueued: request.maxQueued }),
-      ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
+      ...defined({ maxQueued: request.maxQueued, startAt: request.startAt }),
       idempotency: request.idempotency,
       ...(request.below === undefined ? {} : { parent: request.below.parent }),
       ...(request.beside === undefined ? {} : { beside: request.beside({ workspaceId, jobId }) }),
@@ -220,13 +219,11 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
     ...(alreadySaid === 0 ? {} : { alreadySaid }),
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
-    ...(client === undefined ? {} : { client }),
-    ...(humanWait === undefined ? {} : { humanWait }),
+    ...defined({ client, humanWait }),
     ...pinned,
-    ...(toolApproval === undefined ? {} : { toolApproval }),
+    ...defined({ toolApproval }),
     ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
-    ...(maxRounds === undefined ? {} : { maxRounds }),
-    ...(providerDown === undefined ? {} : { providerDown }),
+    ...defined({ maxRounds, providerDown }),
     ...(request.external === undefined ? {} : toExternal(request.external)),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
@@ -237,7 +234,7 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
 }
 
 function toExternal({ reference, call }: NonNullable<StartChat['external']>): Pick<ChatInput, 'external' | 'call'> {
-  return { external: reference, ...(call === undefined ? {} : { call }) };
+  return { external: reference, ...defined({ call }) };
 }
 
 function externalOf(reference: ExternalReference | undefined): Pick<StartRequest, 'externalUser' | 'queueOrder'> {

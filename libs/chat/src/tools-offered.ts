@@ -1,3 +1,4 @@
+import { defined } from '#platform';
 import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 
 import type { ChatInput } from './chat-input.js';
@@ -10,8 +11,6 @@ export function toolsOffered(input: ChatInput, tools: WorkspaceTools): readonly 
   });
   const { toolRuntimes: runtimes, client, toolPins: pins } = input;
   return resolveOffered(definitions, tools, {
-    ...(runtimes === undefined ? {} : { runtimes }),
-    ...(client === undefined ? {} : { client }),
-    ...(pins === undefined ? {} : { pins }),
+    ...defined({ runtimes, client, pins }),
   });
 }

@@ -1,11 +1,11 @@
-import { AppError, limitDetails, raiserSentence } from '#platform';
+import { AppError, defined, limitDetails, raiserSentence } from '#platform';
 
 /** The same error for a file that is absent, forbidden or in another workspace. */
 export const fileNotFound = (field?: string) =>
   new AppError({
     code: 'not_found',
     message: 'File not found or unauthorized. Upload it to this workspace first',
-    ...(field === undefined ? {} : { field }),
+    ...defined({ field }),
   });
 
 export const emptyFile = () => new AppError({ code: 'bad_request', message: 'The file is empty' });

@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
-import { firstIdAt, isId, type JobRow, type Prisma, PrismaService, type Scope, toStorableText } from '#platform';
+import {
+  defined,
+  firstIdAt,
+  isId,
+  type JobRow,
+  type Prisma,
+  PrismaService,
+  type Scope,
+  toStorableText,
+} from '#platform';
 
 import { isJobKind, type Job } from './job.js';
 import { isJobStatus, type JobStatus } from './job.lifecycle.js';
@@ -139,9 +148,7 @@ function toWhere(filter: JobFilter): Prisma.JobWhereInput {
   return {
     ...(filter.statuses === undefined ? {} : { status: { in: [...filter.statuses] } }),
     ...(filter.kinds === undefined ? {} : { kind: { in: [...filter.kinds] } }),
-    ...(filter.threadId === undefined ? {} : { threadId: filter.threadId }),
-    ...(filter.workflowId === undefined ? {} : { workflowId: filter.workflowId }),
-    ...(filter.createdBy === undefined ? {} : { createdBy: filter.createdBy }),
+    ...defined({ threadId: filter.threadId, workflowId: filter.workflowId, createdBy: filter.createdBy }),
     AND: [...timeWhere(filter), ...labelWhere(filter)],
   };
 }

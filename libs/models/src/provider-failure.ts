@@ -1,4 +1,4 @@
-import { Redactor, type Secret, toStorableText } from '#platform';
+import { defined, Redactor, type Secret, toStorableText } from '#platform';
 
 import { ModelError, type ModelErrorCode } from './models.errors.js';
 
@@ -52,9 +52,8 @@ export function providerFailed(failure: ProviderFailure, apiKey: Secret | null):
     ...verdict,
     message: shown === '' ? verdict.message : `${verdict.message} The provider's message: ${shown}`,
     afterFirstByte,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    details: { ...(status === undefined ? {} : { status }), ...(shown === '' ? {} : { providerText: shown }) },
+    ...defined({ status, retryAfterSeconds }),
+    details: { ...defined({ status }), ...(shown === '' ? {} : { providerText: shown }) },
   });
 }
 
@@ -74,8 +73,7 @@ export function readFailure(error: unknown): {
   );
   return {
     text,
-    ...(number === undefined ? {} : { status: number }),
-    ...(providerCode === undefined ? {} : { providerCode }),
+    ...defined({ status: number, providerCode }),
   };
 }
 

@@ -1,5 +1,6 @@
 export { BUS, type Bus, type BusMessages, type BusTopic } from './bus/bus.js';
 export { type Clock, ManualClock, systemClock, type Timer, waitUnlessAborted } from './clock.js';
+export { defined } from './defined.js';
 export {
   Config,
   ConfigError,

@@ -1,3 +1,4 @@
+import { defined } from './defined.js';
 import { AppError } from './errors/app-error.js';
 
 /** A value that Postgres stores as `jsonb` and gives back as it was. */
@@ -62,5 +63,5 @@ function convertObject(value: object, depth: number, field: string | undefined):
 }
 
 function notStorable(message: string, field: string | undefined): AppError {
-  return new AppError({ code: 'not_storable', message, ...(field === undefined ? {} : { field }) });
+  return new AppError({ code: 'not_storable', message, ...defined({ field }) });
 }

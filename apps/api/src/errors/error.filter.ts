@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
-import { AppError, asAnswerable, Config, LOGGER, type Logger, type Storable, toStorable } from '#platform';
+import { AppError, asAnswerable, Config, defined, LOGGER, type Logger, type Storable, toStorable } from '#platform';
 import { errorRowOf, isExpected, tooLarge } from '#platform/api';
 
 import { RefusalDelay } from '../refusals/refusal-delay.js';
@@ -76,7 +76,7 @@ export function toErrorReply(thrown: unknown, context: { requestId: string; maxB
       code: error.code,
       retryable: error.retryable,
       requestId,
-      ...(error.field === undefined ? {} : { field: error.field }),
+      ...defined({ field: error.field }),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
-import { AppError, asAnswerable, type Logger } from '#platform';
+import { AppError, asAnswerable, defined, type Logger } from '#platform';
 import { errorRowOf, isExpected } from '#platform/api';
 
 /** The destination of an error, and the log that receives unexpected errors. */
@@ -17,8 +17,7 @@ const suggestion = / ?Did you mean .+\?/gs;
  */
 export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorContext): GraphQLFormattedError {
   const where = {
-    ...(error.locations === undefined ? {} : { locations: error.locations }),
-    ...(error.path === undefined ? {} : { path: error.path }),
+    ...defined({ locations: error.locations, path: error.path }),
   };
   const cause = rootCause(error);
   if (isExpected(cause)) return { message: cause.message, ...where, extensions: { ...extensionsOf(cause), requestId } };
@@ -50,8 +49,7 @@ function extensionsOf(error: AppError): Record<string, unknown> {
     code: errorRowOf(error.code).graphql,
     reason: error.code,
     retryable: error.retryable,
-    ...(error.field === undefined ? {} : { field: error.field }),
-    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+    ...defined({ field: error.field, retryAfterSeconds: error.retryAfterSeconds }),
     ...limitOf(error),
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import type { JobLabels, JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
 import { toWireStatus, type WireStatus } from '#jobs/api';
+import { defined } from '#platform';
 import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 import type { WorkflowState } from '#workflows';
 
@@ -88,9 +89,7 @@ export const statusQuery = z
     attempt: wholeNumber('The `attempt` that the offset was counted in.'),
   })
   .transform(({ offset, reasoning_offset: reasoningOffset, attempt }): StatusQuery => ({
-    ...(offset === undefined ? {} : { offset }),
-    ...(reasoningOffset === undefined ? {} : { reasoningOffset }),
-    ...(attempt === undefined ? {} : { attempt }),
+    ...defined({ offset, reasoningOffset, attempt }),
   }));
 
 /** A snapshot in the format of the status endpoint. Pure. */
@@ -101,12 +100,14 @@ export function toStatus(snapshot: JobSnapshot, { query = {}, state = null }: St
   return {
     ...toStatusHead(snapshot),
     workflow_state: state,
-    ...(content.full === undefined ? {} : { content: content.full }),
-    ...(content.delta === undefined ? {} : { content_delta: content.delta }),
-    ...(content.reset === undefined ? {} : { content_reset: content.reset }),
-    ...(reasoning.full === undefined ? {} : { reasoning: reasoning.full }),
-    ...(reasoning.delta === undefined ? {} : { reasoning_delta: reasoning.delta }),
-    ...(reasoning.reset === undefined ? {} : { reasoning_reset: reasoning.reset }),
+    ...defined({
+      content: content.full,
+      content_delta: content.delta,
+      content_reset: content.reset,
+      reasoning: reasoning.full,
+      reasoning_delta: reasoning.delta,
+      reasoning_reset: reasoning.reset,
+    }),
   };
 }
 

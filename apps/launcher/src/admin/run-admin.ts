@@ -20,6 +20,7 @@ import {
   ConfigError,
   createLogger,
   databaseUrls,
+  defined,
   EmbeddedPostgres,
   migrate,
   openPlatform,
@@ -107,7 +108,7 @@ export async function runAdmin({ words, environment, print, printError }: AdminI
   const [text = '', dataDir] = words;
   try {
     const request = parseAdminRequest(text);
-    const config = Config.from({ ...environment, ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }) });
+    const config = Config.from({ ...environment, ...defined({ DATA_DIR: dataDir }) });
     print(JSON.stringify(await serve(request, config)));
     return 0;
   } catch (error) {
@@ -218,7 +219,7 @@ function describeToken({ values }: Config): object {
     claims: TOKEN_CLAIMS.map(({ claim, meaning }) => ({ claim, required: required.has(claim), meaning })),
     example: {
       iss: JWT_ISSUER ?? 'https://login.example.com',
-      ...(JWT_AUDIENCE === undefined ? {} : { aud: JWT_AUDIENCE }),
+      ...defined({ aud: JWT_AUDIENCE }),
       sub: 'user-1234',
       exp: 1_900_000_000,
       email: 'ada@example.com',

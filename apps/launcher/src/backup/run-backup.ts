@@ -12,6 +12,7 @@ import {
   ConfigError,
   databaseUrls,
   dataDirSecret,
+  defined,
   dumpDatabase,
   embeddedDatabaseUrl,
   EmbeddedPostgres,
@@ -55,7 +56,7 @@ export async function runBackup({ request, environment, out, errors }: BackupIni
   const { json } = asked;
   try {
     const { dataDir: DATA_DIR } = asked;
-    const config = Config.from({ ...environment, ...(DATA_DIR === undefined ? {} : { DATA_DIR }) });
+    const config = Config.from({ ...environment, ...defined({ DATA_DIR }) });
     const work = { asked, config, path: environment['PATH'] ?? '', out };
     await (asked.command === 'backup' ? backUp(work) : restore(work));
     return 0;

@@ -1,4 +1,4 @@
-import { AppError, toStorable } from '#platform';
+import { AppError, defined, toStorable } from '#platform';
 import { RESULT_BYTES } from '#tools';
 
 import type { DecidedKind, InterruptAnswer } from './interrupt-deciders.js';
@@ -66,7 +66,7 @@ function toBounded(value: unknown, field: 'data' | 'result'): unknown {
 }
 
 const invalidBody = (field?: string) =>
-  new AppError({ code: 'bad_request', message: 'Invalid request body', ...(field === undefined ? {} : { field }) });
+  new AppError({ code: 'bad_request', message: 'Invalid request body', ...defined({ field }) });
 
 const tooLarge = (field: string) =>
   new AppError({ code: 'too_large', message: `${field} exceeds ${RESULT_BYTES.durable} bytes`, field });

@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 
-import { AppError, type Clock, ConfigError, type Settings } from '#platform';
+import { AppError, type Clock, ConfigError, defined, type Settings } from '#platform';
 
 import { issuerUnavailable } from '../auth.errors.js';
 
@@ -137,8 +137,7 @@ export class JwtVerifier {
       requiredClaims: ['exp', 'iss', 'sub'],
       clockTolerance: TOLERANCE_SECONDS,
       currentDate: new Date(this.parts.clock.now()),
-      ...(issuer === undefined ? {} : { issuer }),
-      ...(audience === undefined ? {} : { audience }),
+      ...defined({ issuer, audience }),
     };
   }
 

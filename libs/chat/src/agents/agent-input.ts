@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { parseApprovalPolicy } from '#approvals';
-import { readInput, toStorableText } from '#platform';
+import { defined, readInput, toStorableText } from '#platform';
 
 import { type AgentSettings, toolEventFormats } from '../agent.js';
 import { agentInvalid } from './agents.errors.js';
@@ -98,10 +98,7 @@ export function readAgentInput(given: AgentChanges): ReadAgent {
   if ('problem' in read) throw agentInvalid(read.problem.field, read.problem.text);
   const { name, slug, description, maxRunningJobs, toolApproval, ...settings } = read.data;
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(slug === undefined ? {} : { slug }),
-    ...(description === undefined ? {} : { description }),
-    ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
+    ...defined({ name, slug, description, maxRunningJobs }),
     settings: { ...settings, ...(toolApproval === undefined ? {} : { toolApproval: toPolicy(toolApproval) }) },
   };
 }

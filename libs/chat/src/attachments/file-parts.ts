@@ -1,5 +1,6 @@
 import { type FileReference, hashOf } from '#files';
 import type { ChatMessage, ContentPart } from '#models';
+import { defined } from '#platform';
 
 /** The content of a data URL in a message, and the reference that replaces it. */
 export interface InlineFile {
@@ -11,7 +12,7 @@ export interface InlineFile {
 
 /** The part of a message that refers to a stored file. */
 export function toFilePart({ hash, mime, name }: FileReference): ContentPart {
-  return { type: 'file', file: { file_id: hash, mime, ...(name === undefined ? {} : { filename: name }) } };
+  return { type: 'file', file: { file_id: hash, mime, ...defined({ filename: name }) } };
 }
 
 /** The stored file that a part refers to; null: none. `mime` is the type that the client declared, if any. */

@@ -10,7 +10,7 @@ import {
   operationOf,
 } from '#approvals';
 import type { NewInterrupt } from '#jobs';
-import { Config } from '#platform';
+import { Config, defined } from '#platform';
 import {
   type CallState,
   type ClientSide,
@@ -89,8 +89,7 @@ export class CallRouter {
       name: call.name,
       arguments: call.state?.approvedArguments ?? call.arguments,
       version: isClients ? offer.version : null,
-      ...(call.mustAsk === undefined ? {} : { mustAsk: call.mustAsk }),
-      ...(call.isPreview === undefined ? {} : { isPreview: call.isPreview }),
+      ...defined({ mustAsk: call.mustAsk, isPreview: call.isPreview }),
     };
     const tool = isClients ? null : ((await this.catalog.offeredTo(requesterOf(job))).find(call.name) ?? null);
     const answer =
@@ -200,7 +199,7 @@ export class CallRouter {
       call: { callId, name, arguments: args },
       definition: offer.definition,
       deviceId: client?.deviceId ?? null,
-      ...(wait === undefined ? {} : { wait }),
+      ...defined({ wait }),
       isHandedOver: handedOver !== undefined,
       effect: offer.effect,
       toolTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,

@@ -8,7 +8,7 @@ import {
   openInterruptRow,
   type PartRow,
 } from '#jobs';
-import { newId } from '#platform';
+import { defined, newId } from '#platform';
 import {
   type CallState,
   hookApplied,
@@ -331,7 +331,7 @@ function toUnchanged(route: CallRoute): HookedRoute {
 }
 
 function deniedBy(message: string, code?: 'hook_denied' | 'hook_failed'): CallRoute {
-  const failure = { phase: 'approval', message, ...(code === undefined ? {} : { code }) } as const;
+  const failure = { phase: 'approval', message, ...defined({ code }) } as const;
   return { type: 'refused', status: 'denied', approval: 'blocked', failure };
 }
 

@@ -1,4 +1,5 @@
 import { interruptOpened, type NewJobEvent, openInterruptRow, roundRow, type RunWrite } from '#jobs';
+import { defined } from '#platform';
 import {
   keepOutputRow,
   type NewCall,
@@ -167,6 +168,6 @@ function toRow({ job, node }: RoundOwner, { step, modelName, startedAt }: Finish
     usageEstimated: step.usage.estimated,
     startedAt,
     ...(node === undefined ? {} : { nodeRun: node.nodeRun, branch: node.branch }),
-    ...(step.captured === undefined ? {} : { captured: step.captured }),
+    ...defined({ captured: step.captured }),
   });
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { HookedJob, HookEvent } from '@nightshift/plugin';
 
 import type { ClaimedJob } from '#jobs';
-import { Redactor } from '#platform';
+import { defined, Redactor } from '#platform';
 import {
   type Filtered,
   type FilteredResult,
@@ -40,7 +40,7 @@ export class StepHooks {
   /** Whether a hook of this kind may match; `tool`: for a call of this tool. */
   has(on: HookEvent, tool?: string): boolean {
     const { hooks } = this.services;
-    return hooks.has(on) && hooks.has(on, { ...this.fields, ...(tool === undefined ? {} : { tool }) });
+    return hooks.has(on) && hooks.has(on, { ...this.fields, ...defined({ tool }) });
   }
 
   /** The fields that all events of the conversation have and that are known at once. */

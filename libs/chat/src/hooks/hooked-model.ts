@@ -2,6 +2,7 @@ import type { HookedJob, HookedMessage } from '@nightshift/plugin';
 
 import type { NewJobEvent } from '#jobs';
 import type { ChatMessage, Model, ModelPart, ModelRequest, ModelUsage, RequestedCall, ToolDefinition } from '#models';
+import { defined } from '#platform';
 import { type AppliedHook, hookApplied, hookDenied, type Hooks } from '#tools';
 
 import { repairConversation } from '../history/repair-conversation.js';
@@ -82,8 +83,7 @@ export class HookedModel implements Model {
     const { model, messages, tools = [], parameters = {} } = request;
     const shown = tools.map(({ function: { name, description, parameters: schema } }) => ({
       name,
-      ...(description === undefined ? {} : { description }),
-      ...(schema === undefined ? {} : { parameters: schema }),
+      ...defined({ description, parameters: schema }),
     }));
     // A provider's messages have these members.
     const event = { ...job, round: this.round, model, messages: messages as readonly HookedMessage[] };

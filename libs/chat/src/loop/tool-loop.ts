@@ -1,5 +1,5 @@
 import { isProviderDown, ModelError, type ModelRequest, type ModelUsage, type RequestedCall } from '#models';
-import { toStorableText } from '#platform';
+import { defined, toStorableText } from '#platform';
 import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
 import { toCollectedCall } from './collected-call.js';
@@ -118,8 +118,7 @@ function* finishRound(
     earlier: rounds.flatMap((earlier) => earlier.calls),
     usedCallIds: usedCallIds(input, rounds, held),
     maxCalls: input.limits.maxToolCallsPerRound,
-    ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
-    ...(input.unknownTool === undefined ? {} : { unknownTool: input.unknownTool }),
+    ...defined({ newCallId: input.newCallId, unknownTool: input.unknownTool }),
   });
   const reply = yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
   const committed = reply !== undefined && 'committed' in reply ? reply.committed : calls;
@@ -155,7 +154,7 @@ function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }
   const named = calls.map((call) => (/^[\w-]{1,128}$/.test(call.callId) ? call : { ...call, callId: '' }));
   const planned = planCalls(named, {
     ...{ round, offered, earlier: [], usedCallIds: usedCallIds(input, [], NO_IDS), maxCalls },
-    ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
+    ...defined({ newCallId: input.newCallId }),
   });
   return JSON.stringify(planned.map((call) => toCollectedCall(call, maxCalls)));
 }

@@ -1,5 +1,5 @@
 import { ModelError } from '#models';
-import { AppError } from '#platform';
+import { AppError, defined } from '#platform';
 
 import type { LoopOutcome } from '../loop/loop-step.js';
 
@@ -18,7 +18,7 @@ export class ConversationFailed extends AppError {
     const { code, message, retryable = false, retryAfterSeconds, details = {} } = cause;
     super({
       ...{ code, message, retryable, details, cause },
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      ...defined({ retryAfterSeconds }),
     });
     this.name = 'ConversationFailed';
     this.statusCode = cause instanceof ModelError ? cause.status : undefined;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { ClaimedJob } from '#jobs';
 import { ModelCatalog } from '#models';
-import { Config } from '#platform';
+import { Config, defined } from '#platform';
 import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 
 import { coveredBy, tightened } from '../agents/apply-agent.js';
@@ -64,13 +64,11 @@ export class NodeLoops {
         Math.min(this.config.values.ROUND_TIMEOUT_MS, agent?.limits.roundTimeoutMs ?? Infinity),
       ),
       modelName,
-      ...(parameters === undefined ? {} : { parameters }),
-      ...(toolChoice === undefined ? {} : { toolChoice }),
-      ...(capture === undefined ? {} : { capture }),
+      ...defined({ parameters, toolChoice, capture }),
       messages: repairConversation(request.messages),
       rounds: given.rounds,
       offered,
-      ...(pager === undefined ? {} : { pager }),
+      ...defined({ pager }),
       nextRound: given.nextRound,
       usedCallIds: given.callIds,
       unknownTool,
@@ -114,8 +112,7 @@ export class NodeLoops {
     const definitions = wanted.flatMap((name) => (isItself(name) ? [] : (tools.definitionOf(name) ?? [])));
     const offered = resolveOffered(definitions, tools, {
       runtimes: Object.fromEntries([...external].map((name) => [name, 'client' as const])),
-      ...(pins === undefined ? {} : { pins }),
-      ...(client === undefined ? {} : { client }),
+      ...defined({ pins, client }),
     });
     // A tool that cannot run here is offered only if the node names it.
     return offered.filter(

@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 
-import { type GuardedFetch, type OutboundAnswer, type Secret } from '#platform';
+import { defined, type GuardedFetch, type OutboundAnswer, type Secret } from '#platform';
 
 import { fileNotFound, storeUnavailable } from '../files.errors.js';
 import type { ByteRange, FileContent, FilePlace, FileStore } from './file-store.js';
@@ -68,8 +68,8 @@ export class S3FileStore implements FileStore {
     try {
       return await this.client.request({
         ...{ method, url: signed.url, headers: Object.fromEntries(signed.headers) },
-        ...(body === undefined ? {} : { body }),
-        limits: { ...timeouts, ...(maxBytes === undefined ? {} : { maxBytes }) },
+        ...defined({ body }),
+        limits: { ...timeouts, ...defined({ maxBytes }) },
       });
     } catch (error) {
       throw storeUnavailable(error);

@@ -1,3 +1,4 @@
+import { defined } from '#platform';
 import { defineTool, type Tool, type ToolContext } from '#tools';
 
 import type { HttpToolExecutor } from './http-tool.executor.js';
@@ -29,9 +30,7 @@ export function toTool({ id, version, definition }: VersionedTool, executor: Htt
     allowEdit,
     sensitiveFields,
     ...(concurrency === undefined || isolation !== 'queue' ? {} : { concurrency }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(approval === undefined ? {} : { approval }),
-    ...(onUnknown === undefined ? {} : { onUnknown }),
+    ...defined({ timeoutMs, approval, onUnknown }),
     ...(verify === undefined ? {} : { verify: asVerify(definition, executor) }),
     grantKey: () => operation,
     execute: (args, context) => executor.run(definition, args, context),

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/client';
 
 import type { OutboundError } from '#platform';
+import { defined } from '#platform';
 import { compileSchema, type SchemaCheck, type ToolContext } from '#tools';
 
 import { type ListedTool, type McpDefinition, toListedTool } from './mcp-definition.js';
@@ -192,7 +193,7 @@ function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
     tell({
       ...(Number.isFinite(progress) ? { progress } : {}),
       ...(total !== undefined && Number.isFinite(total) ? { total } : {}),
-      ...(message === undefined ? {} : { message }),
+      ...defined({ message }),
     });
   };
 }

@@ -6,7 +6,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 
-import { OutboundError, systemClock } from '#platform';
+import { defined, OutboundError, systemClock } from '#platform';
 
 /** A call on its way. */
 export interface CallInFlight {
@@ -72,7 +72,7 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
     const requestSignal = options.requestSignal ?? this.calls.get(options.headers?.[KEY_HEADER] ?? '')?.signal;
     return super.send(message, {
       ...options,
-      ...(requestSignal === undefined ? {} : { requestSignal }),
+      ...defined({ requestSignal }),
       onRequestStreamEnd: () => {
         this.onmessage?.(brokenOff(message));
       },

@@ -1,7 +1,7 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
-import { isId } from '#platform';
+import { defined, isId } from '#platform';
 import {
   both,
   type ConnectionOf,
@@ -66,8 +66,7 @@ function toJobFilter(input: JobFilterInput | null | undefined): JobFilter {
   const statuses = both<JobStatus>(status?.eq, status?.in);
   const kinds = both<string>(kind?.eq, kind?.in);
   return {
-    ...(statuses === undefined ? {} : { statuses }),
-    ...(kinds === undefined ? {} : { kinds }),
+    ...defined({ statuses, kinds }),
     ...(threadId == null ? {} : { threadId: toIdOrNone(threadId.eq) }),
     ...(workflowId == null ? {} : { workflowId: toIdOrNone(workflowId.eq) }),
     ...(createdBy == null ? {} : { createdBy: toIdOrNone(createdBy.eq) }),

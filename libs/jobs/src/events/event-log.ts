@@ -1,6 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, type BusMessages, type Clock, Config, GroupWriter, systemClock, type Timer } from '#platform';
+import {
+  BUS,
+  type Bus,
+  type BusMessages,
+  type Clock,
+  Config,
+  defined,
+  GroupWriter,
+  systemClock,
+  type Timer,
+} from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { concernsInterrupts } from './commit-part.js';
@@ -135,7 +145,7 @@ export class EventLog {
       });
       this.local.emit({ workspaceId, jobId, events });
     }
-    this.bus.publish('job-events', { workspaceId, jobId, seq: lastSeq, ...(status === undefined ? {} : { status }) });
+    this.bus.publish('job-events', { workspaceId, jobId, seq: lastSeq, ...defined({ status }) });
     if (concernsInterrupts(write.events, write.rows)) this.bus.publish('interrupts-changed', { workspaceId });
   }
 }

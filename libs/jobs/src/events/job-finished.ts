@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import type { JobFailure } from '../job.js';
 import type { TerminalStatus } from '../job.lifecycle.js';
 import type { NewJobEvent } from './job-event.js';
@@ -28,7 +30,7 @@ export function jobFinished(end: JobEnd, totals: FinalTotals): NewJobEvent {
     body: {
       status: end.status,
       reason: end.reason,
-      ...(end.error === undefined ? {} : { error: end.error }),
+      ...defined({ error: end.error }),
       content_length: totals.contentLength,
       usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
       durationMs: Math.max(0, Math.round(totals.durationMs)),

@@ -5,6 +5,7 @@ import {
   BUS,
   type Bus,
   type BusMessages,
+  defined,
   type PrismaTransaction,
   type QueueHandler,
   Queues,
@@ -102,7 +103,7 @@ export function runnableMessage({ workspaceId, jobId, kind }: Runnable): Address
 
 /** The message that sub-jobs of this job need attention; `startAfter`: not before this instant (ms since the epoch). */
 export function subJobsDue({ workspaceId, jobId }: JobRef, startAfter?: number): AddressedMessage {
-  return { queue: 'sub-job.due', data: { workspaceId, jobId }, ...(startAfter === undefined ? {} : { startAfter }) };
+  return { queue: 'sub-job.due', data: { workspaceId, jobId }, ...defined({ startAfter }) };
 }
 
 /** The message about a job whose conversation is in another system and whose handler does not run at its end. */

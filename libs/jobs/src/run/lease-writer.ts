@@ -1,4 +1,4 @@
-import { crashpoint, type Timer } from '#platform';
+import { crashpoint, defined, type Timer } from '#platform';
 
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
 import type { Delta, JobEventBodies } from '../events/job-event.js';
@@ -276,7 +276,7 @@ export class LeaseWriter {
       attempt: this.totals.restarts - this.pending.restarts,
       ...this.pending.take(),
       unlessCancelled,
-      ...(move === undefined ? {} : { move }),
+      ...defined({ move }),
     };
   }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { AppError, BUS, type Bus, Config, crashpoint, isPassing, newId } from '#platform';
+import { AppError, BUS, type Bus, Config, crashpoint, defined, isPassing, newId } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { FreedCapacity } from '../capacity/freed-capacity.js';
@@ -174,7 +174,7 @@ function toResult(outcome: JobOutcome): RunResult {
     case 'waiting':
       return { kind: 'waiting', interruptIds: outcome.interruptIds };
     case 'released':
-      return { kind: 'released', ...(outcome.agentId === undefined ? {} : { agentId: outcome.agentId }) };
+      return { kind: 'released', ...defined({ agentId: outcome.agentId }) };
   }
 }
 
@@ -185,10 +185,10 @@ function moveOf(result: Exclude<RunResult, { kind: 'waiting' }>, { kind, parentJ
         to: result.end.status,
         reason: result.end.reason,
         parentJobId,
-        ...(result.end.error === undefined ? {} : { error: result.end.error }),
+        ...defined({ error: result.end.error }),
       };
     case 'released':
-      return { to: 'queued', kind, ...(result.agentId === undefined ? {} : { agentId: result.agentId }) };
+      return { to: 'queued', kind, ...defined({ agentId: result.agentId }) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { isId, newId, systemClock } from '#platform';
+import { defined, isId, newId, systemClock } from '#platform';
 
 import type { ClaimedJob } from '../run/lease.repository.js';
 import type { Slot, Worker } from '../run/worker.js';
@@ -108,8 +108,7 @@ function toNewJob(request: StartRequest, decision: Accepted, owner: string | nul
         messageId: request.messageClientId ?? messageId,
         ...(request.workflow === undefined ? {} : { workflowId: request.workflow.id }),
         ...(request.parent === undefined ? {} : { parentJobId: request.parent.jobId }),
-        ...(request.appliedHooks === undefined ? {} : { appliedHooks: request.appliedHooks }),
-        ...(decision.queuePosition === undefined ? {} : { queuePosition: decision.queuePosition }),
+        ...defined({ appliedHooks: request.appliedHooks, queuePosition: decision.queuePosition }),
       },
     },
   };

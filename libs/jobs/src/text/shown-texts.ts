@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import { isDelta, type NewJobEvent } from '../events/job-event.js';
 import type { ShownPiece } from './shown-text.js';
 import type { TextPlace } from './text-place.js';
@@ -35,10 +37,7 @@ export function shownTexts(events: Iterable<NewJobEvent>): ShownTexts {
         show(event.type === 'text-delta' ? text : reasoning, { round, offset, text: event.body.text });
       if (finished.has(round) || open.has(round)) continue;
       const isContent = offset !== undefined;
-      open.set(
-        round,
-        nodeId === undefined ? undefined : { nodeId, ...(branchId === undefined ? {} : { branchId }), isContent },
-      );
+      open.set(round, nodeId === undefined ? undefined : { nodeId, ...defined({ branchId }), isContent });
     }
   }
   return { text, reasoning, open };

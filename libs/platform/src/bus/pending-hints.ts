@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { BusMessages, BusTopic } from './bus.js';
 
 /** One message with its topic. */
@@ -41,7 +42,7 @@ export class PendingHints {
     const old = before.hint.message;
     const newer = message.status !== undefined && (old.status === undefined || message.seq >= before.statusSeq);
     const [status, statusSeq] = newer ? [message.status, message.seq] : [old.status, before.statusSeq];
-    const merged = { ...message, seq: Math.max(old.seq, message.seq), ...(status === undefined ? {} : { status }) };
+    const merged = { ...message, seq: Math.max(old.seq, message.seq), ...defined({ status }) };
     this.entries.set(key, { hint: { topic: 'job-events', message: merged }, statusSeq });
   }
 }

@@ -1,5 +1,7 @@
 import pg from 'pg';
 
+import { defined } from '../defined.js';
+
 /** One connection outside of the pools, for work on the database itself: versions, roles, migrations, backups. */
 export type AdminClient = pg.Client;
 
@@ -13,7 +15,7 @@ interface AdminLogin {
 export async function withAdminClient<T>(login: AdminLogin, work: (client: AdminClient) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: login.url,
-    ...(login.applicationName === undefined ? {} : { application_name: login.applicationName }),
+    ...defined({ application_name: login.applicationName }),
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });

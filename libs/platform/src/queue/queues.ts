@@ -10,6 +10,7 @@ import {
 
 import { type Clock, systemClock } from '../clock.js';
 import { type Config, queuesServed } from '../config/config.js';
+import { defined } from '../defined.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Postgres } from '../postgres/postgres.js';
@@ -442,6 +443,6 @@ function toInsert({ data, startAfter, afterMs, key, ...message }: AnyMessage): J
     ...(data === null ? {} : { data }),
     ...(startAfter === undefined ? {} : { startAfter: new Date(startAfter) }),
     ...(afterMs === undefined ? {} : { startAfter: afterMs / 1_000 }),
-    ...(key === undefined ? {} : { singletonKey: key }),
+    ...defined({ singletonKey: key }),
   };
 }

@@ -2,6 +2,7 @@ import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } fr
 
 import { type GraphqlContext, RequireAbility } from '#auth/api';
 import { fromStartChatInput } from '#chat/api';
+import { defined } from '#platform';
 import {
   type ConnectionOf,
   ForwardPageArgs,
@@ -118,5 +119,5 @@ export class ChatSchedulesResolver {
 /** Throws `bad_request` with the invalid field. */
 function toScheduledChat(given: Parameters<typeof fromStartChatInput>[0]): ScheduledChat {
   const { threadRef, agent, model, messages, tools, parameters } = fromStartChatInput(given);
-  return { threadRef, model, messages, tools, parameters, ...(agent === undefined ? {} : { agent }) };
+  return { threadRef, model, messages, tools, parameters, ...defined({ agent }) };
 }

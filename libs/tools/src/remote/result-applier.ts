@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { JobUpdater, type LockedJob } from '#jobs';
-import { toStorableText } from '#platform';
+import { defined, toStorableText } from '#platform';
 
 import { type FilteredEnd, ResultHooks } from '../hooks/result-hooks.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
@@ -141,7 +141,7 @@ export class ResultApplier {
 }
 
 function withFate(end: FilteredEnd, { started, approval }: CallFate): QueueEnd {
-  return { ...end, started, ...(approval === undefined ? {} : { approval }) };
+  return { ...end, started, ...defined({ approval }) };
 }
 
 /**
@@ -157,8 +157,7 @@ function toShown(chunk: ToolProgressMessage['chunk']) {
   if (typeof chunk === 'string') return { message: toStorableText(chunk.slice(0, longestShown)) };
   const { progress, total, message } = chunk;
   return {
-    ...(progress === undefined ? {} : { progress }),
-    ...(total === undefined ? {} : { total }),
+    ...defined({ progress, total }),
     ...(message === undefined ? {} : { message: toStorableText(message.slice(0, longestShown)) }),
   };
 }

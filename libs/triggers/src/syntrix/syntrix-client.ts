@@ -1,6 +1,7 @@
 import {
   AppError,
   type Clock,
+  defined,
   type GuardedFetch,
   type OutboundAnswer,
   OutboundError,
@@ -151,7 +152,7 @@ export class SyntrixClient {
         collection,
         orderBy: [{ field: 'createdAt', direction: 'asc' }],
         limit: pageSize,
-        ...(startAfter === undefined ? {} : { startAfter }),
+        ...defined({ startAfter }),
       });
       newest = newestOf([...newest, ...page.documents.map(sized)]);
       startAfter = page.nextCursor;

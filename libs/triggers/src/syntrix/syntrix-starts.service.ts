@@ -4,7 +4,7 @@ import { type Principal, PrincipalsRepository } from '#auth';
 import { ChatService, type StartChat } from '#chat';
 import { BackgroundJobs } from '#jobs';
 import type { ChatMessage } from '#models';
-import { AppError, Config, Secret, SecretBox, type SecretPlace } from '#platform';
+import { AppError, Config, defined, Secret, SecretBox, type SecretPlace } from '#platform';
 import { ToolCatalog } from '#tools';
 
 import type { SyntrixDocument } from './syntrix-client.js';
@@ -67,7 +67,7 @@ export class SyntrixStarts {
       idempotency: { key, requestHash: sha256(key) },
       external: {
         reference: { ...reference, source: SYNTRIX, connectionId },
-        ...(call === undefined ? {} : { call }),
+        ...defined({ call }),
       },
       ...{ maxQueued, beside: (job) => keys.map((of) => deliveryRow(job, { connectionId, key: of })) },
     };

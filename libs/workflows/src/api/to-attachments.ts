@@ -1,3 +1,4 @@
+import { defined } from '#platform';
 import { invalidField } from '#platform/api';
 
 import type { Attachment } from '../engine/node-executor.js';
@@ -21,7 +22,7 @@ export function toAttachments(given: readonly unknown[], field: string): readonl
       type: known,
       url: place,
       ...(typeof name === 'string' && name !== '' ? { name } : {}),
-      ...(media === undefined ? {} : { mimeType: media }),
+      ...defined({ mimeType: media }),
     };
   });
 }

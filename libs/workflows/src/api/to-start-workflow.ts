@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { providerKeyOf, toIdempotencyKey, toProviderDown } from '#chat/api';
 import { toJobLabels } from '#jobs';
-import { AppError, type Storable, toStorable } from '#platform';
+import { AppError, defined, type Storable, toStorable } from '#platform';
 import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 
@@ -108,15 +108,13 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     historyField: 'conversationHistory',
     attachments: toAttachments(fields.list('attachments') ?? [], 'attachments'),
     whenBusy: null,
-    ...(startAt === undefined ? {} : { startAt }),
+    ...defined({ startAt }),
     labels: toJobLabels(given['labels']),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     ...toProviderDown(given),
     known: {
-      ...(updatedAt === undefined ? {} : { updatedAt }),
-      ...(version === undefined ? {} : { version }),
-      ...(definition === undefined ? {} : { definition }),
+      ...defined({ updatedAt, version, definition }),
     },
     resumeFrom: resumeFrom === undefined ? null : toKnownRun(resumeFrom),
   };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { systemPrincipal } from '#auth';
 import { type Agent, AgentsService } from '#chat';
-import { Config, toModelPrices } from '#platform';
+import { Config, defined, toModelPrices } from '#platform';
 import { ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
@@ -64,7 +64,7 @@ export class DefinitionChecks {
       tools: new Set(tools.list().map(({ name }) => name)),
       subflows: (id) => subflows.get(id)?.json,
       ...this.prices(),
-      ...(workflowId === undefined ? {} : { workflowId }),
+      ...defined({ workflowId }),
     });
     return { document: parsed.ok ? parsed.document : null, result, subflows, tools, agents };
   }

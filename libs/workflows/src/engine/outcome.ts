@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import { edgesOf, routesOf } from '../definition/edge-lookup.js';
 import type { GraphEdge, GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { NodeError, NodeExtra, NodeRunRow, Settlement } from './node-run.js';
@@ -87,9 +89,7 @@ function toNodeError({ message, code, statusCode, retry, rateLimit }: NodeFailed
     message,
     code,
     nodeId,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...defined({ statusCode, retry, rateLimit }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '#models';
+import { defined } from '#platform';
 
 import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
 import { reachableFrom } from '../definition/loop-bodies.js';
@@ -323,8 +324,7 @@ function toRunError({ failure, run }: Extract<ScopeEnd, { type: 'failed' }>): Ru
     nodeId: run?.node.id ?? null,
     nodeLabel: run?.node.label ?? null,
     nodeType: run?.node.type ?? null,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(retry === undefined ? {} : { retry }),
+    ...defined({ statusCode, retry }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
+import { defined } from '#platform';
 
 import { isJsonObject, type JsonObject, memberOf } from '../definition/json.js';
 import type { NodeData } from '../definition/node-types.js';
@@ -14,9 +15,7 @@ function agentParameters(data: NodeData['agent']): ModelParameters {
   const { modelRequest, temperature, maxTokens, parallelToolCalls, structuredOutput } = data;
   return {
     ...modelRequest,
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+    ...defined({ temperature, max_tokens: maxTokens, parallel_tool_calls: parallelToolCalls }),
     ...(structuredOutput === undefined ? {} : { response_format: toResponseFormat(structuredOutput) }),
   };
 }
@@ -62,11 +61,11 @@ class Agent {
     return {
       ...(this.rejections === 0 ? {} : { branch: `review@${this.rejections}` }),
       isShown: true,
-      ...(node.data.agent === undefined ? {} : { agent: node.data.agent }),
+      ...defined({ agent: node.data.agent }),
       model: model === '' ? null : model,
       messages: await agentMessages(this.context, input),
       tools: tools.length === 0 ? graph.tools : tools,
-      ...(choice === undefined ? {} : { toolChoice: choice }),
+      ...defined({ toolChoice: choice }),
       parameters: agentParameters(node.data),
       signal,
     };

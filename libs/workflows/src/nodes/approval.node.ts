@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import { askAtNode } from './ask-at-node.js';
 import { defineNode } from './define-node.js';
 import { toOptions, YES_OR_NO } from './question-options.js';
@@ -10,9 +12,7 @@ export const approvalNode = defineNode({
     return askAtNode(context, {
       mode: 'approval',
       options: options === undefined ? YES_OR_NO : toOptions(options),
-      ...(inputSchema === undefined ? {} : { inputSchema }),
-      ...(decidableBy === undefined ? {} : { decidableBy }),
-      ...(fourEyes === undefined ? {} : { fourEyes }),
+      ...defined({ inputSchema, decidableBy, fourEyes }),
     });
   },
 });

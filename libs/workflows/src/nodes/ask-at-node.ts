@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import type { NodeOutcome, Question } from '../engine/node-executor.js';
 import { type ContextOf } from './define-node.js';
 import { givenText, handOn, leadsOn, rejectedBefore } from './settlements.js';
@@ -15,7 +17,7 @@ export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutc
     key: 'node',
     title: node.label,
     prompt,
-    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...defined({ timeoutMs: timeout }),
     defaultAction,
   });
   if (answer.type === 'waiting') return answer;

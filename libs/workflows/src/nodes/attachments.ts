@@ -1,5 +1,6 @@
 import type { FileReference } from '#files';
 import type { ContentPart, MessageContent, UserMessage } from '#models';
+import { defined } from '#platform';
 
 import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
@@ -9,7 +10,7 @@ export const fileScheme = 'file:';
 /** The attachment that refers to a file of the workspace. */
 export function toFileAttachment({ hash, mime, name }: FileReference): Attachment {
   const type = mime.startsWith('image/') ? 'image' : 'file';
-  return { type, url: `${fileScheme}${hash}`, ...(name === undefined ? {} : { name }), mimeType: mime };
+  return { type, url: `${fileScheme}${hash}`, ...defined({ name }), mimeType: mime };
 }
 
 /**
@@ -61,8 +62,7 @@ async function canSeeImages(
 export function toPart({ type, url, name, mimeType }: Attachment): ContentPart | null {
   if (url.startsWith(fileScheme)) {
     const named = {
-      ...(mimeType === undefined ? {} : { mime: mimeType }),
-      ...(name === undefined ? {} : { filename: name }),
+      ...defined({ mime: mimeType, filename: name }),
     };
     return { type: 'file', file: { file_id: url.slice(fileScheme.length), ...named } };
   }
@@ -70,7 +70,7 @@ export function toPart({ type, url, name, mimeType }: Attachment): ContentPart |
     case 'image':
       return { type: 'image_url', image_url: { url } };
     case 'file':
-      return { type: 'file', file: { ...(name === undefined ? {} : { filename: name }), file_data: url } };
+      return { type: 'file', file: { ...defined({ filename: name }), file_data: url } };
     case 'audio':
     case 'video':
       return null;

@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import { edgesOf } from '../definition/edge-lookup.js';
 import type { NodeContext, NodeOutcome } from '../engine/node-executor.js';
 import type { NodeExtra } from '../engine/node-run.js';
@@ -9,7 +11,7 @@ export function handOn(
   handles: readonly string[] = ['output'],
   extra?: NodeExtra,
 ): Extract<NodeOutcome, { type: 'finished' }> {
-  return { type: 'finished', output, handles, handOn: 'output', ...(extra === undefined ? {} : { extra }) };
+  return { type: 'finished', output, handles, handOn: 'output', ...defined({ extra }) };
 }
 
 /** A person rejected before the node ran: its input is passed on along `rejected`. Throws when no edge leads there. */

@@ -1,5 +1,5 @@
 import { ModelError, type ModelErrorCode } from '#models';
-import { AppError, type OutboundErrorCode, toStorableText } from '#platform';
+import { AppError, defined, type OutboundErrorCode, toStorableText } from '#platform';
 
 import { NodeFailure } from '../engine/node-executor.js';
 import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
@@ -17,7 +17,7 @@ export function toNodeError(thrown: unknown, nodeId: string): NodeError {
     message: shownMessage(thrown),
     code: codeOf(thrown, statusCode),
     nodeId,
-    ...(statusCode === undefined ? {} : { statusCode }),
+    ...defined({ statusCode }),
     ...(retryAfterMs === undefined ? {} : { rateLimit: { retryAfterMs } }),
   };
 }

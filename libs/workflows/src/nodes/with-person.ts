@@ -1,3 +1,5 @@
+import { defined } from '#platform';
+
 import type { Hitl } from '../definition/node-fields.js';
 import type { NodeContext, NodeOutcome, PersonAnswer, Question } from '../engine/node-executor.js';
 import { toOptions, YES_OR_NO } from './question-options.js';
@@ -84,9 +86,7 @@ function toQuestion({ node }: NodeContext, hitl: Hitl): Omit<Question, 'key'> {
     mode,
     title: node.label,
     prompt: prompt ?? defaultPrompt(mode, node.label),
-    ...(offered === undefined ? {} : { options: offered }),
-    ...(inputSchema === undefined ? {} : { inputSchema }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    ...defined({ options: offered, inputSchema, timeoutMs: timeout }),
     defaultAction,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '#platform';
 import { defineTool, type JsonSchema, subJobPrefix, type Tool, type ToolContext } from '#tools';
 
 import type { DocumentMeta, SubflowInput } from '../definition/document.js';
@@ -62,8 +63,7 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
     id,
     {
       ...(isPlain ? schemaOf.string : schemaOf[type]),
-      ...(name === undefined ? {} : { description: name }),
-      ...(preset === undefined ? {} : { default: preset }),
+      ...defined({ description: name, default: preset }),
     },
   ]);
   const required = inputs.filter((input) => input.required && input.default === undefined).map(({ id }) => id);

@@ -1,4 +1,5 @@
 import type { NewJobEvent } from '#jobs';
+import { defined } from '#platform';
 import { projectResult } from '#tools';
 
 import { isPassingCode, type NodeRunRow } from '../engine/node-run.js';
@@ -14,7 +15,7 @@ function placeOf(jobId: string, row: NodeRunRow) {
   const pass = iteration.at(-1);
   return {
     ...{ nodeRunId: nodeRunId(jobId, row), nodeId, label, type, path },
-    ...(pass === undefined ? {} : { iteration: pass }),
+    ...defined({ iteration: pass }),
   };
 }
 
@@ -39,7 +40,7 @@ export function nodeFinished(jobId: string, row: NodeRunRow, facts: NodeRunFacts
             error: { code: error.code, message: error.message, ...(isPassingCode(error.code) && { retryable: true }) },
           }),
       ...(tokenCount === 0 ? {} : { tokenCount }),
-      ...(route === undefined ? {} : { route }),
+      ...defined({ route }),
     },
   };
   if (route === undefined) return [finished];

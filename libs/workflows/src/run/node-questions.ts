@@ -1,5 +1,5 @@
 import { interruptOpened, type JobRun, type NewInterrupt, openInterruptRow } from '#jobs';
-import { newId, toStorable, toStorableText } from '#platform';
+import { defined, newId, toStorable, toStorableText } from '#platform';
 import { projectResult } from '#tools';
 
 import type { PersonAnswer, Question, ScopeView } from '../engine/node-executor.js';
@@ -110,16 +110,14 @@ function toQuestion(job: JobRun['job'], { asker, question, now }: Asked): NewInt
       ...(output === undefined ? {} : { output: projectResult(output, 'ui') }),
       ...{ workflowName: view.workflowName, sessionId: view.sessionId },
     },
-    ...(options === undefined ? {} : { options }),
-    ...(inputSchema === undefined ? {} : { inputSchema }),
+    ...defined({ options, inputSchema }),
     ...(question.dataRequired === true ? { dataRequired: true } : {}),
   };
   return {
     ...toInterrupt(job, { asker, question, about, now, expiresAt }),
     kind: 'human_input',
     title: toStorableText(question.title),
-    ...(decidableBy === undefined ? {} : { decidableBy }),
-    ...(fourEyes === undefined ? {} : { fourEyes }),
+    ...defined({ decidableBy, fourEyes }),
     expireAction: question.defaultAction === 'skip' ? 'skip' : 'deny',
   };
 }

@@ -1,7 +1,7 @@
 import type { NodeContext } from '@nightshift/plugin';
 
 import { CallProgress, unlessCancelled } from '#chat';
-import { AppError, crashpoint, systemClock, toStorableText } from '#platform';
+import { AppError, crashpoint, defined, systemClock, toStorableText } from '#platform';
 import { storeArtifacts } from '#tools';
 
 import type { JsonObject } from '../definition/json.js';
@@ -188,7 +188,7 @@ export class PluginRun {
     const message = error instanceof Error || error instanceof AppError ? error.message : String(error);
     const reason = message.trim() === '' ? 'The code of the plugin failed without a reason' : message;
     return new NodeFailure(this.redact(reason).slice(0, LONGEST_REASON).toWellFormed(), code, {
-      ...(statusCode === undefined ? {} : { statusCode }),
+      ...defined({ statusCode }),
       ...(rateLimit === undefined ? {} : { retryAfterMs: rateLimit.retryAfterMs }),
     });
   }

@@ -1,4 +1,5 @@
 import type { NewJobEvent } from '#jobs';
+import { defined } from '#platform';
 
 import type { UsedByModel } from '../definitions/run-spending.js';
 import { isFinished, type NodeExtra, type NodeRunRow } from '../engine/node-run.js';
@@ -103,7 +104,7 @@ export class RunFacts implements RunTally {
     const { input, hooks } = this.hooked.get(row.ordinal) ?? { input: row.input, hooks: row.extra.hooks };
     if (begun === undefined && hooks === undefined) return row;
     const attempts = begun === undefined ? {} : { attempts: begun };
-    return { ...row, input, extra: { ...row.extra, ...attempts, ...(hooks === undefined ? {} : { hooks }) } };
+    return { ...row, input, extra: { ...row.extra, ...attempts, ...defined({ hooks }) } };
   }
 
   /** The hooks before a node have run. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type AgentPreset, AgentsService } from '#chat';
 import type { JobRun } from '#jobs';
-import { AppError } from '#platform';
+import { AppError, defined } from '#platform';
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { withAgents } from '../definition/with-agents.js';
@@ -50,7 +50,7 @@ export class RunPlanLoader {
       attachments: input.attachments,
       ...(input.inputs === undefined ? {} : { inputs: new Map(Object.entries(input.inputs)) }),
       maxSteps: graph.stopPolicy.maxSteps ?? null,
-      ...(input.resumeFrom === undefined ? {} : { resumeFrom: input.resumeFrom }),
+      ...defined({ resumeFrom: input.resumeFrom }),
     };
   }
 }

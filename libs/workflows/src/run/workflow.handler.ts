@@ -11,7 +11,7 @@ import {
   roundRow,
   type RunWrite,
 } from '#jobs';
-import { crashpoint } from '#platform';
+import { crashpoint, defined } from '#platform';
 import type { ClientSide } from '#tools';
 
 import { toWorkflowInput } from '../definitions/workflow-input.js';
@@ -71,8 +71,7 @@ export class WorkflowHandler implements JobHandler {
     const acting = Object.fromEntries(agents);
     const terms = {
       ...{ toolPins, agents: acting, callerPolicies },
-      ...(toolApproval === undefined ? {} : { toolApproval }),
-      ...(providerDown === undefined ? {} : { providerDown }),
+      ...defined({ toolApproval, providerDown }),
     };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { abilityOf, assertCan, type MemberPrincipal, type Principal, systemPrincipal } from '#auth';
 import { AttachedFiles, partsOf } from '#chat';
 import type { StartedJob } from '#jobs';
-import { newId, toStorableText } from '#platform';
+import { defined, newId, toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
 import { DefinitionsRepository, type StartableVersion } from '../definitions/definitions.repository.js';
@@ -90,14 +90,13 @@ export class StartWorkflowService {
       thread: toThread(request),
       messageClientId: request.messageClientId,
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
-      ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
-      ...(request.labels === undefined ? {} : { labels: request.labels }),
+      ...defined({ startAt: request.startAt, labels: request.labels }),
       idempotency,
       retryOf: null,
-      ...(request.parent === undefined ? {} : { parent: request.parent }),
+      ...defined({ parent: request.parent }),
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
-      ...(request.beside === undefined ? {} : { beside: request.beside }),
+      ...defined({ beside: request.beside }),
     });
   }
 
@@ -138,9 +137,7 @@ function toInput(
     attachments,
     subflows,
     toolPins,
-    ...(agents === undefined ? {} : { agents }),
-    ...(inputs === undefined ? {} : { inputs }),
-    ...(providerDown === undefined ? {} : { providerDown }),
+    ...defined({ agents, inputs, providerDown }),
     ...(toolApproval === null ? {} : { toolApproval }),
     ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),

@@ -1,5 +1,6 @@
 import { isTerminal, type ToolCallItem } from '#jobs';
 import type { ChatMessage } from '#models';
+import { defined } from '#platform';
 import { projectResult, type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 
 import type { WorkflowGraph } from '../definition/graph.js';
@@ -85,7 +86,7 @@ function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCal
     label,
     type,
     output: outputOf(run),
-    ...(streamingText === undefined ? {} : { streamingText }),
+    ...defined({ streamingText }),
     ...(model === null ? {} : { modelId: model }),
     ...(error === null ? {} : { error: error.message, retryable: isPassingCode(error.code) }),
     ...(startedAt === null ? {} : { startedAt }),
@@ -185,7 +186,7 @@ function toHitlRequests({ questions }: Pick<RunState, 'questions'>): WorkflowSta
               response: {
                 requestId: id,
                 action: answer?.action ?? outcome.outcome,
-                ...(data === undefined ? {} : { data }),
+                ...defined({ data }),
                 ...(decidedBy === null ? {} : { respondedBy: decidedBy }),
                 respondedAt: decidedAt,
               },

@@ -14,6 +14,7 @@ import {
   simpleEstimator,
 } from 'graphql-query-complexity';
 
+import { defined } from '#platform';
 import { graphqlLimits } from '#platform/api';
 
 import type { Variables } from './coerce-variables.js';
@@ -65,7 +66,7 @@ function costOf(valid: ValidDocument, { schema, operation, variables }: CostQues
       query: valid.document,
       estimators: estimators(schema),
       variables: { ...variables },
-      ...(operationName === undefined ? {} : { operationName }),
+      ...defined({ operationName }),
     });
   // With variables, the page sizes and the included fields can differ in each request of the same text.
   if ((operation.variableDefinitions ?? []).length > 0) return compute();

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 
 import type { GraphqlContext } from '#auth/api';
+import { defined } from '#platform';
 
 import { coerceVariables, type Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
@@ -56,7 +57,6 @@ export function argsOf({ schema, document, request }: PreparedOperation, context
     schema,
     document,
     contextValue: context,
-    ...(request.operationName === undefined ? {} : { operationName: request.operationName }),
-    ...(request.variables === undefined ? {} : { variableValues: request.variables }),
+    ...defined({ operationName: request.operationName, variableValues: request.variables }),
   };
 }

@@ -1,5 +1,5 @@
 import type { InterruptKind, InterruptStatus } from '#jobs';
-import { toStorableText } from '#platform';
+import { defined, toStorableText } from '#platform';
 import { both, toIdOrNone } from '#platform/api';
 
 import type { InterruptQuery } from '../../interrupts/interrupts.service.js';
@@ -11,8 +11,7 @@ export function toInterruptQuery(input: InterruptFilterInput | null | undefined)
   const statuses = both<InterruptStatus>(status?.eq, status?.in);
   const kinds = both<InterruptKind>(kind?.eq, kind?.in);
   return {
-    ...(statuses === undefined ? {} : { statuses }),
-    ...(kinds === undefined ? {} : { kinds }),
+    ...defined({ statuses, kinds }),
     ...(tool == null ? {} : { tool: toStorableText(tool.eq) }),
     ...(jobId == null ? {} : { jobId: toIdOrNone(jobId.eq) }),
     ...(rootJobId == null ? {} : { rootJobId: toIdOrNone(rootJobId.eq) }),

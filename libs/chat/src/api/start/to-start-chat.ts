@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { clientToolProblem } from '#approvals';
 import { idempotencyKeyRule, parseKey } from '#jobs/api';
 import type { ToolDefinition } from '#models';
-import { AppError, readInput, Secret, type Storable, toStorable } from '#platform';
+import { AppError, defined, readInput, Secret, type Storable, toStorable } from '#platform';
 import { invalidBody, invalidField, missing } from '#platform/api';
 import { canonicalJson } from '#tools';
 
@@ -62,7 +62,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
     whenBusy: start.whenBusy ?? null,
     ...(start.startAt === undefined ? {} : { startAt: Date.parse(start.startAt) }),
-    ...(start.labels === undefined ? {} : { labels: start.labels }),
+    ...defined({ labels: start.labels }),
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: providerKeyOf(headers),
     backgroundMode: start.backgroundMode ?? null,
@@ -119,8 +119,7 @@ function toDefinition({
     type: 'function',
     function: {
       name,
-      ...(description === undefined ? {} : { description }),
-      ...(parameters === undefined ? {} : { parameters }),
+      ...defined({ description, parameters }),
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   };

@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
 import { type GraphqlContext, RequireAbility } from '#auth/api';
+import { defined } from '#platform';
 import {
   type ConnectionOf,
   ForwardPageArgs,
@@ -197,10 +198,10 @@ function toCalls(calls: McpCallsInput | null | undefined) {
   if (calls == null) return {};
   const { timeoutMs, isolated, trusted, effect, effects } = calls;
   return {
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...defined({ timeoutMs }),
     ...(isolated == null ? {} : { isolated }),
     ...(trusted == null ? {} : { trusted }),
-    ...(effect === undefined ? {} : { effect }),
+    ...defined({ effect }),
     ...(effects == null ? {} : { effects: Object.fromEntries(effects.map((one) => [one.tool, one.effect])) }),
   };
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
+import { defined } from '#platform';
 import { idOfCursor, toCursor } from '#platform/api';
 
 import type { KeysetPage } from '../../jobs.repository.js';
@@ -65,7 +66,7 @@ function toReply(notification: Notification): NotificationReply {
 }
 
 function toFilter({ read, type }: NotificationListQuery): NotificationFilter {
-  return { ...(read === undefined ? {} : { read }), ...(type === undefined ? {} : { types: [type] }) };
+  return { ...defined({ read }), ...(type === undefined ? {} : { types: [type] }) };
 }
 
 function toPage({ limit, after }: NotificationListQuery): KeysetPage {

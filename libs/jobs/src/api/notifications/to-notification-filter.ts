@@ -1,3 +1,4 @@
+import { defined } from '#platform';
 import { both } from '#platform/api';
 
 import type { NotificationFilter, NotificationType } from '../../notifications/notification.js';
@@ -7,5 +8,5 @@ import type { NotificationFilterInput } from './notifications.args.js';
 export function toNotificationFilter(input: NotificationFilterInput | null | undefined): NotificationFilter {
   const { read, type } = input ?? {};
   const types = both<NotificationType>(type?.eq, type?.in);
-  return { ...(read == null ? {} : { read }), ...(types === undefined ? {} : { types }) };
+  return { ...(read == null ? {} : { read }), ...defined({ types }) };
 }
