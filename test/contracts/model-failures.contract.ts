@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedModel } from '../harness/scripted-model.js';
 import * as script from '../harness/scripted-reply.js';
-import { until } from '../harness/until.js';
 import { KEY, type ModelFixture, question } from './model-fixture.js';
 
 /** How a model fails, and when it asks again. */
@@ -70,7 +69,7 @@ export function describeFailures(given: ModelFixture): void {
 
     it('fail on an encoding that was not requested', async () => {
       given.server.enqueue({ headers: { 'content-encoding': 'gzip' }, body: ['\u001f'], end: 'hang' });
-      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({ code: 'model_stream_broken' });
+      expect(await given.run().failure()).toMatchObject({ code: 'model_stream_broken' });
     });
 
     it.each([
@@ -101,65 +100,30 @@ export function describeFailures(given: ModelFixture): void {
       const closed = await ScriptedModel.start();
       const { url } = closed;
       await closed.close();
-      const error = await given.run(question, { baseUrl: url, retries: 0 }).failure();
+      const error = await given.run(question, { baseUrl: url }).failure();
       expect(error).toMatchObject({ code: 'model_connection_refused', retryable: true, afterFirstByte: false });
     });
   });
 
-  describe('Model retries', () => {
-    /** The retry waits exactly so long: not a millisecond less. */
-    async function passes(delayMs: number): Promise<void> {
-      await until(`a retry waits for ${delayMs} ms`, () => given.clock.asked.at(-1) === delayMs);
-      const before = given.server.requests.length;
-      given.clock.advance(delayMs - 1);
-      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-      expect(given.server.requests).toHaveLength(before);
-      given.clock.advance(1);
-      await given.server.request(before + 1);
-    }
-
-    it.each<[string, script.Reply]>([
-      ['429', script.errorReply(429)],
-      ['503', script.errorReply(503)],
-      ['a connection that breaks before the first byte', { body: [], end: 'destroy' }],
-      ['an empty answer', { body: [] }],
-    ])('retry once after %s, after the backoff', async (_, reply) => {
-      given.server.enqueue(reply, script.textReply(['Hi']));
-      const call = given.run();
-      await passes(1_000);
-      expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
-    });
-
-    it('retry `retries` times and double the delay each time', async () => {
-      given.server.answer(() => script.errorReply(500));
-      const call = given.run(question, { retries: 2 });
-      await passes(1_000);
-      await passes(2_000);
-      expect(await call.failure()).toMatchObject({ code: 'model_unavailable', status: 500 });
-      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({ status: 500 });
-      expect(given.server.requests).toHaveLength(4);
+  describe('Model failures before the first byte', () => {
+    it.each<[string, script.Reply, string]>([
+      ['429', script.errorReply(429), 'model_rate_limited'],
+      ['503', script.errorReply(503), 'model_unavailable'],
+      ['a connection that breaks', { body: [], end: 'destroy' }, 'model_unavailable'],
+      ['an empty response', { body: [] }, 'model_stream_broken'],
+    ])('leave the retry to the caller: %s', async (_, reply, code) => {
+      given.server.enqueue(reply);
+      expect(await given.run().failure()).toMatchObject({ code, retryable: true, afterFirstByte: false });
+      expect(given.server.requests).toHaveLength(1);
     });
 
     it.each([
-      ['seconds', () => '2', 2_100],
-      ['a date', (now: number) => new Date(now + 5_000).toUTCString(), 5_250],
-      ['an absurd number, up to its cap', () => '99999', 21_000],
-    ])('wait for the delay in retry-after: %s', async (_, header, delayMs) => {
-      given.server.enqueue(
-        script.errorReply(429, undefined, { 'retry-after': header(given.clock.now()) }),
-        script.textReply(['Hi']),
-      );
-      const call = given.run();
-      await passes(delayMs);
-      expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
-    });
-
-    it('pass retry-after to the caller when retries are off', async () => {
-      given.server.enqueue(script.errorReply(429, undefined, { 'retry-after': '7' }));
-      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({
-        code: 'model_rate_limited',
-        retryAfterSeconds: 7,
-      });
+      ['seconds', () => '7', 7],
+      ['a date', (now: number) => new Date(now + 5_000).toUTCString(), 5],
+      ['an absurd number, up to a day', () => '9999999', 86_400],
+    ])('pass retry-after to the caller: %s', async (_, header, retryAfterSeconds) => {
+      given.server.enqueue(script.errorReply(429, undefined, { 'retry-after': header(given.clock.now()) }));
+      expect(await given.run().failure()).toMatchObject({ code: 'model_rate_limited', retryAfterSeconds });
     });
   });
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
 
 import type { Model, ModelError, ModelOptions, ModelPart, ModelRequest, ModelTarget } from '#models';
-import { ManualClock, Secret, type Timer } from '#platform';
+import { ManualClock, Secret } from '#platform';
 
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { until } from '../harness/until.js';
@@ -18,16 +18,6 @@ export const finish = {
   usage: { promptTokens: 11, completionTokens: 7, totalTokens: 18, estimated: false },
 };
 
-/** Remembers for how long timers were asked. */
-class WatchedClock extends ManualClock {
-  readonly asked: number[] = [];
-
-  override after(delayMs: number, fire: () => void): Timer {
-    this.asked.push(delayMs);
-    return super.after(delayMs, fire);
-  }
-}
-
 /** One call, running. */
 export interface RunningCall {
   /** Fills as parts come. */
@@ -40,12 +30,12 @@ export interface RunningCall {
 /** A scripted server and a hand-moved clock, new for each test; leftovers of either fail the test. */
 export class ModelFixture {
   private started: ScriptedModel | undefined;
-  clock = new WatchedClock();
+  clock = new ManualClock();
 
   constructor(private readonly create: CreateModel) {
     beforeEach(async () => {
       this.started = await ScriptedModel.start();
-      this.clock = new WatchedClock();
+      this.clock = new ManualClock();
     });
     afterEach(async () => {
       await until('no timer is left', () => {
@@ -65,10 +55,7 @@ export class ModelFixture {
   /** A model that talks to the scripted server, if `options` names no other. */
   model(options: Partial<ModelOptions & ModelTarget> = {}): Model {
     const { baseUrl = this.server.url, apiKey = new Secret(KEY), ...rest } = options;
-    return this.create(
-      { baseUrl, apiKey },
-      { clock: this.clock, random: () => 0.5, retries: 1, backoffMs: 1_000, ...rest },
-    );
+    return this.create({ baseUrl, apiKey }, { clock: this.clock, ...rest });
   }
 
   run(

@@ -12,7 +12,7 @@ export function describeStops(given: ModelFixture): void {
       ['headers come and no byte', {}],
     ])('limit the wait for the first byte: %s', async (_, reply) => {
       given.server.enqueue({ ...reply, body: [], end: 'hang' });
-      const call = given.run(question, { retries: 0, firstByteTimeoutMs: 500 });
+      const call = given.run(question, { firstByteTimeoutMs: 500 });
       const request = await given.server.request(1);
       given.clock.advance(499);
       expect(request.aborted).toBe(false);
@@ -91,19 +91,6 @@ export function describeStops(given: ModelFixture): void {
         await given.server.request(1)
       ).settled;
       expect((await given.server.request(1)).aborted).toBe(true);
-    });
-
-    it('ends a waiting retry', async () => {
-      const abort = new AbortController();
-      given.server.enqueue(script.errorReply(503));
-      const call = given.run(question, {}, abort.signal);
-      await (
-        await given.server.request(1)
-      ).settled;
-      await until('the retry waits', () => given.clock.asked.at(-1) === 1_000);
-      abort.abort(reason);
-      expect(await call.failure()).toBe(reason);
-      expect(given.server.requests).toHaveLength(1);
     });
 
     it('closes the connection when the consumer leaves', async () => {

@@ -108,7 +108,6 @@ export class ModelCatalog implements OnApplicationShutdown {
       {
         clock: systemClock,
         dispatcher: isGuarded ? this.guarded : this.agent,
-        retries: 0, // the job retries instead: it emits events, and releases its slot for long waits
         firstByteTimeoutMs: values.MODEL_FIRST_BYTE_TIMEOUT_MS,
         idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
       },

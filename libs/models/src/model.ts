@@ -125,8 +125,8 @@ export type ModelPart =
  * Promises:
  * - Each batch holds the parts of one read of the socket, never none. `tool-calls` comes at most once, assembled, after all
  *   text; `finish` comes exactly once and last. A stream that ends without `finish` has thrown.
- * - Every failure is a `ModelError`; its `afterFirstByte` shows whether parts may have been seen. Retries happen inside and
- *   only before the first byte. A partial answer is never handed over as a complete one.
+ * - Every failure is a `ModelError`; its `afterFirstByte` shows whether parts may have been seen. The caller
+ *   retries: a job emits events for it, and releases its slot for long waits. A partial answer is never handed over as a complete one.
  * - When `signal` aborts, the iteration throws the signal's reason at once and the connection is freed; so it is when the
  *   consumer leaves the loop early. Each call of `stream` is one independent model call; the iterable is read once.
  */
@@ -157,17 +157,9 @@ export interface ModelLimits {
 /** How a model call waits and gives up. Times in ms. */
 export interface ModelOptions {
   readonly clock: Clock;
-  /** Further attempts after a failure before the first byte. Default 1. */
-  readonly retries?: number;
-  /** Wait before the first retry; doubles with each, spread by +-25 %. A server's Retry-After wins. Default 1,000. */
-  readonly backoffMs?: number;
-  /** The longest Retry-After that is waited for; a longer one fails at once with its seconds on the error. Default 20,000. */
-  readonly maxRetryAfterMs?: number;
   /** From sending to the first byte of the body. Default 60,000. */
   readonly firstByteTimeoutMs?: number;
   /** Between two reads of the body; while the consumer holds a batch the time does not run. Default 30,000. */
   readonly idleTimeoutMs?: number;
   readonly limits?: Partial<ModelLimits>;
-  /** 0 <= x < 1, for the spread of backoff. */
-  readonly random?: () => number;
 }

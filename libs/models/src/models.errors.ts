@@ -23,7 +23,7 @@ export interface ModelErrorInit extends AppErrorInit {
   readonly isProbed?: boolean;
 }
 
-/** A model call failed. `retryable`: whether the same call may succeed later; the client has used up its own retries. */
+/** A model call failed. `retryable`: whether the same call may succeed later. */
 export class ModelError extends AppError {
   override readonly code: ModelErrorCode;
   /** True when part of the answer may have been handed over: the round has to be restarted, its text dropped. */

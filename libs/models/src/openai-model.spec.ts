@@ -25,7 +25,7 @@ describe('createOpenAiModel', () => {
   });
 
   const failureAt = async (baseUrl: string): Promise<unknown> => {
-    const model = createOpenAiModel({ baseUrl, apiKey: null }, { clock: systemClock, dispatcher, retries: 0 });
+    const model = createOpenAiModel({ baseUrl, apiKey: null }, { clock: systemClock, dispatcher });
     const parts = model.stream({ model: 'm', messages: [] }, new AbortController().signal);
     return parts[Symbol.asyncIterator]()
       .next()

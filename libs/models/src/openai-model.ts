@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { Agent, type Dispatcher } from 'undici';
 
-import { waitUnlessAborted } from '#platform';
-
 import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model.js';
 import { ModelCall } from './model-call.js';
 import { toChatCompletionsUrl } from './model-url.js';
 import { ModelError, modelKeyMalformed, modelUnreachable } from './models.errors.js';
-import { retryDelayMs } from './retry-delay.js';
 import { isSendableKey } from './sendable-key.js';
 
 const DEFAULT_LIMITS: ModelLimits = {
@@ -61,35 +58,24 @@ class OpenAiModel implements Model {
     this.url = toChatCompletionsUrl(target.baseUrl);
     this.settings = {
       clock: options.clock,
-      retries: options.retries ?? 1,
-      backoffMs: options.backoffMs ?? 1_000,
-      maxRetryAfterMs: options.maxRetryAfterMs ?? 20_000,
       firstByteTimeoutMs: options.firstByteTimeoutMs ?? 60_000,
       idleTimeoutMs: options.idleTimeoutMs ?? 30_000,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
-      random: options.random ?? Math.random,
       newCallId: options.newCallId ?? (() => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`),
     };
   }
 
   async *stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelPart[], void> {
-    for (let retry = 0; ;) {
+    for (;;) {
       signal.throwIfAborted();
-      const asked = this.askForUsage;
+      const asksForUsage = this.askForUsage;
       const call = this.start(request, signal);
       try {
         for (let parts = await call.next(); parts !== undefined; parts = await call.next()) yield parts;
         return;
       } catch (error) {
-        if (!(error instanceof ModelError) || error.afterFirstByte) throw error;
-        if (asked && isAboutUsage(error)) {
-          this.askForUsage = false; // not counted as a retry: it is another request
-          continue;
-        }
-        if (!error.retryable || retry >= this.settings.retries) throw error;
-        const delayMs = retryDelayMs(retry, error.retryAfterSeconds, this.settings);
-        retry++;
-        await waitUnlessAborted(delayMs, this.settings.clock, signal);
+        if (!asksForUsage || !isAboutUsage(error)) throw error;
+        this.askForUsage = false;
       } finally {
         call.release();
       }
@@ -121,7 +107,8 @@ class OpenAiModel implements Model {
 }
 
 /** Some servers refuse the whole request for `stream_options`. */
-function isAboutUsage(error: ModelError): boolean {
+function isAboutUsage(error: unknown): boolean {
+  if (!(error instanceof ModelError) || error.afterFirstByte) return false;
   return error.code === 'model_bad_request' && String(error.details['providerText']).includes('stream_options');
 }
 
