@@ -1,12 +1,7 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 import { Prisma, sqlState, violatedConstraint } from '#platform';
 
 import type { NewAnswer } from './answer.js';
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
 
 type AnswerRow = readonly [workspaceId: string, jobId: string, id: string, body: object];
 type SessionRow = readonly [

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import type { JobRef } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 import type { LedgerCall } from '#tools';
 
@@ -27,11 +28,6 @@ export interface ResumedConversations extends StoredConversations {
   readonly callIds: readonly string[];
   /** The highest number that a round of the job ever had. */
   readonly lastRound: number;
-}
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
 }
 
 interface Row {

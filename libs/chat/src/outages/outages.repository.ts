@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import type { JobRef } from '#jobs';
 import { PrismaService } from '#platform';
 
 /** The newest wait of a conversation for its provider. */
@@ -19,11 +20,6 @@ export interface StoredOutage {
 export interface GivenUp {
   readonly code: string;
   readonly message: string;
-}
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
 }
 
 /** Reads the state of a job's conversations in an outage of their provider. */

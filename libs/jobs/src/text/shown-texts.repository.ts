@@ -3,12 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#platform';
 
 import type { Delta, NewJobEvent } from '../events/job-event.js';
+import type { JobRef } from '../job.js';
 import { showingTypes, type ShownTexts, shownTexts } from './shown-texts.js';
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
 
 const showing = [...showingTypes];
 

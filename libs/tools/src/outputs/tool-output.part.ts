@@ -1,9 +1,4 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
+import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 
 /** Which call: by its ledger id when the same commit inserts it, else by its place in the job. */
 export type OutputOf = { readonly id: string } | { readonly round: number; readonly ordinal: number };

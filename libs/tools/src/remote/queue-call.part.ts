@@ -1,14 +1,9 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 import { TOOL_QUEUES } from '#platform';
 
 import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.repository.js';
 import { selectRequestsSql } from './request-message.part.js';
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
 
 /** A call on its way to the isolated queue. */
 export interface QueuedCall {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { ShownTextsRepository } from '#jobs';
+import { type JobRef, ShownTextsRepository } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
@@ -55,11 +55,6 @@ type RequestRow = Pick<StoredQuestion, 'id' | 'status' | 'outcome'> & {
 interface AnswersRow {
   readonly requests: readonly RequestRow[] | null;
   readonly calls: readonly string[] | null;
-}
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
 }
 
 const millis = (column: string) => Prisma.raw(`(extract(epoch FROM ${column}) * 1000)::float8`);
