@@ -97,9 +97,16 @@ describe('workflows over REST', () => {
       [{ conversationHistory: {} }, 'conversationHistory must be an array'],
       [{ workflow: [] }, 'workflow must be an object'],
       [{ labels: 'billing' }, 'labels must be an object'],
-      [{ labels: { team: 1 } }, 'labels.team must be a text'],
+      [{ labels: { team: 1 } }, 'labels.team must be a string'],
+      [{ threadId: 'x'.repeat(257) }, 'threadId must be a string of at most 256 characters'],
+      [{ workflowVersion: true }, 'workflowVersion must be a number or a string'],
+      [{ conversationHistory: ['hi'] }, 'conversationHistory.0 must be an object'],
+      [{ startAt: 'soon' }, 'startAt must be a date and time such as 2027-01-31T12:00:00Z'],
+      [{ onProviderDown: 'stop' }, 'onProviderDown must be "wait" or "fail"'],
       [{ attachments: [{ type: 'image' }] }, 'Invalid request body: attachments.0 must have a hash, a url or content'],
       [{ resumeFrom: {} }, 'resumeFrom requires a startNodeId'],
+      [{ resumeFrom: { startNodeId: '' } }, 'resumeFrom requires a startNodeId'],
+      [{ resumeFrom: { startNodeId: 'a', pendingNodes: [1] } }, 'resumeFrom.pendingNodes.0 must be a string'],
       [{ resumeFrom: { startNodeId: 'gone' } }, 'resumeFrom startNodeId is not in this workflow'],
     ])('rejects %j', async (change, error) => {
       await publish(smallWorkflow({ name: 'x', id: 'w-1' }));

@@ -1,11 +1,26 @@
 import { z } from 'zod';
 
 import { humanInputActions } from '#approvals';
+import { maxModelRetryForMs } from '#chat/api';
 import { jobLabels } from '#jobs';
 import { AppError } from '#platform';
 import { invalidBody, missing, named, refusedWith } from '#platform/api';
 
 const id = z.string().min(1).max(256);
+
+const message = z.looseObject({ role: z.string() }).meta({ description: 'A chat message: its role and content.' });
+
+const resumeFrom = z.object({
+  startNodeId: z.string().min(1).meta({ description: 'A top-level node of the workflow.' }),
+  nodeOutputs: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'Outputs by node id. Those that are no texts are read as JSON.' }),
+  executionOrder: z.array(z.string()).optional(),
+  pendingNodes: z.array(z.string()).optional(),
+  sessionMessages: z.array(message).optional(),
+  resumeInput: z.unknown().optional().meta({ description: 'Input of the node, instead of the outputs before it.' }),
+});
 
 const startWorkflow = z.object({
   workflowId: z.string().meta({ description: 'Its id.' }),
@@ -16,19 +31,24 @@ const startWorkflow = z.object({
     .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
   labels: jobLabels.optional().meta({ description: 'Labels of the job.' }),
   workflowUpdatedAt: z.number().optional().meta({ description: 'Newer than the stored definition: 409.' }),
-  workflowVersion: z.union([z.string(), z.int()]).optional(),
+  workflowVersion: z.union([z.number(), z.string()]).optional(),
   prompt: z.string(),
   threadId: id,
   messageId: id,
-  conversationHistory: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).optional(),
+  conversationHistory: z.array(message).optional(),
   attachments: z.array(z.looseObject({})).optional(),
   workflow: z
-    .looseObject({})
+    .record(z.string(), z.unknown())
     .optional()
     .meta({ description: 'Compared with the stored definition, which always runs.' }),
-  resumeFrom: z.looseObject({ startNodeId: z.string() }).optional(),
+  resumeFrom: resumeFrom.optional().meta({ description: 'The job starts at a node, with known outputs.' }),
+  modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
+  onProviderDown: z.enum(['wait', 'fail']).optional(),
   admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
 });
+
+/** The body of a start, once null and empty texts are left out. Unknown fields fall away. */
+export type StartWorkflowBody = z.infer<typeof startWorkflow>;
 
 const answer = z.object({
   requestId: z.string().min(1),
@@ -37,9 +57,20 @@ const answer = z.object({
   data: z.unknown().optional(),
 });
 
+/** The sentences of this API name the types of JSON. */
+function inJsonTerms(text: string): string {
+  return text.replaceAll(/\ba text\b/g, 'a string').replaceAll(/\ba list\b/g, 'an array');
+}
+
 /** What the routes of workflows accept and answer. */
 export const workflowBodies = {
-  start: named('StartWorkflow', startWorkflow),
+  start: refusedWith(named('StartWorkflow', startWorkflow), ({ field, value, path, text }) => {
+    if (field === undefined) return invalidBody();
+    if (value === undefined) return missing(field);
+    const message =
+      path === 'resumeFrom.startNodeId' ? 'resumeFrom requires a startNodeId' : `${path} ${inJsonTerms(text)}`;
+    return new AppError({ code: 'bad_request', message, field: path });
+  }),
   started: named(
     'StartedWorkflow',
     z.object({ jobId: z.uuid(), status: z.enum(['streaming', 'complete', 'error', 'aborted']) }),
