@@ -4,13 +4,13 @@ import { TextCollector } from './text-collector.js';
 import { type TextField, TextTemplate } from './text-template.js';
 import { ToolCallAssembler } from './tool-call-assembler.js';
 
-/** Rough, and marked as such: about four characters of English a token. */
+/** A rough estimate, marked as `estimated`: about four characters of English per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The provider's usage if it can be believed: whole numbers >= 0 that are not all zero. */
+/** The usage that the provider reported, if it is plausible: whole numbers >= 0 that are not all zero. */
 function toModelUsage(value: unknown): ModelUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { prompt_tokens, completion_tokens, total_tokens } = value as Record<string, unknown>; // checked member by member below
+  const { prompt_tokens, completion_tokens, total_tokens } = value as Record<string, unknown>; // each member is checked below
   const promptTokens = toCount(prompt_tokens);
   const completionTokens = toCount(completion_tokens);
   if (promptTokens === undefined || completionTokens === undefined || promptTokens + completionTokens === 0)
@@ -26,30 +26,30 @@ function estimateUsage(promptLength: number, completionLength: number): ModelUsa
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
 }
 
-/** Postgres keeps them as 32 bit integers; larger ones are nonsense. */
+/** Postgres stores token counts as 32-bit integers. A larger count is an error of the provider. */
 function toCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000
     ? value
     : undefined;
 }
 
-/** The provider reported a failure inside the stream. `error` is its own object or text. */
+/** The provider reported a failure inside the stream. `error` is the provider's error object or text. */
 export class ErrorInAnswer extends Error {
   constructor(readonly error: unknown) {
     super('The provider reported an error.');
   }
 }
 
-/** The stream ended, or makes no sense, before the answer was complete. */
+/** The stream ended before the response was complete, or cannot be read. */
 export class AnswerBroken extends Error {}
 
-/** Most attempts to learn the template of a stream. A stream whose chunks all differ costs only these. */
+/** Maximum number of attempts to learn the template of a stream. If all chunks of a stream differ, only these attempts are wasted. */
 const MAX_LESSONS = 8;
 const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads the payloads of one streamed chat completion into parts. Pure: bytes, time and retries are others' concern. */
+/** Reads the payloads of one streamed chat completion into parts. Pure: it decodes no bytes, uses no clock and retries nothing. */
 export class AnswerReader implements SseSink {
   private readonly text = new TextCollector();
   private readonly calls: ToolCallAssembler;
@@ -70,7 +70,7 @@ export class AnswerReader implements SseSink {
     this.calls = new ToolCallAssembler(options.limits, options.newCallId);
   }
 
-  /** The provider sent `[DONE]`; nothing after it counts. */
+  /** The provider sent `[DONE]`; the reader ignores everything after it. */
   get isOver(): boolean {
     return this.isDone;
   }
@@ -83,7 +83,7 @@ export class AnswerReader implements SseSink {
   data(block: string, start: number, end: number): boolean {
     if (this.isDone) return true;
     const isRead = this.event(block, start, end);
-    if (isRead) this.options.onData?.(); // not for an error, which is thrown
+    if (isRead) this.options.onData?.(); // an error is thrown instead
     return isRead;
   }
 
@@ -96,7 +96,7 @@ export class AnswerReader implements SseSink {
     return this.document(block.slice(start, end));
   }
 
-  /** A whole document: a payload of several lines, or the answer of a server that does not stream. */
+  /** Reads a whole document: a payload of several lines, or the response of a server that does not stream. */
   whole(payload: string): void {
     if (!this.isDone && !this.document(payload))
       throw new AnswerBroken('The stream contains something other than JSON.');
@@ -108,12 +108,12 @@ export class AnswerReader implements SseSink {
     if (isObject(value) && value['error'] !== undefined) throw new ErrorInAnswer(value['error']);
   }
 
-  /** The parts since the last call, maybe none. */
+  /** Returns the parts since the last call; the list may be empty. */
   take(): ModelPart[] {
     return this.text.take(false);
   }
 
-  /** The last parts. Throws `AnswerBroken` when the answer is not complete. */
+  /** Returns the last parts. Throws `AnswerBroken` if the response is not complete. */
   finish(): ModelPart[] {
     if (!this.isComplete) throw new AnswerBroken('The stream ended without a finish reason.');
     const parts = this.text.take(true);
@@ -128,7 +128,7 @@ export class AnswerReader implements SseSink {
     return parts;
   }
 
-  /** Returns false when the text is not JSON (yet). */
+  /** Returns false if the text is not JSON, or not complete JSON yet. */
   private document(document: string): boolean {
     if (document.trim() === '[DONE]') {
       this.isDone = true;
@@ -142,7 +142,7 @@ export class AnswerReader implements SseSink {
     return true;
   }
 
-  /** Returns the field of the text if the chunk carried that and nothing else. */
+  /** Returns the field of the text if the chunk contains only text, and no usage or finish reason. */
   private chunk(chunk: Json): TextField | undefined {
     const { error } = chunk;
     if (error !== undefined && error !== null && error !== '' && error !== false) throw new ErrorInAnswer(error);
@@ -153,7 +153,7 @@ export class AnswerReader implements SseSink {
     const wasFinished = this.finishReason !== undefined;
     const finished = this.finishing(choice);
     const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
-    // Text ends with the finish reason. Usage, errors and, from some providers, the tool calls follow it.
+    // Text ends with the finish reason. Usage, errors and, from some providers, the tool calls come after it.
     if (wasFinished && isObject(delta)) this.toolCalls(delta);
     const field = isObject(delta) && !wasFinished ? this.delta(delta) : undefined;
     return ownUsage === undefined && !finished ? field : undefined;
@@ -181,7 +181,7 @@ export class AnswerReader implements SseSink {
     return content === '' ? reasoning : undefined;
   }
 
-  /** DeepSeek and vLLM say `reasoning_content`, OpenRouter, Groq and Ollama `reasoning`; some send both, with the same text. */
+  /** DeepSeek and vLLM name the field `reasoning_content`; OpenRouter, Groq and Ollama name it `reasoning`. Some send both, with the same text. */
   private reasoning(delta: Json): TextField | undefined {
     for (const field of TEXT_FIELDS) {
       const value = delta[field];
@@ -213,13 +213,13 @@ export class AnswerReader implements SseSink {
   }
 }
 
-/** Only the first choice is ours; a server may send others although we never ask for them. */
+/** The client requests one choice, but a server may send several. Only the first one is used. */
 function firstChoice(chunk: Json): Json | undefined {
   const choices: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
   return choices.filter(isObject).find((choice) => (choice['index'] ?? 0) === 0);
 }
 
-/** Text, or the pieces of one kind of a list of pieces (Mistral sends `text` and `thinking` pieces). */
+/** A text, or the pieces of one kind in a list of pieces (Mistral sends `text` and `thinking` pieces). */
 function toText(content: unknown, kind: 'text' | 'thinking'): string {
   if (typeof content === 'string') return kind === 'text' ? content : '';
   if (!Array.isArray(content)) return '';

@@ -21,15 +21,15 @@ import { ToolCallsTooLarge } from './tool-call-assembler.js';
 
 /** Bytes that may wait for the consumer before the socket is paused. */
 const MAX_WAITING_BYTES = 262_144;
-/** How much of a failure's body is read. */
+/** Maximum bytes that are read of the body of a failure. */
 const MAX_FAILURE_BYTES = 65_536;
-/** After the last part the connection may end by itself, to be used again; then it is cut. */
+/** Ms that a connection has after the last part to end by itself, so that it can be reused. Then it is closed. */
 const LINGER_MS = 1_000;
 
-/** What one attempt needs to know. */
+/** The options of one attempt. */
 export interface ModelCallOptions {
   readonly clock: Clock;
-  /** Its abort cuts the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal;
   readonly apiKey: Secret | null;
   readonly firstByteTimeoutMs: number;
@@ -44,10 +44,10 @@ export interface ModelCallOptions {
 type Mode = 'starting' | 'stream' | 'document' | 'failure';
 
 /**
- * One attempt: an undici handler on one side, batches of parts on the other. Bytes are only gathered while they arrive and
- * decoded when the consumer asks, so that all chunks of one read of the socket cost one wake-up and one decoding.
- * It ends in one of three ways: the server ended the body (`hasEnded`), something broke it (`failure`), or the signal cut
- * it. Bytes that came before a break are still read, and an answer that was complete by then stays complete.
+ * One attempt: an undici handler that receives bytes, and an iterator that returns batches of parts. Arriving bytes are only buffered; they are
+ * decoded when the consumer asks for parts, so all chunks of one read of the socket cost one wake-up and one decoding. An attempt ends in one of
+ * three ways: the server ends the body (`hasEnded`), an error ends it (`failure`), or the signal aborts it. Bytes that arrived before an error are
+ * still read, and a response that was complete by then stays complete.
  */
 export class ModelCall implements Dispatcher.DispatchHandler {
   private readonly reader: AnswerReader;
@@ -64,7 +64,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private failure: Error | undefined;
   private wake: (() => void) | undefined;
   private timer: Timer | undefined;
-  /** When the consumer began to wait, or bytes that do not wake it came. */
+  /** When the consumer began to wait, or when the last bytes arrived that do not wake it. Monotonic ms. */
   private quietSince = 0;
 
   constructor(private readonly options: ModelCallOptions) {
@@ -76,7 +76,9 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** The next parts, never none; undefined after the last. Throws what broke the attempt: a `ModelError`, or the signal's reason. */
+  /**
+   * Returns the next parts, at least one; undefined after the last. Throws the cause if the attempt failed: a `ModelError`, or the signal's reason.
+   */
   async next(): Promise<readonly ModelPart[] | undefined> {
     for (;;) {
       const parts = this.read();
@@ -88,7 +90,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The consumer is gone: frees everything. A finished answer's connection gets a moment to become reusable. */
+  /** Frees everything; call it when the consumer has ended. After a complete response, the connection has `LINGER_MS` to become reusable. */
   release(): void {
     this.timer?.cancel();
     this.options.signal.removeEventListener('abort', this.onAbort);
@@ -109,7 +111,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.status = status;
     this.retryAfterSeconds = parseRetryAfter(headers['retry-after'], this.options.clock.now());
-    const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity'; // although we asked for plain text
+    const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity'; // the request asked for the encoding `identity`
     if (status > 299) this.mode = 'failure';
     else if (isEncoded) this.fail(modelStreamBroken());
     else this.mode = /\bjson\b/i.test(headers['content-type'] ?? '') ? 'document' : 'stream';
@@ -140,7 +142,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.notify();
   }
 
-  /** Ends the attempt from our side, at once, even with part of the response received. */
+  /** Ends the attempt at once, even if part of the response has arrived. */
   private readonly onAbort = (): void => {
     this.fail(new Error('The model call was stopped.', { cause: this.options.signal.reason }));
   };
@@ -165,7 +167,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     wake?.();
   }
 
-  /** One lazy timer for the whole stream. Time in which the consumer holds a batch is not the provider's. */
+  /** One timer for the whole stream, restarted only when it fires. The time that the consumer needs for a batch does not count. */
   private watchQuiet(delayMs: number): void {
     const { clock, idleTimeoutMs } = this.options;
     this.timer?.cancel();
@@ -176,11 +178,11 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** The parts that can be had now; undefined after the last. */
+  /** Returns the parts that are available now; undefined after the last. */
   private read(): readonly ModelPart[] | undefined {
     if (this.hasFinished) return undefined;
     this.options.signal.throwIfAborted();
-    // To resume may bring the next bytes at once, and even the end: it must not be seen before what came ahead of it.
+    // A resumed connection may deliver the next bytes at once, and even the end. Bytes are decoded before the end is read.
     while (this.mode === 'stream' && this.waitingBytes > 0) this.decode();
     const isBroken = this.failure !== undefined;
     if (this.reader.isOver || (isBroken && this.reader.isComplete)) return this.finish();
@@ -226,14 +228,14 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** What a clean end leaves: the last line without its line end, or the answer of a server that does not stream. */
+  /** Reads what a clean end leaves: a last line without a line end, or the response of a server that does not stream. */
   private readRest(): void {
     if (!this.hasEnded || this.failure !== undefined || this.reader.isOver) return;
     try {
       if (this.mode === 'document') this.reader.whole(this.takeWaiting().toString('utf8'));
       else this.decoder.end();
     } catch (error) {
-      // Half a line after the finish reason takes nothing away from the answer.
+      // A truncated line after the finish reason does not make the response incomplete.
       if (!this.reader.isComplete) throw error;
     }
   }

@@ -22,19 +22,19 @@ import type { StoredEndpoint } from './providers/model-providers.repository.js';
 import { providerKeyPlace } from './providers/provider-key-place.js';
 import { WorkspaceModels } from './providers/workspace-models.js';
 
-/** What of a job decides which model answers it. */
+/** The fields of a job by which its model is found. */
 export interface ModelJob {
   readonly workspaceId: string;
   readonly jobId: string;
-  /** The model's name, as chosen when the job was accepted. */
+  /** The name of the model, chosen when the job was accepted. */
   readonly model: string;
-  /** A key given for this job only, sealed for its row. */
+  /** A key for this job only, encrypted for its row. */
   readonly keyCipher: Uint8Array | null;
 }
 
 interface Choice {
   readonly endpoint: Endpoint;
-  /** Chosen by a tenant: connected to only if it is a public address. */
+  /** A tenant chose the endpoint, so only public addresses are allowed. */
   readonly isGuarded: boolean;
 }
 
@@ -43,7 +43,7 @@ export function jobKeyPlace(job: { readonly workspaceId: string; readonly jobId:
   return { workspaceId: job.workspaceId, table: 'job', row: job.jobId, field: 'key_cipher' };
 }
 
-/** The sealed values of jobs, for a change of the installation's secret. */
+/** The encrypted keys of jobs, which are encrypted again when the installation's secret changes. */
 export const jobKeys: SealedColumn = {
   table: 'job',
   column: 'key_cipher',
@@ -76,7 +76,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     if (key !== null && key !== undefined) redactor.add(key);
   }
 
-  /** The name a new job will use. Throws `missing_model_key` when no key is configured for it. */
+  /** The name of the model that a new job will use. Throws `missing_model_key` if no key is configured for it. */
   async modelNameFor(request: {
     readonly workspaceId: string;
     readonly wanted: string | null;
@@ -98,7 +98,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     }
   }
 
-  /** Throws `missing_model_key`, and `secret_unreadable` for a key that was sealed elsewhere or under another NIGHTSHIFT_SECRET. */
+  /** Throws `missing_model_key`. Throws `secret_unreadable` for a key that was encrypted for another row or with another NIGHTSHIFT_SECRET. */
   async modelOf(job: ModelJob): Promise<{ readonly model: Model; readonly modelName: string }> {
     const { endpoint, isGuarded } = await this.choose(job.workspaceId, job.keyCipher !== null);
     const apiKey = job.keyCipher === null ? endpoint.apiKey : this.secretBox.open(job.keyCipher, jobKeyPlace(job));
@@ -117,7 +117,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     return { model: withoutSecrets(guarded, redactor), modelName: job.model };
   }
 
-  /** The last phase of a shutdown: before it, jobs may still be brought to the commit of their round. */
+  /** Called in the last phase of a shutdown: in the phases before, running jobs may still complete and commit their round. */
   async onApplicationShutdown(): Promise<void> {
     this.workspaces.close();
     await Promise.all([this.agent.destroy(), this.guarded.destroy()]);
@@ -133,7 +133,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     return { endpoint, isGuarded: false };
   }
 
-  /** With an own key the stored one is not even opened. */
+  /** If the job has its own key, the stored key is not decrypted. */
   private toEndpoint(workspaceId: string, provider: StoredEndpoint, hasOwnKey: boolean): Endpoint {
     const { id, baseUrl, defaultModel, keyCipher } = provider;
     if (hasOwnKey || keyCipher === null) return { baseUrl, defaultModel, apiKey: null };
@@ -190,8 +190,7 @@ function cleanCalls(
 }
 
 /**
- * A secret may be spelled with escapes that only its parsed text shows; text without one stays as the model wrote it, and so do
- * the numbers beside one.
+ * A secret may be written with JSON escapes, so that only the parsed text shows it. Text without a secret, and numbers, stay as the model wrote them.
  */
 function cleanJson(text: string, redact: (text: string) => string): string {
   const shown = redact(text);
@@ -206,7 +205,7 @@ function cleanJson(text: string, redact: (text: string) => string): string {
     });
     return found.length > 0 ? JSON.stringify(value) : shown;
   } catch {
-    return shown; // not JSON: it will not run
+    return shown; // not JSON, so the call will not run
   }
 }
 

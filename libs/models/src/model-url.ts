@@ -4,7 +4,7 @@ import { baseUrlInvalid } from './models.errors.js';
 
 const ENDPOINT = '/chat/completions';
 
-/** Reads a base URL: http or https, no credentials in it. Throws `invalid_base_url` (field `baseUrl`). */
+/** Reads a base URL: http or https, without credentials. Throws `invalid_base_url` (field `baseUrl`). */
 export function parseBaseUrl(text: string): URL {
   const url = URL.parse(text.trim());
   if (url === null)
@@ -12,11 +12,11 @@ export function parseBaseUrl(text: string): URL {
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw baseUrlInvalid('The base URL must begin with https:// or http://.');
   if (url.username !== '' || url.password !== '')
-    throw baseUrlInvalid('The base URL must not hold a name or password. Enter the key as the API key.');
+    throw baseUrlInvalid('The base URL must not contain a name or password. Enter the key as the API key.');
   return url;
 }
 
-/** Where chat completions are asked for. A query (Azure's `api-version`) is kept, and a URL that names the endpoint is taken as it is. */
+/** Where chat completions are requested. A query (Azure's `api-version`) is kept, and so is a path that already ends with the endpoint. */
 export function toChatCompletionsUrl(baseUrl: string): { readonly origin: string; readonly path: string } {
   const url = parseBaseUrl(baseUrl);
   const folder = url.pathname.replace(/\/+$/, '');
@@ -29,8 +29,8 @@ export function arePrivateUrlsAllowed(config: Config): boolean {
 }
 
 /**
- * Rejects early, with a readable error, what the connection would refuse anyway: `invalid_base_url` for a non-public address.
- * A host name may still resolve to a private address; only the guarded agent can detect that.
+ * Rejects a non-public address early, with a readable error: `invalid_base_url`. The connection would refuse it later. A host name may still resolve
+ * to a private address; only the guarded agent can detect that.
  */
 export function assertBaseUrlAllowed(url: URL, config: Config): void {
   if (arePrivateUrlsAllowed(config)) return;

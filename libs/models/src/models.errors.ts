@@ -1,6 +1,6 @@
 import { AppError, type AppErrorInit, type FieldProblem } from '#platform';
 
-/** Every way a model call fails. Stable. */
+/** The codes of all failures of a model call. Stable. */
 export type ModelErrorCode =
   | 'model_unauthorized'
   | 'model_rate_limited'
@@ -26,13 +26,13 @@ export interface ModelErrorInit extends AppErrorInit {
 /** A model call failed. `retryable`: whether the same call may succeed later. */
 export class ModelError extends AppError {
   override readonly code: ModelErrorCode;
-  /** True when part of the answer may have been handed over: the round has to be restarted, its text dropped. */
+  /** True if the consumer may have received part of the response: the round must restart and discard its text. */
   readonly afterFirstByte: boolean;
-  /** The HTTP status of the provider's answer, if there was one. */
+  /** The HTTP status of the provider's response, if there was one. */
   readonly status: number | undefined;
-  /** True when the request was not sent, because requests to this provider are paused after failures in a row. */
+  /** True if the request was not sent, because requests to this provider are paused after several failures in a row. */
   readonly isPaused: boolean;
-  /** True when requests are paused until one that was sent has an outcome. */
+  /** True if requests are paused until one that was sent has an outcome. */
   readonly isProbed: boolean;
 
   constructor(init: ModelErrorInit) {
@@ -46,15 +46,15 @@ export class ModelError extends AppError {
   }
 }
 
-/** Whether the provider could not be used and may be later: nothing of a response was seen, and the failure can heal. */
+/** Whether the provider could not be used, nothing of a response was received, and the request may succeed later. */
 export function isProviderDown(error: unknown): error is ModelError {
   return error instanceof ModelError && error.retryable && !error.afterFirstByte;
 }
 
 /**
- * The request was not sent. `code` names the failure that paused the requests, `pauseMs` is how long they are paused from now on, `isProbed`
- * whether a request that was sent decides about the pause. The
- * provider's own text stays with the job that received it: workspaces with the same endpoint and key share the pause.
+ * The request was not sent. `code`: the failure that paused the requests. `pauseMs`: how long they are paused from now on. `isProbed`: whether the
+ * outcome of a request that was sent ends the pause. Only the job that received the provider's text may show it: workspaces with the same endpoint
+ * and key share the pause.
  */
 export function requestsPaused(
   code: ModelErrorCode = 'model_unavailable',
@@ -71,22 +71,22 @@ export function requestsPaused(
   });
 }
 
-/** Neither header nor body came in time, or the body fell silent. */
+/** The response headers or the first bytes did not arrive in time, or the body paused for too long. */
 export function modelTimedOut(stage: 'first_byte' | 'idle', afterFirstByte: boolean): ModelError {
   const message =
     stage === 'first_byte'
-      ? 'The model provider did not begin to answer in time.'
-      : 'The model provider fell silent in the middle of its answer.';
+      ? 'The model provider did not begin to respond in time.'
+      : 'The model provider stopped sending in the middle of its response.';
   return new ModelError({ code: 'model_timeout', message, retryable: true, afterFirstByte, details: { stage } });
 }
 
-/** The answer began and did not come to its end. */
+/** The response began and was not completed. */
 export function modelStreamBroken(cause?: unknown, afterFirstByte = true): ModelError {
-  const message = "The model provider's answer broke off or could not be read.";
+  const message = "The model provider's response ended early or could not be read.";
   return new ModelError({ code: 'model_stream_broken', message, retryable: true, afterFirstByte, cause });
 }
 
-/** The connection could not be made, or broke before the response. `cause` is kept for logs, its text is not shown. */
+/** The connection could not be made, or failed before the response. `cause` is logged; its text is not shown. */
 export function modelUnreachable(cause: unknown): ModelError {
   const code = connectionCodeOf(cause);
   return new ModelError({ code, message: connectionMessages[code], retryable: true, afterFirstByte: false, cause });
@@ -104,11 +104,11 @@ const connectionMessages = {
 
 type ConnectionCode = keyof typeof connectionMessages;
 
-/** Node names TLS failures by OpenSSL's reasons, of which there are many; all of them match one of these. */
+/** Node reports TLS failures under the many reason codes of OpenSSL. All of them match this pattern. */
 const tlsCodes =
   /^(ERR_TLS|ERR_SSL|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|ERR_OSSL)/;
 
-/** By Node's code of the error, or of one that it was caused by or consists of (an `AggregateError` of several addresses). */
+/** The code of the error in Node, or of an error that caused it or that it contains (an `AggregateError` of several addresses). */
 function connectionCodeOf(cause: unknown, depth = 0): ConnectionCode {
   if (typeof cause !== 'object' || cause === null || depth > 5) return 'model_unavailable';
   const { code, cause: inner, errors } = cause as { code?: unknown; cause?: unknown; errors?: unknown };
@@ -123,26 +123,27 @@ function connectionCodeOf(cause: unknown, depth = 0): ConnectionCode {
   return 'model_unavailable';
 }
 
-/** Over one of `ModelLimits`. */
+/** The response exceeds one of the `ModelLimits`. */
 export function modelAnswerTooLarge(): ModelError {
-  const message = "The model provider's answer is larger than allowed.";
+  const message = "The model provider's response is larger than allowed.";
   return new ModelError({ code: 'model_answer_too_large', message, afterFirstByte: true });
 }
 
-/** The base URL cannot be used as it is written. */
+/** The base URL is invalid. */
 export function baseUrlInvalid(message: string): AppError {
   return new AppError({ code: 'invalid_base_url', message, field: 'baseUrl' });
 }
 
-/** The provider's address is not one we connect to. */
+/** The server does not connect to the provider's address. */
 export function modelUrlRefused(cause: unknown): ModelError {
   const message = 'The base URL of the model provider points to an address that is not allowed.';
   return new ModelError({ code: 'model_url_refused', message, afterFirstByte: false, cause });
 }
 
-/** The key cannot be sent at all. */
+/** The key cannot be sent in a header. */
 export function modelKeyMalformed(): ModelError {
-  const message = 'The API key of the model provider holds characters that no key has. Enter it again.';
+  const message =
+    'The API key of the model provider contains characters that are not allowed in a key. Enter it again.';
   return new ModelError({ code: 'model_unauthorized', message, afterFirstByte: false });
 }
 
@@ -151,38 +152,38 @@ export function missingModelKey(): AppError {
   return new AppError({ code: 'missing_model_key', message: 'Missing model API key', field: 'providerKey' });
 }
 
-/** A field of a provider is wrong in itself. */
+/** A field of a provider is invalid. */
 export function providerInputInvalid({ path, text }: FieldProblem): AppError {
   const field = String(path[0] ?? 'input');
   return new AppError({ code: 'bad_request', message: `${field}: ${text}`, field });
 }
 
-/** As `modelKeyMalformed`, but thrown when the key is entered. */
+/** Like `modelKeyMalformed`, but thrown when the key is entered. */
 export function apiKeyInvalid(): AppError {
   return new AppError({
     code: 'bad_request',
-    message: 'apiKey: a key is visible ASCII characters without spaces',
+    message: 'apiKey: a key must consist of visible ASCII characters without spaces',
     field: 'apiKey',
   });
 }
 
-/** The stored key was given for another place. */
+/** The stored key belongs to another host. */
 export function apiKeyNeeded(): AppError {
-  const message = 'apiKey: enter the key again when the base URL moves to another host';
+  const message = 'apiKey: enter the key again, because the base URL has another host';
   return new AppError({ code: 'bad_request', message, field: 'apiKey' });
 }
 
-/** Absent and forbidden look the same. */
+/** The error is the same for an absent provider and for a forbidden one. */
 export function providerNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Provider not found or unauthorized' });
 }
 
-/** Names tell providers apart. */
+/** The names of a workspace's providers are unique. */
 export function providerNameTaken(name: string): AppError {
   return new AppError({ code: 'conflict', message: `A provider called "${name}" exists already`, field: 'name' });
 }
 
-/** The cap is there so that lists need no pages. */
+/** The limit keeps the list of providers short enough to need no pages. */
 export function tooManyProviders(limit: number): AppError {
   return new AppError({ code: 'conflict', message: `A workspace can have ${limit} providers: delete one first` });
 }

@@ -15,15 +15,15 @@ const DEFAULT_LIMITS: ModelLimits = {
   maxToolCalls: 1_000,
 };
 
-/** What the OpenAI-compatible client takes besides the port's own options. */
+/** Options of the OpenAI-compatible client, in addition to those of the port. */
 export interface OpenAiModelOptions extends ModelOptions {
-  /** Makes and keeps the connections; `createModelAgent()`, or a guarded one for addresses that tenants chose. */
+  /** Opens and keeps the connections: `createModelAgent()`, or a guarded agent for addresses that tenants chose. */
   readonly dispatcher: Dispatcher;
-  /** Ids for calls that come without one, or with one that another call has. */
+  /** Creates an id for a call that has none, or that has the id of another call. */
   readonly newCallId?: () => string;
 }
 
-/** Connections to model servers, kept alive and shared by all calls of a process. Time limits are the calls' own. Close it at the end. */
+/** The connections to model servers, kept alive and shared by all calls of a process. Each call has its own timeouts. Close the agent at the end. */
 export function createModelAgent(): Agent {
   return new Agent({
     connect: { timeout: 10_000 },
@@ -35,8 +35,8 @@ export function createModelAgent(): Agent {
 }
 
 /**
- * A `Model` over any server that speaks OpenAI's streaming chat completions. Cheap to make: one per job is fine. Throws
- * `invalid_base_url` for a base URL that is none. Redirects are not followed.
+ * A `Model` for any server with OpenAI's streaming chat completions. Cheap to create, so each job can have its own. Throws `invalid_base_url` for an
+ * invalid base URL. Does not follow redirects.
  */
 export function createOpenAiModel(target: ModelTarget, options: OpenAiModelOptions): Model {
   return new OpenAiModel(target, options);
@@ -82,7 +82,7 @@ class OpenAiModel implements Model {
     }
   }
 
-  /** Sends one request. Later errors are thrown by `next`. */
+  /** Sends one request. `next` throws later errors. */
   private start(request: ModelRequest, signal: AbortSignal): ModelCall {
     const body = toChatCompletionsBody(request, { askForUsage: this.askForUsage });
     const headers = this.headers();
@@ -112,10 +112,10 @@ function isAboutUsage(error: unknown): boolean {
   return error.code === 'model_bad_request' && String(error.details['providerText']).includes('stream_options');
 }
 
-/** The JSON text of a streaming chat completion. Sampling fields pass through; what this client decides itself wins over them. */
+/** The JSON text of a streaming chat completion. Sampling fields are sent unchanged; fields that this client sets take precedence. */
 function toChatCompletionsBody(request: ModelRequest, options: { readonly askForUsage: boolean }): string {
   const { tools = [], toolChoice, parameters = {} } = request;
-  // Some servers refuse a field about tools when the request offers none.
+  // Some servers refuse a request that has `parallel_tool_calls` and no tools.
   const { parallel_tool_calls, ...sampling } = parameters;
   return JSON.stringify({
     ...sampling,

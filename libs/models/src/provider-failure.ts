@@ -2,10 +2,10 @@ import { defined, Redactor, type Secret, toStorableText } from '#platform';
 
 import { ModelError, type ModelErrorCode } from './models.errors.js';
 
-/** How much of a provider's own words goes into an error. */
+/** Maximum characters of the provider's text in an error. */
 const MAX_PROVIDER_TEXT = 200;
 
-/** A failure as the provider reports it: an HTTP status, its own code, its own text. */
+/** A failure as the provider reports it: HTTP status, error code and text. */
 export interface ProviderFailure {
   readonly status?: number;
   readonly text: string;
@@ -43,7 +43,9 @@ const unavailable: Verdict = {
 const timedOut: Verdict = { code: 'model_timeout', retryable: true, message: 'The model provider took too long.' };
 const unknown: Verdict = { code: 'model_error', retryable: true, message: 'The model provider reported an error.' };
 
-/** The error of a call the provider answered with a failure. Its words are redacted, cut at 200 characters and kept apart. */
+/**
+ * The error of a call for which the provider reported a failure. The provider's text is redacted, cut to 200 characters, and also kept in `details`.
+ */
 export function providerFailed(failure: ProviderFailure, apiKey: Secret | null): ModelError {
   const verdict = toVerdict(failure);
   const shown = toShownText(failure.text, apiKey);
@@ -57,7 +59,7 @@ export function providerFailed(failure: ProviderFailure, apiKey: Secret | null):
   });
 }
 
-/** Reads an error object in any of the shapes in use: OpenAI's envelope, a bare text, a status as number or text. */
+/** Reads an error object in any of the known formats: OpenAI's error object, a plain text, or a status as number or text. */
 export function readFailure(error: unknown): {
   readonly text: string;
   readonly status?: number;
@@ -65,7 +67,7 @@ export function readFailure(error: unknown): {
 } {
   if (typeof error === 'string') return { text: error };
   if (typeof error !== 'object' || error === null) return { text: '' };
-  const { message, code, type, status, metadata } = error as Record<string, unknown>; // each is checked before use
+  const { message, code, type, status, metadata } = error as Record<string, unknown>; // each member is checked before use
   const text = typeof message === 'string' ? message : typeof metadata === 'string' ? metadata : '';
   const number = [status, code].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value <= 599);
   const providerCode = [code, type].find(
@@ -77,13 +79,13 @@ export function readFailure(error: unknown): {
   };
 }
 
-/** The error text of an HTTP response's body: its envelope's message, or its beginning when the body is not JSON. */
+/** Reads the error text from the body of an HTTP response: the message of its error object, or its beginning if the body is not JSON. */
 export function readFailureBody(body: string): ReturnType<typeof readFailure> {
   try {
     const value: unknown = JSON.parse(body);
-    const first: unknown = Array.isArray(value) ? value[0] : value; // Google's endpoint wraps the envelope in a list
+    const first: unknown = Array.isArray(value) ? value[0] : value; // Google's endpoint sends the error object in a list
     if (typeof first !== 'object' || first === null) return { text: '' };
-    const { error, message, detail } = first as Record<string, unknown>; // handed on as unknown
+    const { error, message, detail } = first as Record<string, unknown>; // passed on as `unknown`
     return readFailure(
       error ?? (typeof message === 'string' ? message : typeof detail === 'string' ? detail : undefined),
     );
@@ -93,7 +95,7 @@ export function readFailureBody(body: string): ReturnType<typeof readFailure> {
 }
 
 function toVerdict({ status, providerCode = '' }: ProviderFailure): Verdict {
-  // A used-up budget comes as 429 but does not come back by waiting.
+  // A used-up quota is reported as 429, but waiting does not restore it.
   if (providerCode === 'insufficient_quota') return unauthorized;
   if (status === undefined) return toVerdictOfCode(providerCode);
   if (status === 401 || status === 402 || status === 403) return unauthorized;
@@ -113,7 +115,7 @@ function toVerdictOfCode(code: string): Verdict {
 }
 
 function toShownText(text: string, apiKey: Secret | null): string {
-  // Redacted before the cut, so that the cut cannot hide half a key from the redactor; a longer text is not looked at.
+  // The text is redacted before it is cut, because a half key would not be recognized.
   const redacted = new Redactor(apiKey === null ? [] : [apiKey])
     .redact(text.slice(0, 4_096))
     .replace(/\s+/g, ' ')

@@ -1,7 +1,7 @@
 /** A day: larger values are reported as this one. */
 const MAX_SHOWN_SECONDS = 86_400;
 
-/** Reads `Retry-After` (RFC 9110, section 10.2.3): seconds or an HTTP date. `nowMs` is wall time. Garbage reads as undefined. */
+/** Reads `Retry-After` (RFC 9110, section 10.2.3): seconds or an HTTP date. `nowMs` is wall time. Returns undefined for invalid text. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (text === '') return undefined;

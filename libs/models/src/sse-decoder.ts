@@ -4,33 +4,33 @@ const SPACE = 32;
 const COLON = 58;
 const LOWER_D = 100;
 
-/** Takes the payloads of a stream. They are handed over as ranges of a larger text, so that nothing is copied to be skipped. */
+/** Receives the payloads of a stream, as ranges of a larger text: a payload that is not needed is never copied. */
 export interface SseSink {
-  /** One payload, `block` from `start` to `end`. False when it is not a whole document: it may be the first line of one. */
+  /** Receives one payload: `block` from `start` to `end`. Returns false if it is not a whole document; it may then be the first line of one. */
   data(block: string, start: number, end: number): boolean;
-  /** A payload that was not whole at its first line, to its end. */
+  /** Receives a payload of several lines that was not whole at its first line. */
   whole(payload: string): void;
-  /** A line that is not a field of an event stream; servers send bare error objects this way. */
+  /** Receives a line that is not a field of an event stream. Some servers send error objects this way. */
   stray(line: string): void;
 }
 
-/** A line grew beyond the cap. */
+/** A line is longer than `maxLineBytes`. */
 export class SseLineTooLong extends Error {}
 
 /**
- * Cuts the bytes of an event stream into payloads (HTML Standard, section 9.2.6), wherever the network has cut them: LF, CRLF
- * and CR end lines, a byte order mark and comments are skipped, one space after the colon is dropped, data of several lines is
- * joined by LF. Differs from the standard on purpose: a payload is handed over as soon as it is a whole document, not at the
- * blank line, because some servers leave that out; the last line counts without a line end; `event`, `id` and `retry` mean nothing here.
+ * Splits the bytes of an event stream into payloads (HTML Standard, section 9.2.6), however the network has split them: LF, CRLF and CR
+ * end lines, a byte order mark and comments are skipped, one space after the colon is dropped, data of several lines is joined by LF.
+ * It differs from the standard on purpose. The sink receives a payload as soon as it is a whole document and not at the blank line, because
+ * some servers omit that line. The last line counts without a line end. `event`, `id` and `retry` are ignored.
  *
- * Bytes are decoded only up to the last line end seen, so that no character is ever cut, and whole reads at a time.
+ * Bytes are decoded only up to the last line end, so no character is split, and all lines of a read are decoded together.
  */
 export class SseDecoder {
   private rest: Buffer[] = [];
   private restLength = 0;
   private skipLineFeed = false;
   private isFirst = true;
-  /** Lines of a payload that is not whole yet. */
+  /** The lines so far of a payload that is not whole yet. */
   private open: string | undefined;
 
   constructor(
@@ -53,7 +53,7 @@ export class SseDecoder {
     this.take(whole);
   }
 
-  /** The stream has ended: text without a line end counts as a line too. */
+  /** Call it at the end of the stream: text without a line end counts as a line. */
   end(): void {
     const last = Buffer.concat(this.rest);
     this.rest = [];

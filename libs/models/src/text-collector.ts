@@ -5,15 +5,15 @@ import type { ModelPart } from './model.js';
 type Kind = 'text' | 'reasoning';
 
 /**
- * Joins the text of one read into as few parts as its order allows, well-formed: NUL and lone surrogates become U+FFFD, but a
- * pair that two chunks share stays whole (its first half waits for the next chunk of the same kind).
+ * Joins the text of one read into as few parts as its order allows. NUL and lone surrogates become U+FFFD. If a surrogate pair is split between two
+ * chunks, its first half is buffered until the next chunk of the same kind.
  */
 export class TextCollector {
   private kind: Kind = 'text';
   private pending = '';
   private half = '';
   private parts: ModelPart[] = [];
-  /** How many UTF-16 units have come; for estimates of usage. */
+  /** UTF-16 units of text so far, for estimates of usage. */
   length = 0;
 
   add(kind: Kind, text: string): void {
@@ -25,7 +25,7 @@ export class TextCollector {
     this.length += text.length;
   }
 
-  /** What has come since the last call. `isEnd`: nothing more will. */
+  /** Returns the parts since the last call. `isEnd`: no more text follows. */
   take(isEnd: boolean): ModelPart[] {
     this.flush(isEnd);
     const { parts } = this;

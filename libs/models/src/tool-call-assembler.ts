@@ -2,7 +2,7 @@ import { toStorable, toStorableText } from '#platform';
 
 import type { RequestedCall } from './model.js';
 
-/** A piece of a tool call as it appears in a chunk; none of its members is reliable. */
+/** A piece of a tool call, as a chunk contains it. The type and value of each member are unreliable. */
 export interface CallFragment {
   readonly index?: unknown;
   readonly id?: unknown;
@@ -16,17 +16,17 @@ interface OpenCall {
   readonly index: number | undefined;
 }
 
-/** A model asked for more calls, or longer arguments, than the caps allow. */
+/** The model requested more calls, or longer arguments, than the limits allow. */
 export class ToolCallsTooLarge extends Error {}
 
 /**
- * Puts the tool calls of one answer together from their fragments. Providers number calls wrongly, repeat or leave out ids,
- * and send calls in pieces or whole, so neither index nor id is an identity; the rules, first match wins:
- * 1. A known id identifies its call, at any index. (Unless a whole new call comes under it: see `startsAnother`.)
- * 2. A new id starts a call, also on an index that is in use.
- * 3. Without an id, a fragment with a name starts a call when the call it would join has one already and is complete or named
- *    differently.
- * 4. Otherwise it joins the call its index belongs to, or else the one that grew last.
+ * Assembles the tool calls of one response from their fragments. Providers give wrong indexes, repeat or omit ids, and send calls in pieces
+ * or whole, so neither index nor id identifies a call. The first rule that matches applies:
+ * 1. A known id identifies its call, at any index, unless the fragment begins another whole call (see `startsAnother`).
+ * 2. A new id starts a call, even at an index that is in use.
+ * 3. A fragment with a name and without an id starts a call, if the call that it would continue has another name, or has the same name and
+ *    complete arguments.
+ * 4. Any other fragment continues the call at its index, or else the call that grew last.
  */
 export class ToolCallAssembler {
   private readonly calls: OpenCall[] = [];
@@ -39,14 +39,14 @@ export class ToolCallAssembler {
     private readonly newCallId: () => string,
   ) {}
 
-  /** How many UTF-16 units of names and arguments have come; for estimates of usage. */
+  /** UTF-16 units of names and arguments so far, for estimates of usage. */
   length = 0;
 
   get isEmpty(): boolean {
     return this.calls.length === 0;
   }
 
-  /** Throws `ToolCallsTooLarge` when a cap is passed. */
+  /** Throws `ToolCallsTooLarge` if a limit is exceeded. */
   add(fragment: CallFragment): void {
     const id = typeof fragment.id === 'string' ? fragment.id : '';
     const index = typeof fragment.index === 'number' ? fragment.index : undefined;
@@ -67,7 +67,7 @@ export class ToolCallAssembler {
     this.last = call;
   }
 
-  /** The calls in the order in which they began; ids are made where they are missing or double, empty arguments become `{}`. */
+  /** The calls in the order in which they began. A missing or repeated id is replaced by a new one, and empty arguments become `{}`. */
   finish(): RequestedCall[] {
     const used = new Set<string>();
     return this.calls
@@ -88,7 +88,7 @@ export class ToolCallAssembler {
       return candidate?.id === '' && !startsAnother(candidate, name, text) ? candidate : undefined;
     }
     const indexed = index === undefined ? this.last : this.byIndex.get(index);
-    // A number never seen, on a fragment that introduces nothing: the provider miscounted the open call.
+    // A fragment with an unknown index and without a name: the provider gave a wrong index for the open call.
     const candidate = indexed ?? (name === '' ? this.last : undefined);
     return candidate !== undefined && !startsAnother(candidate, name, text) ? candidate : undefined;
   }
@@ -102,7 +102,7 @@ export class ToolCallAssembler {
   }
 }
 
-/** Whether a named fragment cannot be a continuation of `call`: another name, or more arguments after complete ones. */
+/** Whether a fragment with a name cannot continue `call`: it has another name, or more arguments although those of `call` are complete. */
 function startsAnother(call: OpenCall, name: string, text: string): boolean {
   if (name === '' || call.name === '') return false;
   return name !== call.name || (text !== '' && isWholeJson(call.arguments));
@@ -131,6 +131,6 @@ function toStorableArguments(text: string): string {
   try {
     return JSON.stringify(toStorable(JSON.parse(clean)));
   } catch {
-    return clean; // not JSON, or too deep: the tool's own validation answers that to the model
+    return clean; // not JSON, or nested too deep: the tool's own validation reports that to the model
   }
 }

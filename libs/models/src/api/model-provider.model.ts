@@ -2,7 +2,7 @@ import { Field, ID, InputType, ObjectType } from '@nestjs/graphql';
 
 import { DateTime, payloadOf } from '#platform/api';
 
-/** A place to ask for models that a workspace has set up. */
+/** A model provider of a workspace, without its key. */
 @ObjectType('ModelProvider', {
   description: 'A model provider of the workspace, without its key.',
 })

@@ -15,7 +15,7 @@ import {
   UpdateModelProviderInput,
 } from './model-provider.model.js';
 
-/** Shows and changes where a workspace asks for models. */
+/** Reads and changes the model providers of a workspace. */
 @Resolver(() => WorkspaceModel)
 export class ModelProvidersResolver {
   constructor(private readonly providers: ModelProvidersService) {}

@@ -74,7 +74,7 @@ export class ProviderBreaker {
     return policy;
   }
 
-  /** An aborted request proves nothing, so an aborted probe leaves the breaker open. */
+  /** An aborted request shows nothing about the provider, so an aborted probe leaves the breaker open. */
   private counts(error: unknown): boolean {
     if (error instanceof ModelError) return isProviderDown(error);
     return this.policy.state === CircuitState.HalfOpen;
@@ -101,7 +101,7 @@ export class ProviderBreaker {
   }
 
   /**
-   * A probe may take as long as a timeout, so requests do not wait for its outcome in their worker slots: they come back after another
+   * A probe may take as long as a timeout. Requests do not occupy their worker slots until the outcome of the probe: they are retried after another
    * pause, which is at least as long as the probe has taken so far.
    */
   private remainingMs(): number {

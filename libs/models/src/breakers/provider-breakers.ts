@@ -11,7 +11,7 @@ const defaultMaxBreakers = 5_000;
  * OpenRouter loses one model while the others answer. Other processes learn of an outage by their own requests.
  */
 export class ProviderBreakers {
-  /** The least recently used first. */
+  /** In order of use, the least recently used first. */
   private readonly breakers = new Map<string, ProviderBreaker>();
 
   /** `failures` 0: no breaker, every request is sent. */
@@ -40,7 +40,7 @@ export class ProviderBreakers {
     return new ProviderBreaker(this.options);
   }
 
-  /** Prefers a closed breaker: without an open one, the requests to a provider that is down would start again. */
+  /** Evicts closed breakers first: if an open breaker were evicted, requests to a provider that is down would start again. */
   private evict(): void {
     const [oldest] = this.breakers.keys();
     const name = this.oldestClosed() ?? oldest;
@@ -53,7 +53,7 @@ export class ProviderBreakers {
   }
 }
 
-/** The first parts decide: a provider that has begun to respond is not down. */
+/** Only the first parts count: a provider that has begun to respond is not down. */
 function withBreaker(model: Model, breaker: ProviderBreaker): Model {
   return {
     async *stream(request, signal) {

@@ -7,7 +7,7 @@ const content = z
   .nullish();
 const call = z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string() }) });
 
-/** What the demo model reads of a request; everything else is ignored, as providers do. */
+/** The fields of a request that the demo model reads. It ignores all other fields, as providers do. */
 export const demoRequest = z.looseObject({
   model: z.string().optional(),
   messages: z
@@ -29,7 +29,7 @@ export const demoRequest = z.looseObject({
 
 export type DemoRequest = z.infer<typeof demoRequest>;
 
-/** The demo model's response: text, or calls. */
+/** The demo model's response: text or calls. */
 export interface DemoAnswer {
   readonly text: string;
   readonly calls: readonly DemoCall[];
@@ -38,9 +38,9 @@ export interface DemoAnswer {
 const STAND_IN = `I am ${DEMO_MODEL_NAME}, a rule-based stand-in and not a language model`;
 const LONGEST_QUOTE = 400;
 
-/** Answers by rules. Pure: the same request, the same answer. */
+/** Responds by rules. Pure: the same request gives the same response. */
 export function answerByRules(request: DemoRequest): DemoAnswer {
-  // Our own notes (approval receipts, limits) may follow the results.
+  // Notes of the server (approval receipts, limits) may follow the results.
   const last = request.messages.findLast(({ role }) => role !== 'system');
   if (last?.role === 'tool') return { text: quoteResults(request), calls: [] };
   const question = lastQuestion(request);
@@ -51,7 +51,7 @@ export function answerByRules(request: DemoRequest): DemoAnswer {
   return { text: plainAnswer(question, plan.missing), calls: [] };
 }
 
-/** A forced choice wins over the rules. */
+/** A forced tool choice takes precedence over the rules. */
 function chosen(request: DemoRequest, offered: readonly string[], calls: readonly DemoCall[]): readonly DemoCall[] {
   const { tool_choice } = request;
   if (typeof tool_choice === 'object' && tool_choice !== null) {
@@ -74,7 +74,7 @@ function toText(value: DemoRequest['messages'][number]['content']): string {
   return (value ?? []).map((part) => part.text ?? '').join('\n');
 }
 
-/** The results after the last question, each under the name of the tool that gave it. */
+/** The results after the last question, each with the name of its tool. */
 function quoteResults(request: DemoRequest): string {
   const { messages } = request;
   const from = messages.findLastIndex(({ role }) => role === 'user');

@@ -10,11 +10,11 @@ import { DEMO_MODEL_NAME } from './demo-rules.js';
 
 const MAX_BODY_BYTES = 16_777_216;
 
-/** How the demo model runs. */
+/** The options of the demo model. */
 export interface DemoModelOptions {
-  /** 0, the default, takes any free one. Only loopback is listened on. */
+  /** Default 0: any free port. The server listens on loopback only. */
   readonly port?: number;
-  /** Wait before each chunk of text, so that people see it being written. Default 15; 0 sends all at once. */
+  /** Delay before each chunk of text, so that viewers see the text grow. Default 15; 0 sends all text at once. */
   readonly chunkDelayMs?: number;
   readonly clock?: Clock;
 }
@@ -24,24 +24,24 @@ export interface DemoModel {
   /** Base URL for `MODEL_BASE_URL`. */
   readonly url: string;
   readonly modelName: string;
-  /** Cuts what is being answered and frees the port. */
+  /** Aborts the responses in progress and frees the port. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the demo model: an HTTP server on loopback that speaks OpenAI's protocol (`POST /v1/chat/completions`, streaming or not,
- * `GET /v1/models`) and answers by rules, so that everything can be tried without a key. It takes any key and any model name,
- * and identifies itself in each response. Throws when the port is taken.
+ * Starts the demo model: an HTTP server on loopback that speaks OpenAI's protocol (`POST /v1/chat/completions`, streaming or not, `GET /v1/models`)
+ * and responds by rules, so that users can try all features without a key. It accepts any key and any model name, and identifies itself in each
+ * response. Throws if the port is in use.
  */
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<DemoModel> {
   const { port = 0, chunkDelayMs = 15, clock = systemClock } = options;
   const handler = new DemoHandler(chunkDelayMs, clock);
   const server = createServer((request, response) => {
-    handler.serve(request, response).catch(() => response.destroy()); // the client is gone, or it broke off its request
+    handler.serve(request, response).catch(() => response.destroy()); // the client disconnected, or aborted its request
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const { port: taken } = server.address() as AddressInfo; // it listens on TCP
+  const { port: taken } = server.address() as AddressInfo; // the server listens on TCP
   return { url: `http://127.0.0.1:${taken}/v1`, modelName: DEMO_MODEL_NAME, close: () => close(server) };
 }
 
@@ -99,7 +99,7 @@ class DemoHandler {
     response.end('data: [DONE]\n\n');
   }
 
-  /** Ends early when the client leaves. */
+  /** Ends early if the client disconnects. */
   private async pause(response: ServerResponse): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const wake = () => {
@@ -113,7 +113,7 @@ class DemoHandler {
   }
 }
 
-/** Undefined when it is too large. */
+/** Returns undefined if the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -153,7 +153,7 @@ interface WireCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** One answer in OpenAI's shapes, whole or as the chunks of a stream. */
+/** One response in OpenAI's formats: whole, or as the chunks of a stream. */
 export class DemoWire {
   private readonly id = `chatcmpl-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   private readonly calls: readonly WireCall[];
@@ -172,7 +172,7 @@ export class DemoWire {
     }));
   }
 
-  /** The answer to a request that does not stream. */
+  /** The response to a request without `stream`. */
   whole(): object {
     const message = { role: 'assistant', content: this.answer.text === '' ? null : this.answer.text, refusal: null };
     return {
@@ -189,7 +189,7 @@ export class DemoWire {
     };
   }
 
-  /** The chunks of a stream, in order; the text a word at a time. `[DONE]` is the transport's. */
+  /** The chunks of a stream, in order, with one word of text each. The caller sends `[DONE]`. */
   *chunks(): Generator<object> {
     yield this.chunk({ role: 'assistant', content: this.calls.length === 0 ? '' : null });
     for (const text of this.answer.text.match(/\s*\S+|\s+$/g) ?? []) yield this.chunk({ content: text });

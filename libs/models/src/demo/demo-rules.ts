@@ -1,4 +1,4 @@
-/** Cities and regions people ask the time of, as patterns for whole words, with their IANA zone. */
+/** Patterns of cities and regions that users ask the time of, as whole words, with their IANA zone. */
 const ZONES: readonly (readonly [string, string])[] = [
   ['amsterdam', 'Europe/Amsterdam'],
   ['athens', 'Europe/Athens'],
@@ -55,7 +55,7 @@ const patterns = ZONES.map(([words, zone]) => ({
   zone,
 }));
 
-/** The zones a text asks for, in the order of the text: IANA names as they stand, and zones guessed from cities. */
+/** The time zones that a text asks about, in the order of the text: IANA names, and the zones of cities. */
 function findZones(text: string): string[] {
   const named = [
     ...text.matchAll(
@@ -76,23 +76,23 @@ function findZones(text: string): string[] {
 /** The demo model's name, as `model` of requests and responses. The name identifies it as a demo. */
 export const DEMO_MODEL_NAME = 'nightshift-demo';
 
-/** A call the demo model would like to make. */
+/** A call that the demo model wants to make. */
 export interface DemoCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What the demo model understood of a question. */
+/** The calls that the demo model derives from a question. */
 export interface DemoPlan {
   /** Calls to tools that are offered. */
   readonly calls: readonly DemoCall[];
-  /** Tools the question needs and the request does not offer. */
+  /** Tools that the question needs and that the request does not offer. */
   readonly missing: readonly string[];
 }
 
 /**
- * The rules: "use tool X {json}" asks for that tool; otherwise words about time ask for `get_current_time`, once per place, and
- * arithmetic asks for `calculate`. Only what is offered is ever called. Pure.
+ * The rules: "use tool X {json}" requests that tool. Otherwise, words about time request `get_current_time`, once for each place, and arithmetic
+ * requests `calculate`. Only offered tools are called. Pure.
  */
 export function planAnswer(question: string, offered: readonly string[]): DemoPlan {
   const explicit = findExplicitUse(question);
@@ -111,7 +111,7 @@ function findExplicitUse(question: string): DemoCall | undefined {
   return { name, arguments: firstJsonObject(question.slice(match.index)) };
 }
 
-/** The first `{…}` that parses; a question without one means no arguments. */
+/** The first `{…}` that is valid JSON; empty if the text has none. */
 function firstJsonObject(text: string): Readonly<Record<string, unknown>> {
   const start = text.indexOf('{');
   for (let end = text.indexOf('}', start); start !== -1 && end !== -1; end = text.indexOf('}', end + 1)) {
@@ -119,7 +119,7 @@ function firstJsonObject(text: string): Readonly<Record<string, unknown>> {
       const value: unknown = JSON.parse(text.slice(start, end + 1));
       if (typeof value === 'object' && value !== null) return { ...value };
     } catch {
-      // a brace inside: the next one may close it
+      // a nested brace: the next one may end the object
     }
     if (end - start > 10_000) break;
   }
@@ -130,7 +130,7 @@ function timeCalls(question: string): DemoCall[] {
   if (!/\b(?:time|clock|date|today|now|hour|day is it)\b/i.test(question)) return [];
   const zones = findZones(question).slice(0, 5);
   if (zones.length > 0) return zones.map((timezone) => ({ name: 'get_current_time', arguments: { timezone } }));
-  // "It takes 3 hours" and "3 times 4" are not about the clock.
+  // "It takes 3 hours" and "3 times 4" do not ask for the time.
   const isAsked =
     /\bwhat(?:'s| is)?\s+(?:the\s+)?(?:\w+\s+)?(?:time|date|day)\b|\b(?:current|right now|today|o'clock)\b/i.test(
       question,
@@ -150,7 +150,7 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/(?<=\d),(?=\d{3}\b)/g, ''],
 ];
 
-/** A run of numbers, operators, parentheses and known functions. */
+/** A sequence of numbers, operators, parentheses and known functions. */
 const RUN = /(?:\b(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan|pow|pi)\b|[\d\s.,+\-*/%^()])+/gi;
 
 function arithmeticCalls(question: string): DemoCall[] {
@@ -169,7 +169,7 @@ function trimExpression(run: string): string {
     .replace(/[\s.,*/%^+(-]+$/, '');
 }
 
-/** A number and something to do with it; dates (2026-11-20) are no sums. */
+/** True for a number with an operator or a function; false for a date (2026-11-20). */
 function isExpression(run: string): boolean {
   if (!/\d/.test(run) || /^\d{4}-\d{1,2}(?:-\d{1,2})?$/.test(run)) return false;
   return /[\d)]\s*[-+*/%^]\s*[\d(.a-z-]/i.test(run) || /[a-z]\s*\(/i.test(run);

@@ -8,7 +8,7 @@ export interface Endpoint extends ModelTarget {
   readonly defaultModel: string;
 }
 
-/** The settings that name the instance's own provider. */
+/** The settings that define the instance's provider. */
 export type InstanceModelSettings = Pick<
   Settings,
   'MODEL_BASE_URL' | 'MODEL_API_KEY' | 'MODEL_NAME' | 'OPENROUTER_API_KEY' | 'OPENAI_API_KEY'
@@ -17,7 +17,7 @@ export type InstanceModelSettings = Pick<
 const openRouter = { baseUrl: 'https://openrouter.ai/api/v1', defaultModel: 'openrouter/auto' };
 const openAi = { baseUrl: 'https://api.openai.com/v1', defaultModel: 'gpt-5-mini' };
 
-/** What the operator has set up, first match: MODEL_BASE_URL, OPENROUTER_API_KEY, OPENAI_API_KEY. Null: nothing. */
+/** The operator's provider. The first setting that is present counts: MODEL_BASE_URL, OPENROUTER_API_KEY, OPENAI_API_KEY. Null if none is set. */
 export function instanceEndpoint(settings: InstanceModelSettings): Endpoint | null {
   const { MODEL_BASE_URL, MODEL_API_KEY, MODEL_NAME, OPENROUTER_API_KEY, OPENAI_API_KEY } = settings;
   const named = MODEL_NAME === undefined ? {} : { defaultModel: MODEL_NAME };
@@ -29,7 +29,7 @@ export function instanceEndpoint(settings: InstanceModelSettings): Endpoint | nu
   return OPENAI_API_KEY === undefined ? null : { ...openAi, ...named, apiKey: new Secret(OPENAI_API_KEY) };
 }
 
-/** Where a key goes that came with a request: to the instance's provider, but never to the demo model; else to OpenRouter. */
+/** The endpoint for a key that came with a request: the instance's provider unless that is the demo model, else OpenRouter. */
 export function ownKeyEndpoint(settings: InstanceModelSettings): Endpoint {
   const isDemo = settings.MODEL_NAME === DEMO_MODEL_NAME;
   const instance = isDemo ? null : instanceEndpoint(settings);

@@ -2,33 +2,33 @@ import { z } from 'zod';
 
 import { type Secret, toStorableText } from '#platform';
 
-/** A place to ask for models that a workspace has set up; for people, so without its key. */
+/** A model provider that a workspace has configured, as people see it: without its key. */
 export interface ModelProvider {
   readonly id: string;
   readonly name: string;
   readonly baseUrl: string;
-  /** Used when a request names no model. */
+  /** The model that is used if a request names none. */
   readonly defaultModel: string;
-  /** The last four characters of the key; empty for a short key, null when there is none. */
+  /** The last four characters of the key; empty for a short key, null if there is no key. */
   readonly keyHint: string | null;
-  /** The provider of the workspace's jobs; at most one is. */
+  /** Whether the workspace's jobs use this provider. At most one provider of a workspace has it. */
   readonly isDefault: boolean;
   /** In ms since the epoch, as is `updatedAt`. */
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** A provider to be set up. The first one of a workspace becomes its default by itself. */
+/** The input of a new provider. The first one of a workspace becomes its default. */
 export interface NewModelProvider {
   readonly name: string;
   readonly baseUrl: string;
   readonly defaultModel: string;
-  /** Null: the endpoint wants none. */
+  /** Null if the endpoint needs no key. */
   readonly apiKey: Secret | null;
   readonly isDefault?: boolean | undefined;
 }
 
-/** What to change; what is absent stays. `apiKey: null` removes the key. */
+/** The changes of a provider. Absent fields do not change. `apiKey: null` removes the key. */
 export interface ModelProviderChanges {
   readonly name?: string | undefined;
   readonly baseUrl?: string | undefined;
@@ -44,5 +44,5 @@ const label = (longest: number) =>
     .max(longest)
     .refine((text) => toStorableText(text) === text, 'contains characters that cannot be stored');
 
-/** The texts of a provider. The URL is read by `parseBaseUrl`, the key by `isSendableKey`. */
+/** The text fields of a provider. `parseBaseUrl` checks the URL further, and `isSendableKey` the key. */
 export const providerTexts = z.object({ name: label(100), baseUrl: label(2_000), defaultModel: label(200) });

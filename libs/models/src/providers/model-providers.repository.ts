@@ -11,16 +11,16 @@ import {
 
 import type { ModelProvider } from './model-provider.js';
 
-/** What of a workspace decides where its jobs ask for models. */
+/** The settings of a workspace by which the provider of its jobs is found. */
 export interface WorkspaceModelSettings {
-  /** The request's own key, or none. */
+  /** Whether each request must bring its own key. */
   readonly requireUserKey: boolean;
-  /** Names or globs of models that may be asked for directly, besides the default one. */
+  /** Names or globs of models that clients may request directly, besides the default model. */
   readonly directModels: readonly string[];
   readonly provider: StoredEndpoint | null;
 }
 
-/** A provider as the worker needs it. */
+/** The columns of a provider that a worker reads. */
 export interface StoredEndpoint {
   readonly id: string;
   readonly baseUrl: string;
@@ -28,30 +28,30 @@ export interface StoredEndpoint {
   readonly keyCipher: Uint8Array | null;
 }
 
-/** How the key of a provider is kept. */
+/** The stored key of a provider, and its hint. */
 export interface KeyColumns {
   readonly keyCipher: Uint8Array<ArrayBuffer> | null;
   readonly keyHint: string | null;
 }
 
-/** The columns of a provider that people choose; without the key's, that stays. */
+/** The columns of a provider that a member changes. Absent key columns do not change. */
 export interface ProviderColumns extends Partial<KeyColumns> {
   readonly name: string;
   readonly baseUrl: string;
   readonly defaultModel: string;
 }
 
-/** A provider to be stored; never the default yet. */
+/** A provider to be inserted. It is not the default yet. */
 export interface NewProviderRow extends Required<ProviderColumns> {
   readonly id: string;
 }
 
-/** The model providers of a workspace. Writes run one after the other per workspace, after `lock`. */
+/** The model providers of a workspace. Call `lock` before a write, so that the writes of one workspace run one after the other. */
 @Injectable()
 export class ModelProvidersRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** For jobs, whose right to run was checked when they were accepted. Null: the workspace does not exist. */
+  /** For jobs, whose right to run was checked when they were accepted. Returns null if the workspace does not exist. */
   async settingsOf(workspaceId: string): Promise<WorkspaceModelSettings | null> {
     const workspace = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.workspace.findUnique({
@@ -59,7 +59,7 @@ export class ModelProvidersRepository {
         select: {
           requireUserKey: true,
           directModels: true,
-          // An index allows one default; if there were two, all processes would choose the same one.
+          // A unique index allows one default. If there were two, all processes would use the same one.
           modelProviders: {
             where: { isDefault: true },
             orderBy: { id: 'asc' },
@@ -74,18 +74,18 @@ export class ModelProvidersRepository {
     return { requireUserKey, directModels, provider: modelProviders[0] ?? null };
   }
 
-  /** Those that the scope may read, in the order of their making. */
+  /** The providers that the scope may read, oldest first. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<ModelProvider[]> {
     return (await tx.modelProvider.findMany({ where: readable(scope), orderBy: { id: 'asc' } })).map(toModelProvider);
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the provider is absent or not readable. */
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<ModelProvider | null> {
     const row = await tx.modelProvider.findFirst({ where: { AND: [readable(scope), { id }] } });
     return row === null ? null : toModelProvider(row);
   }
 
-  /** Keeps others from changing providers of this workspace until the transaction ends. */
+  /** Until the transaction ends, other transactions cannot change providers of this workspace. */
   async lock(tx: PrismaTransaction, workspaceId: string): Promise<void> {
     await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
   }
@@ -94,7 +94,7 @@ export class ModelProvidersRepository {
     return toModelProvider(await tx.modelProvider.create({ data: { workspaceId, ...row } }));
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the provider is absent or not readable. */
   async update(
     tx: PrismaTransaction,
     scope: Scope,
@@ -106,7 +106,7 @@ export class ModelProvidersRepository {
     return row === undefined ? null : toModelProvider(row);
   }
 
-  /** Makes this one the default and the others not; null: none is. */
+  /** Makes this provider the only default. With null, the workspace has no default. */
   async setDefault(tx: PrismaTransaction, workspaceId: string, id: string | null): Promise<void> {
     await tx.modelProvider.updateMany({ where: { workspaceId, isDefault: true }, data: { isDefault: false } });
     if (id !== null) await tx.modelProvider.updateMany({ where: { workspaceId, id }, data: { isDefault: true } });
@@ -116,7 +116,7 @@ export class ModelProvidersRepository {
     await tx.modelProvider.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** Runs in the transaction of the change that it records. `details` never contains a key. */
+  /** Appends the audit entry in the transaction of the change. `details` never contains a key. */
   async audit(
     tx: PrismaTransaction,
     scope: Scope,

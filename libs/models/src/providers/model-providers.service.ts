@@ -37,9 +37,9 @@ import { providerKeyPlace } from './provider-key-place.js';
 const MAX_PROVIDERS = 50;
 
 /**
- * The model providers that a workspace sets up for itself. A Scope shows what may be read; whether its principal may write
- * (`manage` `ModelProvider`) is the caller's to check. Each write is audited in its own transaction, changes of one workspace
- * run one after the other, and a hint notifies the other processes.
+ * The model providers that a workspace sets up for itself. The scope limits what is read; the caller checks the right to write (`manage`
+ * `ModelProvider`). Each write is audited in its own transaction, changes of one workspace run one after the other, and a hint notifies the other
+ * processes.
  */
 @Injectable()
 export class ModelProvidersService {
@@ -51,17 +51,20 @@ export class ModelProvidersService {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** All that may be read, in the order of their making; at most 50. */
+  /** The providers that the scope may read, oldest first; at most 50. */
   list(scope: Scope): Promise<ModelProvider[]> {
     return this.prisma.withWorkspace(scope, (tx) => this.providers.list(tx, scope));
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the provider is absent or not readable. */
   async find(scope: Scope, id: string): Promise<ModelProvider | null> {
     return isId(id) ? this.prisma.withWorkspace(scope, (tx) => this.providers.find(tx, scope, id)) : null;
   }
 
-  /** The first of a workspace becomes its default. Throws `bad_request`, `invalid_base_url`, `conflict` (a name in use, 50 already). */
+  /**
+   * The first provider of a workspace becomes its default. Throws `bad_request`, `invalid_base_url`, `conflict` (the name is in use, or there are
+   * 50).
+   */
   create(scope: Scope, input: NewModelProvider): Promise<ModelProvider> {
     const { name, baseUrl, defaultModel } = this.readTexts(providerTexts, input);
     const id = newId();
@@ -78,8 +81,8 @@ export class ModelProvidersService {
   }
 
   /**
-   * Throws as `create`, and `not_found`. A base URL at another origin needs the key again: who may change the URL must not get
-   * to read a key by sending it somewhere else.
+   * Throws the errors of `create`, and `not_found`. A base URL with another origin requires the key again. Otherwise a member who may change the URL
+   * could read the key by sending it to another host.
    */
   update(scope: Scope, id: string, changes: ModelProviderChanges): Promise<ModelProvider> {
     const { apiKey, ...rest } = changes;
@@ -106,7 +109,7 @@ export class ModelProvidersService {
     });
   }
 
-  /** Its key is gone with it. Without a default the instance's provider serves, if there is one. Throws `not_found`. */
+  /** Deletes the provider and its key. If it was the default, jobs use the instance's provider, if there is one. Throws `not_found`. */
   delete(scope: Scope, id: string): Promise<ModelProvider> {
     return this.write(scope, 'model-provider-deleted', async (tx) => {
       const provider = isId(id) ? await this.providers.find(tx, scope, id) : null;
@@ -131,7 +134,7 @@ export class ModelProvidersService {
     return provider;
   }
 
-  /** Trims and checks what is given. */
+  /** Trims and validates the text fields. */
   private readTexts<T extends { readonly baseUrl?: string | undefined }>(schema: z.ZodType<T>, input: object): T {
     const read = readInput(schema, input);
     if ('problem' in read) throw providerInputInvalid(read.problem);

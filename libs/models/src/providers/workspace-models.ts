@@ -2,14 +2,13 @@ import { type Bus, type Clock, TimedCache } from '#platform';
 
 import type { ModelProvidersRepository, WorkspaceModelSettings } from './model-providers.repository.js';
 
-/** How long an answer may be used although the hint of its change was lost. */
+/** Maximum age of a cached entry whose `access-changed` hint was lost. */
 const TTL_MS = 5_000;
 const MAX_WORKSPACES = 10_000;
 
 /**
- * Caches the model settings of workspaces, because every job needs them and they hardly ever change. A hint (`access-changed`)
- * drops the entry in every process; 5 s is the maximum age if a hint is lost. Concurrent callers share
- * one read. `close` ends the subscription.
+ * Caches the model settings of workspaces, because every job needs them and they rarely change. A hint (`access-changed`) drops the entry in every
+ * process; 5 s is the maximum age if a hint is lost. Concurrent callers share one read. `close` ends the subscription.
  */
 export class WorkspaceModels {
   private readonly cache: TimedCache<WorkspaceModelSettings | null>;
@@ -31,7 +30,7 @@ export class WorkspaceModels {
     ];
   }
 
-  /** Null: no such workspace. A read that failed is not remembered. */
+  /** Returns null if the workspace does not exist. A failed read is not cached. */
   of(workspaceId: string): Promise<WorkspaceModelSettings | null> {
     return this.cache.get(workspaceId, () => this.providers.settingsOf(workspaceId));
   }
