@@ -5,7 +5,7 @@ import type { Prisma, ScopedSubject } from '#platform';
 
 import type { KeyScope, Principal, Role } from './principal.js';
 
-/** What a question about a row of each subject must bring along: the columns the rules below speak of. */
+/** The columns of a row of each subject that the rules below compare. A check of a row must supply them. */
 export type SubjectRow = {
   Workspace: { id: string };
   Membership: { workspaceId: string; userId: string; role: string };
@@ -27,27 +27,27 @@ export type SubjectRow = {
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
-  /** `createdBy`: the user whose job asked for it. */
+  /** `createdBy`: the user whose job requested the call. */
   ToolCall: { workspaceId: string; createdBy?: string | null };
   /** `requester`: the user who started the root job. */
   Interrupt: { workspaceId: string; requester?: string | null };
   Notification: { workspaceId: string; userId: string };
-  /** `userId` null: it is sent the notifications of all users. */
+  /** `userId` null: the channel receives the notifications of all users. */
   NotificationChannel: { workspaceId: string; userId: string | null };
   AuditEntry: { workspaceId: string };
-  /** A feature flag as a member of the workspace has it. Its table belongs to no workspace: it is never part of a filter. */
+  /** A feature flag as a member of the workspace sees it. Its table belongs to no workspace, so it is never part of a filter. */
   FeatureFlag: { workspaceId: string };
-  /** A tool of the registry, built-in or of the workspace. No table: it is never part of a filter. */
+  /** A tool of the registry, built-in or of the workspace. It has no table, so it is never part of a filter. */
   Tool: { workspaceId: string };
 };
 
-/** What rights are about. */
+/** The kinds of rows that rights apply to. */
 export type AbilitySubject = keyof SubjectRow;
 
 /**
- * The verbs. `change` covers `cancel`, `retry` and `rename`; `manage` covers every verb; `chat` is to start a job that
- * reads a thread's messages into a prompt; `survey` is to look through calls across jobs, and to see one of them whole; `publish` is to
- * send changes of documents, which fire triggers.
+ * The actions. `change` covers `cancel`, `retry` and `rename`. `manage` covers every action. `chat`: start a job that reads a thread's
+ * messages into a prompt. `survey`: list calls across jobs, and read one of them whole. `publish`: send changes of documents, which fire
+ * triggers.
  */
 export type Action =
   | 'read'
@@ -64,7 +64,7 @@ export type Action =
   | 'manage';
 
 type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
-/** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
+/** Decides `can(action, row)`, and gives the Prisma filter of the same rows (`accessibleWhere`). */
 export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
 
 const WORK: ScopedSubject[] = [
@@ -81,19 +81,19 @@ const WORK: ScopedSubject[] = [
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 const BELOW_ADMIN = { in: ['member', 'viewer'] };
 
-// ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
-// ---- key those it was given. `person` is the scope `admin` of a token, which no API key has: a leaked key must not be able to change
-// ---- roles, make owners or admins, or end the access of others. What no rule grants is denied. Every condition names the workspace.
+// ---- The rules read like sentences. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API key has those that
+// ---- its creator chose. `person` is the scope `admin` of a token, which no API key has: a leaked key must not be able to change roles,
+// ---- make owners or admins, or end the access of others. An action without a rule is denied. Every condition names the workspace.
 
 function viewer({ read, write, here, mine, myInbox }: Grants): void {
   read.can('read', WORK, here);
   read.can('read', ['Tool', 'FeatureFlag'], here);
   read.can('survey', ['ToolCall'], mine);
   read.can('read', ['Notification'], myInbox);
-  read.can('change', ['Notification'], myInbox); // to mark as read
+  read.can('change', ['Notification'], myInbox); // for marking as read
   read.can('read', ['NotificationChannel'], myInbox);
-  write.can('change', ['NotificationChannel'], myInbox); // also to create and remove
-  read.can('read', ['McpServer'], here); // names and tools; where it is and what it is sent is for those who manage it
+  write.can('change', ['NotificationChannel'], myInbox); // includes creation and removal
+  read.can('read', ['McpServer'], here); // names and tools; only those who manage it may read its URL and headers
 }
 
 function member(grants: Grants): void {
@@ -101,20 +101,20 @@ function member(grants: Grants): void {
   viewer(grants);
   write.can('create', ['Thread', 'Job'], mine);
   write.can('change', ['Thread', 'Job'], mine);
-  write.can('change', ['Schedule'], mySchedules); // when its own chats start
+  write.can('change', ['Schedule'], mySchedules); // when the member's own chats start
   write.can('create', ['StoredFile'], mine);
   write.can('delete', ['StoredFile'], mine);
   write.can('create', ['Workflow'], here);
-  write.can('change', ['Workflow'], here); // drafts are everybody's; what runs is published by those who manage it
-  write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
+  write.can('change', ['Workflow'], here); // every member edits drafts; only those who manage workflows publish them
+  write.can('chat', ['Thread'], mine); // messages of one member's thread must not enter a prompt of another member without a grant
   approve.can('approve', ['Interrupt'], myRequests);
-  approve.can('approve', ['ToolCall'], mine); // where the policy leaves the decision to the requester
+  approve.can('approve', ['ToolCall'], mine); // if the policy lets the requester decide
   admin.can('manage', ['ApiKey'], myKeys);
 }
 
 function administrator(grants: Grants): void {
   const { write, admin, person, approve, here, thisWorkspace } = grants;
-  member(grants); // so an admin, too, chats only in threads of its own
+  member(grants); // includes `chat` with `mine`: an admin, too, chats only in threads of their own
   write.can('change', ['Thread', 'Job'], here);
   write.can('change', ['Schedule'], here);
   write.can('delete', ['StoredFile'], here);
@@ -127,13 +127,13 @@ function administrator(grants: Grants): void {
   admin.can('delete', ['Membership', 'Invitation'], { ...here, role: BELOW_ADMIN });
   person.can('manage', ['Membership', 'Invitation'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
-  person.can('delete', ['ApiKey'], here); // but making a key for another user would be acting as them
+  person.can('delete', ['ApiKey'], here); // only `delete`: an admin who created a key for another user could act as that user
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
-  admin.can('manage', ['WebhookEndpoint'], here); // with the log of what was sent
+  admin.can('manage', ['WebhookEndpoint'], here); // includes the log of deliveries
   admin.can('manage', ['NotificationChannel'], { ...here, userId: null });
   admin.can('manage', ['SyntrixConnection'], here);
   admin.can('manage', ['Trigger'], here);
-  write.can('publish', ['Trigger'], here); // a key of a database needs no more than this scope
+  write.can('publish', ['Trigger'], here); // the key of a database needs only this scope
 }
 
 function owner(grants: Grants): void {
@@ -150,7 +150,7 @@ function system({ read, write, here }: Grants): void {
 
 const RULES_OF: Record<Role, (grants: Grants) => void> = { owner, admin: administrator, member, viewer };
 
-/** The scopes a role can make use of; a key asks for no more. */
+/** The scopes that a role can use. A key cannot have others. */
 export const SCOPES_OF: Record<Role, readonly KeyScope[]> = {
   owner: ['read', 'write', 'admin', 'approve'],
   admin: ['read', 'write', 'admin', 'approve'],
@@ -158,7 +158,7 @@ export const SCOPES_OF: Record<Role, readonly KeyScope[]> = {
   viewer: ['read'],
 };
 
-// ---- The machinery behind the words above.
+// ---- How the rules become an ability.
 
 type Where = Readonly<Record<string, unknown>>;
 
@@ -176,13 +176,13 @@ interface Grants extends Readonly<Record<KeyScope | 'person', Granter>> {
   readonly myRequests: Where;
 }
 
-/** Makes the ability of a principal: a pure function of it. */
+/** Creates the ability of a principal. Pure: it depends only on the principal. */
 export function defineAbility(principal: Principal): AppAbility {
   const rules: RawRuleOf<AppAbility>[] = [];
   const granter = (scope: KeyScope, isGiven = true): Granter => ({
     can: (action, subjects, conditions) => {
       if (!isGiven || !principal.scopes.includes(scope)) return;
-      // The conditions are Prisma filters of these very subjects: a db-spec runs each against real rows.
+      // The conditions are Prisma filters of these subjects; a db-spec runs each of them against real rows.
       rules.push({ action, subject: subjects, conditions });
     },
   });
@@ -209,7 +209,7 @@ export function defineAbility(principal: Principal): AppAbility {
 
 const principals = new WeakMap<AppAbility, Principal>();
 
-/** Whose ability it is: for the reason of a refusal. */
+/** The principal of an ability, for the message of a refusal. */
 export function principalOf(ability: AppAbility): Principal | undefined {
   return principals.get(ability);
 }
@@ -219,8 +219,8 @@ const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'
 /** A row that names its subject. */
 export type NamedSubject = Exclude<Subjects<SubjectRow>, string>;
 
-/** Names the subject of a plain row for `ability.can`; the row itself is left as it is. */
+/** Returns a copy of the row with its subject, for `ability.can`. */
 export function asSubject<T extends AbilitySubject>(type: T, row: SubjectRow[T]): NamedSubject {
-  // The row of a generic subject is one of the union's members, which TypeScript cannot see through the type parameter.
+  // TypeScript cannot infer from the type parameter that the result is a member of the union.
   return subject(type, { ...row }) as unknown as NamedSubject;
 }

@@ -14,7 +14,7 @@ import {
 import { forbidden, notFound } from './auth.errors.js';
 import { KEY_SCOPES, type Principal, type Role, ROLES, userPrincipal } from './principal.js';
 
-/** What a principal was not allowed to do. */
+/** An action that a principal was denied. */
 export interface DeniedAction<T extends AbilitySubject = AbilitySubject> {
   readonly action: Action;
   readonly subject: T;
@@ -64,7 +64,7 @@ const verbs: Readonly<Record<Action, string>> = {
   manage: 'manage',
 };
 
-/** States why the principal may not do this, and who may: a scope, a token in place of a key, or another role. */
+/** The sentence that says why the principal may not do this, and who may: a key with another scope, a token, or another role. */
 export function forbiddenReason<T extends AbilitySubject>(principal: Principal, denied: DeniedAction<T>): string {
   if (principal.role === null) return 'Forbidden';
   const { workspaceId, userId, role } = principal;
@@ -89,16 +89,16 @@ function phraseOf({ action, subject, row }: DeniedAction): string {
   return `${verbs[action]} ${plurals[subject]}`;
 }
 
-/** Such as `an owner or admin`. */
+/** The list of roles as text, such as `an owner or admin`. */
 function oneOf(roles: readonly Role[]): string {
   const article = /^[aeiou]/.test(roles[0] ?? '') ? 'an' : 'a';
   return `${article} ${roles.join(', ').replace(/, (\w+)$/, ' or $1')}`;
 }
 
-// Principals are frozen, so an ability can be remembered for as long as its principal lives.
+// Principals are frozen, so their abilities can be cached as long as the principals exist.
 const abilities = new WeakMap<Principal, AppAbility>();
 
-/** The ability of a principal, as it was when the principal was made. Cheap to ask again. */
+/** The ability of a principal. Cached, so repeated calls are cheap. */
 export function abilityOf(principal: Principal): AppAbility {
   const known = abilities.get(principal);
   if (known !== undefined) return known;
@@ -107,7 +107,7 @@ export function abilityOf(principal: Principal): AppAbility {
   return ability;
 }
 
-/** Makes the proof that read methods demand. The only maker of `Scope`; holds for the principal as it is now. */
+/** Creates the `Scope` that read methods require. No other function creates one. It applies to the principal as it is now. */
 export function scopeOf(principal: Principal): Scope {
   const ability = abilityOf(principal);
   return Object.freeze({
@@ -118,7 +118,7 @@ export function scopeOf(principal: Principal): Scope {
   });
 }
 
-/** A question about one row. */
+/** A check of one row. */
 export interface Question<T extends AbilitySubject> {
   readonly action: Action;
   readonly subject: T;
@@ -126,8 +126,8 @@ export interface Question<T extends AbilitySubject> {
 }
 
 /**
- * Returns if the ability allows it. Else throws `forbidden` to a principal who may at least read the row, and `not_found` to
- * any other, so that absent and forbidden look the same.
+ * Returns if the ability allows the action. Otherwise throws `forbidden` if the principal may read the row, else `not_found`, so that an
+ * absent row and a forbidden one give the same error.
  */
 export function assertCan<T extends AbilitySubject>(ability: AppAbility, question: Question<T>): void {
   const about = asSubject(question.subject, question.row);
@@ -138,8 +138,8 @@ export function assertCan<T extends AbilitySubject>(ability: AppAbility, questio
 }
 
 /**
- * The Prisma `where` of the rows of `subject` on which `ability` allows `action`. Put it first in an `AND`. Without any
- * right it matches nothing, by a condition that needs no help from a client extension (an empty `OR` does, prisma#17367).
+ * The Prisma `where` of the rows of `subject` on which `ability` allows `action`. Put it first in an `AND`. Without any right it matches no
+ * row, and needs no client extension for that (an empty `OR` would, prisma#17367).
  */
 function accessibleWhere(ability: AppAbility, subject: ScopedSubject, action: Action = 'read'): object {
   if (ability.rulesFor(action, subject).every((rule) => rule.inverted)) {

@@ -8,17 +8,17 @@ import type { MemberPrincipal } from './principal.js';
 
 const TTL_MS = 1_000;
 const MOST = 10_000;
-/** Keys that one statement looks up. */
+/** Maximum number of keys that one statement reads. */
 const MOST_IN_BATCH = 200;
 const LONGEST_BATCH_MS = 1_000;
-/** How often a second `currentUser` reads a user who is not a member. Repeated requests for a wrong workspace cost no more. */
+/** How many times a second `currentUser` reads a user who is not a member. Further requests for a wrong workspace cause no reads. */
 const FRESH_READS = 5;
 
 /**
- * Memberships, keys and identities, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
- * After a change of membership, role or key, a hint on the bus clears everything at once; if the hint is lost, the second is
- * the bound. A missing membership is never taken from memory: `currentUser` reads it, a few times a second for each user. Keys are
- * unique across workspaces (a prefix, a user id, a hash of the credential), so no answer is shared.
+ * Caches memberships, keys and identities for at most a second, so that a burst of requests by one principal costs one read a second. After a
+ * change of membership, role or key, a hint on the bus clears the cache at once; if the hint is lost, entries expire after the second.
+ * `currentUser` reads a missing membership again, a few times a second for each user. Cache keys are unique across workspaces (a prefix, a
+ * user id, a hash of the credential), so no entry is shared.
  */
 export class AccessCache {
   private readonly keys: TimedCache<KeyRecord | null>;
@@ -27,7 +27,7 @@ export class AccessCache {
   private readonly subjects: TimedCache<string>;
   private readonly principals: TimedCache<MemberPrincipal>;
   private readonly wayOut: (() => void)[];
-  /** A flood of unknown keys takes one connection of the pool: the next batch starts when the previous one has ended. */
+  /** A flood of unknown keys occupies one connection of the pool: a batch starts when the batch before it has ended. */
   private readonly keyBatches: DataLoader<string, KeyRecord | null>;
   private lastBatch: Promise<unknown> = Promise.resolve();
 
@@ -61,7 +61,7 @@ export class AccessCache {
     return this.users.get(id, () => this.identities.user(id));
   }
 
-  /** The user as stored now, which later callers then get as well. Over the rate of fresh reads: as stored within the last second. */
+  /** Reads the user now and caches the result. Above `FRESH_READS` a second, returns the user as read within the last second. */
   async currentUser(id: string): Promise<UserRecord | null> {
     const left = await this.readsLeft.get(id, () => Promise.resolve({ count: FRESH_READS }));
     if (left.count > 0) this.users.forget(id);
@@ -73,23 +73,23 @@ export class AccessCache {
     return this.subjects.get(JSON.stringify([token.issuer, token.subject]), () => this.identities.userBySubject(token));
   }
 
-  /** `fingerprint` stands for the credential and the workspace that was asked for. */
+  /** `fingerprint` identifies the credential and the requested workspace. */
   principal(fingerprint: string, load: () => Promise<MemberPrincipal>): Promise<MemberPrincipal> {
     return this.principals.get(fingerprint, load);
   }
 
-  /** Forgets everything; the next question goes to the database. */
+  /** Clears the cache, so the next calls read the database. */
   clear(): void {
     for (const cache of [this.keys, this.users, this.readsLeft, this.subjects, this.principals]) cache.clear();
   }
 
-  /** Leaves the bus. */
+  /** Ends the subscriptions to the bus. */
   close(): void {
     for (const leave of this.wayOut.splice(0)) leave();
     this.clear();
   }
 
-  /** One statement. A connection that does not respond delays the next batch for a second. */
+  /** Reads the keys in one statement. If a connection does not respond, the next batch starts after a second. */
   private lookUp(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
     const found = this.identities.keysByPrefix(prefixes);
     this.lastBatch = new Promise<void>((resolve) => {

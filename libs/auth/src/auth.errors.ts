@@ -2,12 +2,12 @@ import { AppError, limitDetails, rateLimited } from '#platform';
 
 import type { AbilitySubject } from './abilities.js';
 
-/** For a caller without a valid credential. Missing, wrong, expired and revoked ones get the same error. */
+/** The caller has no valid credential. The error is the same for a missing, wrong, expired or revoked one. */
 export function unauthenticated(): AppError {
   return new AppError({ code: 'unauthenticated', message: 'Authentication required' });
 }
 
-/** For a principal who may read the row and may not do this to it. `reason`: a sentence with the cause and the roles that may. */
+/** The principal may read the row and may not do this to it. `reason`: a sentence with the cause and the roles that may. */
 export function forbidden(reason = 'Forbidden'): AppError {
   return new AppError({ code: 'forbidden', message: reason });
 }
@@ -40,40 +40,40 @@ const NAMES: Record<AbilitySubject, string> = {
   Tool: 'Tool',
 };
 
-/** Absent and forbidden look the same. */
+/** The error is the same for an absent row and for a forbidden one. */
 export function notFound(subject: AbilitySubject): AppError {
   return new AppError({ code: 'not_found', message: `${NAMES[subject]} not found or unauthorized` });
 }
 
-/** Too many wrong keys with one prefix. */
+/** Too many wrong keys with one prefix were sent. */
 export function tooManyWrongKeys(most: number, retryAfterSeconds: number): AppError {
   const counts = 'wrong keys with one prefix in a minute';
   return rateLimited({ name: 'wrong_keys_per_minute', value: most, raisedBy: 'fixed', counts }, retryAfterSeconds);
 }
 
-/** The token issuer's keys cannot be fetched; the token may be valid. */
+/** The keys of the token's issuer cannot be fetched, so it is unknown whether the token is valid. */
 export function issuerUnavailable(cause: unknown): AppError {
   return new AppError({
     code: 'unavailable',
-    message: 'The sign-in service cannot be reached, try again later',
+    message: 'The sign-in service cannot be reached. Try again later.',
     retryable: true,
     retryAfterSeconds: 5,
     cause,
   });
 }
 
-/** An input that is wrong in itself; `field` as the client names it. */
+/** The value of a field is invalid; `field` is the name that the client uses. */
 export function invalidInput(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
-/** A limit of the operator on what a user or a workspace has. */
+/** A limit that the operator sets for each user or workspace. */
 export interface OperatorLimit {
   readonly setting: string;
   readonly value: number;
-  /** What it counts, as in `usable API keys of a workspace`. */
+  /** The counted things, such as `usable API keys of a workspace`. */
   readonly counts: string;
-  /** What the caller can do, as in `revoke one`. */
+  /** What the caller can do, such as `revoke one`. */
   readonly remedy: string;
 }
 
@@ -86,20 +86,20 @@ export function limitReached({ setting, value, counts, remedy }: OperatorLimit):
   });
 }
 
-/** A workspace sets its caps below the ceilings of the operator. */
+/** A cap of a workspace must not exceed the ceiling of the operator. */
 export function aboveCeiling(field: string, setting: string, ceiling: number): AppError {
   const message = `${field} must be at most ${ceiling} on this server (${setting}). The operator of this server can raise it.`;
   return new AppError({ code: 'bad_request', message, field });
 }
 
-/** The operator does not let workspaces send all their calls to the tool processes. */
+/** The operator does not allow workspaces to send all their calls to the tool processes. */
 export function toolIsolationRefused(): AppError {
   const message =
     'toolIsolation must be per_tool on this server (TOOL_ISOLATION_CEILING). The operator of this server can raise it.';
   return new AppError({ code: 'bad_request', message, field: 'toolIsolation' });
 }
 
-/** A workspace is never left without an owner. */
+/** A workspace always has an owner. */
 export function lastOwner(): AppError {
   return new AppError({
     code: 'last_owner',
@@ -115,7 +115,7 @@ export function personRequired(what: string): AppError {
   });
 }
 
-/** For a token whose issuer does not say that it verified an address. */
+/** The token does not state that its issuer has verified an address. */
 export function unverifiedAddress(): AppError {
   return new AppError({
     code: 'forbidden',
@@ -124,7 +124,7 @@ export function unverifiedAddress(): AppError {
   });
 }
 
-/** A workspace has as many open invitations as it may. */
+/** The workspace has its maximum of open invitations. */
 export function tooManyInvitations(most: number): AppError {
   return new AppError({
     code: 'conflict',
@@ -132,7 +132,7 @@ export function tooManyInvitations(most: number): AppError {
   });
 }
 
-/** The user is in the workspace already. */
+/** The user is already a member of the workspace. */
 export function alreadyMember(): AppError {
   return new AppError({
     code: 'already_member',
@@ -141,22 +141,25 @@ export function alreadyMember(): AppError {
   });
 }
 
-/** A key can do no more than the principal that makes it. */
+/** A key cannot have more rights than the principal that creates it. */
 export function scopeExceedsRole(scope: string): AppError {
   return new AppError({
     code: 'scope_exceeds_role',
-    message: `You cannot give the scope "${scope}": you do not have it`,
+    message: `You cannot give the key the scope "${scope}": you do not have it`,
     field: 'scopes',
   });
 }
 
-/** The credential does not open the named workspace, or its user belongs to none. Absent and forbidden look the same. */
+/**
+ * The credential does not enter the named workspace, or its user is a member of none. The error is the same for an absent workspace and for a
+ * forbidden one.
+ */
 export function workspaceNotFound(): AppError {
   const { code, message } = notFound('Workspace');
   return new AppError({ code, message, field: 'workspaceId' });
 }
 
-/** A token does not say which of its user's workspaces is meant. */
+/** The user of the token is a member of several workspaces, and the request names none. */
 export function workspaceRequired(): AppError {
   return new AppError({
     code: 'bad_request',

@@ -7,7 +7,7 @@ import { InvitationsService } from './workspaces/invitations.service.js';
 import { MembersService } from './workspaces/members.service.js';
 import { WorkspacesService } from './workspaces/workspaces.service.js';
 
-/** Hands the services of `openAuth` to Nest, under their own names. */
+/** Provides the services of `openAuth` to Nest. */
 @Module({})
 export class AuthModule {
   static with(auth: Auth): DynamicModule {

@@ -19,23 +19,26 @@ import { WorkspaceSeeder } from './workspaces/workspace-seeder.js';
 import { WorkspacesRepository } from './workspaces/workspaces.repository.js';
 import { WorkspacesService } from './workspaces/workspaces.service.js';
 
-/** What identity is built on. `Platform` has most of it. */
+/** Dependencies and settings of `openAuth`. `Platform` contains most of them. */
 export interface AuthInit {
   readonly config: Config;
   readonly prisma: PrismaService;
   readonly bus: Bus;
-  /** NIGHTSHIFT_SECRET, given or generated: the same in every process, or their keys are strangers to each other. */
+  /**
+   * NIGHTSHIFT_SECRET, given or generated. It must be the same in every process; otherwise one process refuses API keys that another one
+   * created.
+   */
   readonly secret: string;
-  /** Secrets of the installation before that one; API keys stored under them are still known. */
+  /** Earlier secrets of the installation; API keys that were stored with them are still valid. */
   readonly previousSecrets?: readonly string[];
-  /** Receives why a token was refused. */
+  /** Logs why a token was refused. */
   readonly logger?: Pick<Logger, 'warn' | 'info'>;
   /** Fetches JWT_JWKS_URL; the guarded outbound client in production. */
   readonly fetchKeys: FetchKeys;
   readonly clock?: Clock;
 }
 
-/** Everything that answers who asks and what they may. */
+/** The services that authenticate callers and manage workspaces, members and keys. */
 export interface Auth {
   readonly authenticator: Authenticator;
   readonly workspaces: WorkspacesService;
@@ -43,13 +46,13 @@ export interface Auth {
   readonly invitations: InvitationsService;
   readonly apiKeys: ApiKeysService;
   readonly seeder: WorkspaceSeeder;
-  /** For the command line of the operator; `directory` is its connection of the migrating login. */
+  /** For the operator's command line; `directory` is its connection with the migrating login. */
   operator(directory: OperatorDirectory): OperatorService;
-  /** Leaves the bus. */
+  /** Ends the subscriptions to the bus. */
   close(): void;
 }
 
-/** Puts the parts of identity together. Throws `ConfigError` when the JWT settings contradict each other. */
+/** Creates the services of identity. Throws `ConfigError` if the JWT settings contradict each other. */
 export function openAuth(init: AuthInit): Auth {
   const { config, prisma, bus, secret, previousSecrets, fetchKeys, logger, clock = systemClock } = init;
   const identities = new IdentityRepository(prisma);

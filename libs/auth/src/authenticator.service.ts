@@ -16,19 +16,19 @@ import {
   userPrincipal,
 } from './principal.js';
 
-/** What an endpoint received: the `Authorization` header (or `connection_init`'s) and the requested workspace. */
+/** The credentials that an endpoint received: the `Authorization` header (or that of `connection_init`) and the requested workspace. */
 export interface Credentials {
   readonly authorization?: string | undefined;
   readonly workspaceId?: string | undefined;
 }
 
-/** What the authenticator is made of. */
+/** Dependencies of `Authenticator`. */
 export interface AuthenticatorParts {
   readonly access: AccessCache;
   readonly keys: ApiKeyAuthenticator;
   readonly jwt: JwtVerifier;
   readonly clock: Clock;
-  /** Receives which person entered no workspace, and why. */
+  /** Logs which user could not enter a workspace, and why. */
   readonly logger?: Pick<Logger, 'info'> | undefined;
 }
 
@@ -39,10 +39,10 @@ export class Authenticator {
   constructor(private readonly parts: AuthenticatorParts) {}
 
   /**
-   * The principal behind a bearer credential (RFC 6750, section 2.1). An API key brings its workspace; a token enters the
-   * one asked for, or its user's only one. Throws `unauthenticated` for no, wrong, expired or revoked credentials,
-   * `not_found` for a workspace that the user is not a member of (or that is absent), `bad_request` when the user must
-   * choose, `rate_limited`, `unavailable`. Answers are remembered for a second; see `AccessCache`.
+   * The principal of a bearer credential (RFC 6750, section 2.1). An API key enters its workspace; a token enters the requested workspace, or
+   * the only one of its user. Throws `unauthenticated` for a missing, wrong, expired or revoked credential, `not_found` for a workspace that
+   * is absent or of which the user is not a member, `bad_request` if the user must choose a workspace, `rate_limited`, `unavailable`. Results
+   * are cached for a second; see `AccessCache`.
    */
   async authenticate(credentials: Credentials): Promise<MemberPrincipal> {
     const token = bearerOf(credentials.authorization);
@@ -50,18 +50,18 @@ export class Authenticator {
     const principal = await this.parts.access.principal(fingerprintOf(token, workspaceId), () =>
       isKey(token) ? this.enterByKey(token, workspaceId) : this.enterByToken(token, workspaceId),
     );
-    // A remembered answer must not outlive what it is about.
+    // A cached principal must not be used after its token or key has expired.
     if (this.hasEnded(principal)) throw unauthenticated();
     return principal;
   }
 
-  /** Who it is, without entering a workspace: for `me` and for making one's own. Throws as `authenticate` does. */
+  /** The identity of the caller, without a workspace: for `me`, and for creating a workspace. Throws like `authenticate`. */
   async identify(credentials: Pick<Credentials, 'authorization'>): Promise<Identity> {
     const token = bearerOf(credentials.authorization);
     return isKey(token) ? this.parts.keys.authenticate(token) : this.identityOf(token);
   }
 
-  /** The workspaces that a token's user, or a key, may enter. Remembered like the principal. Throws as `authenticate` does. */
+  /** The workspaces that a token's user, or a key, may enter. Cached like the principal. Throws like `authenticate`. */
   async workspaceIdsOf({ authorization }: Pick<Credentials, 'authorization'>): Promise<readonly string[]> {
     const token = bearerOf(authorization);
     if (isKey(token)) return [(await this.parts.keys.authenticate(token)).workspaceId];
@@ -70,8 +70,8 @@ export class Authenticator {
   }
 
   /**
-   * The principal as it stands now (its role may have changed), or null when it opens nothing any more: ended, revoked,
-   * no longer a member. At most a second old, and fresh after an `access-changed` hint; cheap enough for every batch.
+   * The principal as it is now (its role may have changed), or null if its credential has expired or was revoked, or its user is no longer a
+   * member. At most a second old, and current after an `access-changed` hint. Cheap enough for every batch.
    */
   async recheck(principal: Principal): Promise<Principal | null> {
     if (principal.kind === 'system') return principal;
@@ -79,15 +79,15 @@ export class Authenticator {
     return principal.kind === 'key' ? this.parts.keys.recheck(principal) : this.recheckUser(principal);
   }
 
-  /** The workspaces that a user is a member of; at most a second old, and fresh after an `access-changed` hint. */
+  /** The workspaces that a user is a member of. At most a second old, and current after an `access-changed` hint. */
   async workspacesOf(userId: string): Promise<readonly string[]> {
     const user = await this.parts.access.user(userId);
     return (user?.memberships ?? []).map(({ workspaceId }) => workspaceId);
   }
 
   /**
-   * Whether an identity that has entered no workspace still counts: its key opens its own workspace, or its user has lost none of
-   * the workspaces `memberOf`. As old as the answer of `recheck`.
+   * Whether an identity that has entered no workspace is still valid: its key is valid, or its user is still a member of all workspaces
+   * `memberOf`. As current as the result of `recheck`.
    */
   async recheckIdentity(identity: Identity, memberOf: readonly string[]): Promise<boolean> {
     if (isPrincipal(identity)) return (await this.recheck(identity)) !== null;
@@ -107,7 +107,7 @@ export class Authenticator {
     if (workspaceId !== undefined && !isId(workspaceId)) throw workspaceNotFound();
     const { access } = this.parts;
     const asked = workspaceId?.toLowerCase();
-    // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
+    // The cache may not contain a workspace that was created a moment ago.
     const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.currentUser(userId), asked);
     if (entered === undefined) {
       const detail =
@@ -145,7 +145,7 @@ function isPrincipal(identity: Identity): identity is MemberPrincipal {
   return 'kind' in identity;
 }
 
-/** The membership that is entered. Throws when there are several and none was asked for. */
+/** The membership to enter. Throws if there are several and the request names none. */
 function entryOf(user: UserRecord | null, asked: string | undefined): MembershipRecord | undefined {
   const memberships = user?.memberships ?? [];
   if (asked === undefined && memberships.length > 1) throw workspaceRequired();
@@ -162,7 +162,7 @@ function isKey(token: string): boolean {
   return token.startsWith('nsk_');
 }
 
-/** The credential itself is not kept in memory longer than the request. */
+/** Identifies a credential without keeping it in memory after the request. */
 function fingerprintOf(token: string, workspaceId: string | undefined): string {
   return `${createHash('sha256').update(token).digest('base64')}|${workspaceId ?? ''}`;
 }

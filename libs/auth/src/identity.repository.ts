@@ -3,7 +3,7 @@ import { newId, Prisma, type PrismaService } from '#platform';
 import type { VerifiedToken } from './jwt/jwt-verifier.js';
 import { isKeyScope, isRole, type KeyScope, type Role } from './principal.js';
 
-/** An API key as it stands, found by its prefix. */
+/** An API key as it is now, found by its prefix. */
 export interface KeyRecord {
   readonly workspaceId: string;
   readonly id: string;
@@ -14,11 +14,11 @@ export interface KeyRecord {
   /** Both in ms since the epoch. */
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** The present role of the key's user in the key's workspace; null: no member any more. */
+  /** The current role of the key's user in the key's workspace; null: no longer a member. */
   readonly role: Role | null;
 }
 
-/** A user and where that user is a member, in the order of workspace ids. */
+/** A user and their memberships, ordered by workspace id. */
 export interface UserRecord {
   readonly id: string;
   readonly email: string;
@@ -41,7 +41,7 @@ export interface ReceivedInvitation {
   readonly workspaceId: string;
   readonly workspaceName: string;
   readonly role: Role;
-  /** The address of the member who made it. */
+  /** The address of the member who created it. */
   readonly invitedBy: string;
   /** Both in ms since the epoch. */
   readonly createdAt: number;
@@ -79,13 +79,13 @@ interface UserRow {
 }
 
 /**
- * What is asked before a workspace is known: each read is one of the reviewed SECURITY DEFINER functions (see the identity
- * migration). Everything else about identity goes through `withWorkspace`.
+ * Reads that happen before a workspace is known. Each one calls a reviewed SECURITY DEFINER function (see the identity migration). Everything
+ * else about identity goes through `withWorkspace`.
  */
 export class IdentityRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The keys with these prefixes, in their order; null: there is none. One statement. */
+  /** Reads the keys with these prefixes in one statement. The results are in the order of the prefixes; null if there is no key. */
   async keysByPrefix(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
     const rows = await this.read<KeyRow & { readonly prefix: string }>(Prisma.sql`
       SELECT p.prefix, k.workspace_id, k.id, k.user_id, k.hash, k.scopes, k.expires_at, k.revoked_at, k.role
@@ -133,26 +133,29 @@ export class IdentityRepository {
       id: row.id,
       workspaceId: row.workspace_id,
       workspaceName: row.workspace_name,
-      role: isRole(row.role) ? row.role : 'viewer', // the table's check allows roles only
+      role: isRole(row.role) ? row.role : 'viewer', // the table's check constraint allows only roles
       invitedBy: row.invited_by,
       createdAt: row.created_at.getTime(),
       expiresAt: row.expires_at.getTime(),
     }));
   }
 
-  /** The id of the user with this address, who is made without any membership if unknown. */
+  /** The id of the user with this address. An unknown user is created, without memberships. */
   userByEmail(user: { readonly email: string; readonly name: string }): Promise<string> {
     return this.userId(Prisma.sql`SELECT identity_user_by_email(${newId()}::uuid, ${user.email}, ${user.name}) AS id`);
   }
 
-  /** The id of the user of a verified token, who is made (or linked to an invitation by verified address) at first sight. */
+  /**
+   * The id of the user of a verified token. An unknown token is linked to the user with its verified address, if that user has not signed
+   * in yet; otherwise a user is created.
+   */
   userBySubject(token: Pick<VerifiedToken, 'issuer' | 'subject' | 'email' | 'name'>): Promise<string> {
     const { issuer, subject, email, name } = token;
     return this.userId(Prisma.sql`
       SELECT identity_user_by_subject(${newId()}::uuid, ${issuer}, ${subject}, ${email}, ${name}) AS id`);
   }
 
-  /** Stores when a key was used, at most once a minute; and another hash of it, if one is given, at once. */
+  /** Stores when a key was used, at most once a minute. A new hash, if given, is stored at once. */
   async touchKey(
     key: Pick<KeyRecord, 'workspaceId' | 'id'>,
     at: number,
@@ -167,7 +170,7 @@ export class IdentityRepository {
 
   private async userId(sql: Prisma.Sql): Promise<string> {
     const [row] = await this.read<{ id: string }>(sql);
-    if (row === undefined) throw new Error('an identity function answers with one row');
+    if (row === undefined) throw new Error('an identity function returned no row');
     return row.id;
   }
 

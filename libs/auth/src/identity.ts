@@ -1,15 +1,15 @@
 import { KEY_SCOPES, type KeyScope } from './principal.js';
 
-/** A caller before (or without) entering a workspace. Every member's principal is one. */
+/** A caller before, or without, entering a workspace. Every member's principal is one. */
 export interface Identity {
   readonly id: `user:${string}` | `key:${string}`;
   readonly userId: string;
   readonly scopes: readonly KeyScope[];
-  /** The one workspace of an API key, or the one that was entered; null: a token that has entered none. */
+  /** The workspace of an API key, or the one that was entered; null for a token that has entered none. */
   readonly workspaceId: string | null;
-  /** In ms since the epoch; null: does not end by itself. */
+  /** In ms since the epoch; null if it does not expire. */
   readonly expiresAt: number | null;
-  /** Lower-case; the address that the issuer of the token in hand has verified. Null or absent: none, as for an API key. */
+  /** Lower-case; the address that the issuer of the presented token has verified. Null or absent: none, as for an API key. */
   readonly verifiedEmail?: string | null;
 }
 

@@ -4,7 +4,7 @@ import { readInput } from '#platform';
 
 import { invalidInput } from './auth.errors.js';
 
-/** What `schema` makes of `input`, or `bad_request` naming the first field at fault. */
+/** Parses `input` with `schema`. Throws `bad_request` that names the first invalid field. */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const read = readInput(schema, input);
   if ('data' in read) return read.data;

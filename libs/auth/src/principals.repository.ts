@@ -5,8 +5,8 @@ import { isId, PrismaService, type PrismaTransaction, systemClock, TimedCache } 
 import { isKeyScope, isRole, keyPrincipal, type MemberPrincipal, type Role, userPrincipal } from './principal.js';
 
 /**
- * Principals by their id, as they are now: for work that runs long after the request that started it, with the rights of its
- * requester. A result is at most a second old.
+ * Finds principals by their id, as they are now: for work that runs long after the request that started it, with the rights of its requester.
+ * A result is at most a second old.
  */
 @Injectable()
 export class PrincipalsRepository {
@@ -14,7 +14,10 @@ export class PrincipalsRepository {
 
   constructor(private readonly prisma: PrismaService) {}
 
-  /** `id` as on a job: `user:<id>` or `key:<id>`. Null: the user is no longer a member, or the key was revoked or has expired. */
+  /**
+   * `id` as stored on a job: `user:<id>` or `key:<id>`. Returns null if the user is no longer a member, or the key was revoked or has
+   * expired.
+   */
   find(workspaceId: string, id: string): Promise<MemberPrincipal | null> {
     return this.cache.get(`${workspaceId}|${id}`, () => this.read(workspaceId, id));
   }
@@ -29,7 +32,7 @@ export class PrincipalsRepository {
 
 async function findUser(tx: PrismaTransaction, workspaceId: string, userId: string): Promise<MemberPrincipal | null> {
   const role = await roleOf(tx, workspaceId, userId);
-  // A person's session may have ended by now; what matters is that the person is still a member.
+  // The token of the request may have expired by now; the user only has to be a member still.
   return role === null ? null : userPrincipal({ workspaceId, userId, role, expiresAt: Number.MAX_SAFE_INTEGER });
 }
 

@@ -6,7 +6,7 @@ import type { IdentityRepository, KeyRecord } from '../identity.repository.js';
 import { type KeyPrincipal, keyPrincipal } from '../principal.js';
 import { type ApiKeyCodec, prefixOf } from './api-key-codec.js';
 
-/** How many failures a name may have per window, and how many names are remembered. */
+/** How many failures a name may have in a window, and how many names are counted. */
 interface FailureLimits {
   readonly failures: number;
   readonly windowMs: number;
@@ -19,8 +19,8 @@ interface Window {
 }
 
 /**
- * Counts failed attempts by name, in this process and in bounded memory: with too many names the oldest window is
- * forgotten. It never delays a right key, so guessing cannot lock an owner out.
+ * Counts failed attempts by name, in this process and in bounded memory: if there are too many names, the oldest window is removed. It never
+ * delays a correct key, so an attacker who guesses keys cannot lock out their owner.
  */
 export class FailureLimiter {
   private readonly windows = new Map<string, Window>();
@@ -30,7 +30,7 @@ export class FailureLimiter {
     private readonly limits: FailureLimits = { failures: 20, windowMs: 60_000, names: 10_000 },
   ) {}
 
-  /** Counts one failure. Returns the seconds to wait once the limit is passed, else null. */
+  /** Counts one failure. Returns the seconds to wait if the limit is exceeded, else null. */
   fail(name: string): number | null {
     const now = this.clock.monotonic();
     const window = this.windowOf(name, now);
@@ -38,12 +38,12 @@ export class FailureLimiter {
     return window.failures > this.limits.failures ? Math.max(1, Math.ceil((window.endsAt - now) / 1_000)) : null;
   }
 
-  /** The most failures of a name within a window. */
+  /** Maximum number of failures of a name in a window. */
   get most(): number {
     return this.limits.failures;
   }
 
-  /** How many names are remembered. */
+  /** Number of names that are counted now. */
   get size(): number {
     return this.windows.size;
   }
@@ -53,7 +53,7 @@ export class FailureLimiter {
     if (known !== undefined && now < known.endsAt) return known;
     this.windows.delete(name);
     for (const [oldest, { endsAt }] of this.windows) {
-      // A map keeps the order of insertion, which is that of the windows' ends.
+      // A map keeps the order of insertion, in which the windows end.
       if (now < endsAt && this.windows.size < this.limits.names) break;
       this.windows.delete(oldest);
     }
@@ -63,7 +63,7 @@ export class FailureLimiter {
   }
 }
 
-/** What the check of a key needs. */
+/** Dependencies of `ApiKeyAuthenticator`. */
 export interface ApiKeyAuthenticatorParts {
   readonly codec: ApiKeyCodec;
   readonly access: AccessCache;
@@ -71,7 +71,7 @@ export interface ApiKeyAuthenticatorParts {
   readonly clock: Clock;
 }
 
-/** Turns the text of an API key into its principal. */
+/** Authenticates API keys. */
 export class ApiKeyAuthenticator {
   private readonly failures: FailureLimiter;
   private readonly touches: TimedCache<void>;
@@ -83,8 +83,8 @@ export class ApiKeyAuthenticator {
   }
 
   /**
-   * Throws `unauthenticated` for a key that is malformed, unknown, wrong, expired, revoked or whose user left, and
-   * `rate_limited` for the same after 20 wrong tries with one prefix within a minute. A right key is never refused.
+   * Throws `unauthenticated` for a key that is malformed, unknown, wrong, expired or revoked, or whose user has left the workspace. Throws
+   * `rate_limited` instead after 20 wrong attempts with one prefix within a minute. Never refuses a correct key.
    */
   async authenticate(text: string): Promise<KeyPrincipal> {
     const prefix = prefixOf(text);
@@ -97,7 +97,7 @@ export class ApiKeyAuthenticator {
     return principal;
   }
 
-  /** The principal of a key as it stands now, or null if it opens nothing any more. */
+  /** The current principal of a key, or null if the key is no longer valid. */
   async recheck(principal: KeyPrincipal): Promise<KeyPrincipal | null> {
     const record = await this.parts.access.keyByPrefix(principal.prefix);
     return record !== null && `key:${record.id}` === principal.id ? this.principalOf(record) : null;
@@ -118,9 +118,9 @@ export class ApiKeyAuthenticator {
   private async touch(record: KeyRecord, text: string): Promise<void> {
     const { identities, clock, codec } = this.parts;
     const hash = codec.hashOf(text);
-    // Stored under an earlier secret of the installation: from here on under the present one.
+    // The hash was made with an earlier secret of the installation, so it is replaced by a hash with the current one.
     const isOutdated = Buffer.compare(hash, record.hash) !== 0;
-    // A note for people; not worth refusing a request whose key is right. A failed one is tried again at the next use.
+    // The time of use is only information for people, so a failure to store it does not fail the request. The next use tries again.
     await this.touches
       .get(record.id, () => identities.touchKey(record, clock.now(), isOutdated ? hash : null))
       .catch(() => undefined);

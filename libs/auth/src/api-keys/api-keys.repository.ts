@@ -3,7 +3,7 @@ import type { ApiKeyRow, Prisma, PrismaTransaction, Scope } from '#platform';
 import { isKeyScope, type KeyScope } from '../principal.js';
 import type { MintedKey } from './api-key-codec.js';
 
-/** What readers may know of a key; never its secret. All instants are ms since the epoch. */
+/** The fields of a key that readers may see, without its secret. Instants in ms since the epoch. */
 export interface ApiKey {
   readonly id: string;
   readonly userId: string;
@@ -18,16 +18,16 @@ export interface ApiKey {
   readonly createdAt: number;
 }
 
-/** Names a key of any workspace. */
+/** Identifies a key of any workspace. */
 export interface KeyRef {
   readonly workspaceId: string;
   readonly id: string;
 }
 
-/** A key to be stored. */
+/** A key to be inserted. */
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'userId' | 'name' | 'scopes' | 'expiresAt'> {
   readonly workspaceId: string;
-  /** The id of the key that makes it; null: a person does. */
+  /** The id of the key that creates it; null if a person does. */
   readonly madeBy: string | null;
   readonly minted: Pick<MintedKey, 'prefix' | 'hash'>;
 }
@@ -45,7 +45,7 @@ export class ApiKeysRepository {
     return toApiKey(await tx.apiKey.create({ data: { ...data, prefix: minted.prefix, hash: minted.hash } }));
   }
 
-  /** Usable keys of the workspace, and of the user in it. Until the transaction ends no other one counts them. */
+  /** Counts the usable keys of the workspace, and those of the user in it. Until the transaction ends, no other transaction counts them. */
   async countUsable(tx: PrismaTransaction, { workspaceId, userId }: { workspaceId: string; userId: string }) {
     await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('API keys of ' || ${workspaceId}, 0))::text`;
     const [row] = await tx.$queryRaw<{ all: number; own: number }[]>`
@@ -55,7 +55,7 @@ export class ApiKeysRepository {
     return row ?? { all: 0, own: 0 };
   }
 
-  /** In the order of ids, after `after`: those that the scope may read. */
+  /** The keys that the scope may read, ordered by id, after `after`. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,
@@ -70,23 +70,23 @@ export class ApiKeysRepository {
     return rows.map(toApiKey);
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the key is absent or not readable. */
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<ApiKey | null> {
     const row = await tx.apiKey.findFirst({ where: { AND: [readable(scope), { id }] } });
     return row === null ? null : toApiKey(row);
   }
 
-  /** Until the transaction ends, no key is revoked: for a transaction in which a key makes a key, perhaps in another workspace. */
+  /** Until the transaction ends, no key is revoked. For a transaction in which a key creates a key, perhaps in another workspace. */
   async lockForMaking(tx: PrismaTransaction): Promise<void> {
     await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock_shared(hashtextextended('keys made with keys', 20261123))`;
   }
 
-  /** Until the transaction ends, no key makes another: so a revocation finds every key that the revoked one has made. */
+  /** Until the transaction ends, no key creates a key. So a revocation finds every key that was created with the revoked one. */
   async lockForRevoking(tx: PrismaTransaction): Promise<void> {
     await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('keys made with keys', 20261123))`;
   }
 
-  /** Whether the key, of any workspace, is revoked or absent. */
+  /** Whether the key, in any workspace, is revoked or absent. */
   async isRevoked(tx: PrismaTransaction, { workspaceId, id }: KeyRef): Promise<boolean> {
     const [row] = await tx.$queryRaw<{ revoked: boolean }[]>`
       SELECT identity_key_revoked(${workspaceId}::uuid, ${id}::uuid) AS revoked`;
@@ -94,8 +94,8 @@ export class ApiKeysRepository {
   }
 
   /**
-   * Revokes one key and the keys that were made with it, directly or by one of those, in all workspaces. Returns those that were
-   * still valid: a key that was revoked before keeps its instant.
+   * Revokes one key and, in all workspaces, the keys that were created with it, directly or indirectly. Returns the keys that were still
+   * valid; a key that was revoked before keeps its time of revocation.
    */
   async revoke(tx: PrismaTransaction, { workspaceId, id }: KeyRef, at: number): Promise<KeyRef[]> {
     return tx.$queryRaw<KeyRef[]>`
@@ -103,7 +103,7 @@ export class ApiKeysRepository {
         FROM identity_revoke_key(${workspaceId}::uuid, ${id}::uuid, ${new Date(at)})`;
   }
 
-  /** Revokes what acts as this member; returns how many keys that were. */
+  /** Revokes all keys that act as this member, and returns how many. */
   async revokeAllOf(tx: PrismaTransaction, member: { workspaceId: string; userId: string }): Promise<number> {
     const where = { workspaceId: member.workspaceId, userId: member.userId, revokedAt: null };
     return (await tx.apiKey.updateMany({ where, data: { revokedAt: new Date() } })).count;

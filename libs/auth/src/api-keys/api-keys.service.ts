@@ -27,7 +27,7 @@ import type { ApiKey, ApiKeysRepository, KeyRef } from './api-keys.repository.js
 export interface NewApiKeyInput {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
-  /** In ms since the epoch; null or absent: until revoked. */
+  /** In ms since the epoch; null or absent: the key is valid until it is revoked. */
   readonly expiresAt?: number | null | undefined;
 }
 
@@ -39,10 +39,10 @@ const newApiKeyInput = z.strictObject({
     .max(200)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'contains characters that cannot be stored'),
   scopes: z.array(z.enum(KEY_SCOPES)).min(1),
-  expiresAt: z.int().max(8_640_000_000_000_000).nullish(), // the last instant a Date can hold
+  expiresAt: z.int().max(8_640_000_000_000_000).nullish(), // the last instant of a Date
 });
 
-/** What API keys are kept with. */
+/** Dependencies of `ApiKeysService`. */
 export interface ApiKeysServiceParts {
   readonly prisma: PrismaService;
   readonly keys: ApiKeysRepository;
@@ -52,20 +52,20 @@ export interface ApiKeysServiceParts {
   readonly config: Config;
 }
 
-/** Making, listing and revoking API keys. */
+/** Creates, lists and revokes API keys. */
 export class ApiKeysService {
   constructor(private readonly parts: ApiKeysServiceParts) {}
 
   /**
-   * Makes a key that acts as the principal's user; `text` is the whole key and is never shown again. It can do no more than
-   * the principal: `scope_exceeds_role` for a scope beyond it. A key made by a key does not outlive its maker: it expires no
-   * later, and is revoked with it. Throws `limit_reached` over the caps of the operator.
+   * Creates a key that acts as the principal's user; `text` is the whole key and is never shown again. The key can do no more than the
+   * principal: throws `scope_exceeds_role` for a scope that the principal does not have. A key that is created with a key expires no later
+   * than that key, and is revoked with it. Throws `limit_reached` above the limits of the operator.
    */
   create(principal: MemberPrincipal, input: NewApiKeyInput): Promise<{ readonly key: ApiKey; readonly text: string }> {
     return this.createAs(principal.id, principal, input);
   }
 
-  /** The same, audited as `actor`. */
+  /** Like `create`, audited as `actor`. */
   createAs(
     actor: string,
     principal: MemberPrincipal,
@@ -74,7 +74,7 @@ export class ApiKeysService {
     return this.make({ actor, principal, maker: makerOf(principal) }, input);
   }
 
-  /** Makes the first key of a workspace that `maker`, a key of another workspace, has created for its user: revoked with `maker`. */
+  /** Creates the first key of a workspace that `maker`, a key of another workspace, has created. The new key is revoked with `maker`. */
   createFirst(
     maker: Identity,
     principal: MemberPrincipal,
@@ -121,7 +121,7 @@ export class ApiKeysService {
     return { key, text };
   }
 
-  /** The keys that the principal may read, revoked ones included, in the order of their making. */
+  /** The keys that the principal may read, including revoked ones, oldest first. */
   async list(principal: MemberPrincipal, page: PageRequest): Promise<Page<ApiKey>> {
     const rows = rowsFor(page);
     const found = await this.parts.prisma.withWorkspace(principal, (tx) =>
@@ -130,12 +130,15 @@ export class ApiKeysService {
     return toPage(found, rows.take);
   }
 
-  /** Ends a key, and the keys made with it in any workspace, within a second everywhere. May be repeated. Throws `not_found`, `forbidden`. */
+  /**
+   * Revokes a key, and the keys created with it in any workspace. All processes refuse them within a second. May be repeated. Throws
+   * `not_found`, `forbidden`.
+   */
   revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
     return this.revokeAs(principal.id, principal, id);
   }
 
-  /** The same, audited as `actor`. */
+  /** Like `revoke`, audited as `actor`. */
   async revokeAs(actor: string, principal: MemberPrincipal, id: string): Promise<ApiKey> {
     const { workspaceId } = principal;
     const { prisma, keys, bus, clock } = this.parts;
@@ -169,7 +172,7 @@ export class ApiKeysService {
     return revoked;
   }
 
-  /** The principal may be a second old; a key that was revoked meanwhile makes no other. */
+  /** The principal may be a second old; a key that was revoked since then must not create a key. */
   private async assertStillValid(tx: PrismaTransaction, maker: KeyRef): Promise<void> {
     await this.parts.keys.lockForMaking(tx);
     if (await this.parts.keys.isRevoked(tx, maker)) throw unauthenticated();
@@ -203,7 +206,7 @@ export class ApiKeysService {
   }
 }
 
-/** The key that acts; null: a person does. */
+/** The key that creates the new key; null if a person does. */
 function makerOf({ id, workspaceId }: Pick<Identity, 'id' | 'workspaceId'>): KeyRef | null {
   return id.startsWith('key:') && workspaceId !== null ? { workspaceId, id: id.slice('key:'.length) } : null;
 }

@@ -7,7 +7,7 @@ export function markAuthenticated(request: IncomingMessage): void {
   authenticated.add(request);
 }
 
-/** Whether the credential of a request was found valid. */
+/** Whether the credential of the request is known to be valid. */
 export function isMarkedAuthenticated(request: IncomingMessage): boolean {
   return authenticated.has(request);
 }

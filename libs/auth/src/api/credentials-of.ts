@@ -2,10 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Credentials } from '../authenticator.service.js';
 
-/** Which of a user's workspaces a token enters. API keys bring their own; sending another one is `not_found`. */
+/**
+ * The header that names the workspace that a token enters. An API key has one workspace; with another one in the header, the caller gets
+ * `not_found`.
+ */
 export const workspaceHeader = 'x-workspace-id';
 
-/** What a request's headers say about who asks. */
+/** Reads the caller's credentials from the headers of a request. */
 export function credentialsOf(headers: IncomingHttpHeaders): Credentials {
   const workspaceId = headers[workspaceHeader];
   return {

@@ -6,15 +6,15 @@ import { markAuthenticated } from './authenticated-requests.js';
 
 const principals = new WeakMap<Request, MemberPrincipal>();
 
-/** Kept beside the request, not on it: nothing that copies or logs a request meets it. */
+/** Stored outside of the request, so that no copy or log of a request contains the principal. */
 export function rememberPrincipal(request: Request, principal: MemberPrincipal): void {
   principals.set(request, principal);
   markAuthenticated(request);
 }
 
-/** Who asks, as `PrincipalGuard` found out. Only for routes behind it. */
+/** The caller, as `PrincipalGuard` authenticated them. Only for routes with that guard. */
 export const CurrentPrincipal = createParamDecorator((_: undefined, context: ExecutionContext): MemberPrincipal => {
   const principal = principals.get(context.switchToHttp().getRequest<Request>());
-  if (principal === undefined) throw new Error('CurrentPrincipal stands on a route without PrincipalGuard');
+  if (principal === undefined) throw new Error('CurrentPrincipal is used on a route without PrincipalGuard');
   return principal;
 });

@@ -5,11 +5,11 @@ import type { Scope } from '#platform';
 import type { GraphqlContext } from './graphql-context.js';
 
 /**
- * The batched reads of one feature: any number of rows that need theirs share one statement. Each operation gets loaders of its
- * own, bound to what its principal may read.
+ * The data loaders of one feature: one statement reads the values of many rows. Each operation gets its own loaders, which read only rows
+ * that its principal may read.
  */
 export abstract class FeatureLoaders<Loaders> {
-  /** The loaders of this operation. Throws as `context.member` does. */
+  /** The loaders of this operation. Throws like `context.member`. */
   of(context: GraphqlContext): Loaders {
     return context.remember(this, () => this.make(context.scope));
   }
@@ -19,7 +19,7 @@ export abstract class FeatureLoaders<Loaders> {
 
 export const maxBatchSize = 500;
 
-/** Rows by their id. */
+/** Loads rows by their id. */
 export function byId<T extends { readonly id: string }>(load: (ids: readonly string[]) => Promise<readonly T[]>) {
   return new DataLoader<string, T | null>(
     async (ids) => {
@@ -30,7 +30,7 @@ export function byId<T extends { readonly id: string }>(load: (ids: readonly str
   );
 }
 
-/** The rows that belong to an id, which `ownerOf` returns. */
+/** Loads the rows of each owner; `ownerOf` returns the id of a row's owner. */
 export function byOwner<T>(
   load: (ids: readonly string[]) => Promise<readonly T[]>,
   ownerOf: (row: T) => string | null,
@@ -44,7 +44,7 @@ export function byOwner<T>(
   );
 }
 
-/** A value for each id; `absent` for ids without one. */
+/** Loads a value for each id; an id without a value gets `absent`. */
 export function valueOf<T>(load: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>, absent: T) {
   return new DataLoader<string, T>(
     async (ids) => {

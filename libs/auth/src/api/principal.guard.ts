@@ -12,7 +12,7 @@ import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
 import { ownBodyKey, type RequiredAbility, requiredAbilityKey } from './require-ability.js';
 
-/** Admits no request without a valid credential, and no route without a named right. The body is read last. */
+/** Rejects a request without a valid credential, and a route that names no required right. Reads the body last. */
 @Injectable()
 export class PrincipalGuard implements CanActivate {
   constructor(
@@ -20,13 +20,14 @@ export class PrincipalGuard implements CanActivate {
     private readonly reflector: Reflector,
   ) {}
 
-  /** Throws `unauthenticated`, `not_found` (workspace), `bad_request` (which workspace?), `forbidden`, `rate_limited`. */
+  /** Throws `unauthenticated`, `not_found` (the workspace), `bad_request` (the token must name a workspace), `forbidden`, `rate_limited`. */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const asked = this.reflector.get<RequiredAbility | undefined>(requiredAbilityKey, context.getHandler());
-    if (asked === undefined) throw new Error(`${context.getHandler().name} does not say what it asks for`);
+    if (asked === undefined) throw new Error(`${context.getHandler().name} has no @RequireAbility`);
     const request = context.switchToHttp().getRequest<Request>();
     const principal = await this.authenticate(request, asked);
-    // Rows decide about reading and changing (absent and forbidden look the same); for a new row there is nothing to look at.
+    // Rights to read and change depend on the row, which is checked where it is read (an absent row and a forbidden one give the same error).
+    // A new row does not exist yet, so this right is checked here.
     if (asked.action === 'create' && !abilityOf(principal).can('create', asked.subject)) {
       throw new AppError({ code: 'forbidden', message: 'Forbidden' });
     }
@@ -36,7 +37,7 @@ export class PrincipalGuard implements CanActivate {
     return true;
   }
 
-  /** In which workspace, and as whom: the one that the request names, or the only one. */
+  /** Authenticates the caller in the workspace that the request names, or in the only one. */
   protected enter(request: Request): Promise<MemberPrincipal> {
     return this.authenticator.authenticate(credentialsOf(request.headers));
   }

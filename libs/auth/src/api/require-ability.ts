@@ -2,19 +2,19 @@ import { SetMetadata } from '@nestjs/common';
 
 import type { AbilitySubject, Action } from '../abilities.js';
 
-/** What a route lets its caller do. */
+/** The right that a route requires. */
 export interface RequiredAbility {
   readonly action: Action;
   readonly subject: AbilitySubject;
-  /** The message for a caller without a credential, where a contract fixes its wording. */
+  /** The message for a caller without a credential, if a contract fixes its wording. */
   readonly unauthenticatedText?: string;
 }
 
 export const requiredAbilityKey = 'nightshift:required-ability';
 
 /**
- * Names the right that a route asks for; `PrincipalGuard` refuses routes without one. The guard can only ask about a kind of
- * row; the row itself is asked about where it is read.
+ * Declares the right that a route requires; `PrincipalGuard` refuses routes without one. The guard checks only the kind of row; the row
+ * itself is checked where it is read.
  */
 export const RequireAbility = (
   action: Action,
@@ -24,15 +24,18 @@ export const RequireAbility = (
 
 export const requiredAuthenticationKey = 'nightshift:required-authentication';
 
-/** For endpoints of the callers themselves (their profile, invitations, any row by its global id): every signed-in caller. */
+/**
+ * For endpoints about the callers themselves (their profile, their invitations, any row by its global id): every authenticated caller may use
+ * them.
+ */
 export const RequireAuthentication = () => SetMetadata(requiredAuthenticationKey, true);
 
 export const publicKey = 'nightshift:public';
 
-/** For endpoints that ask for no credential. */
+/** For endpoints without authentication. */
 export const Public = () => SetMetadata(publicKey, true);
 
 export const ownBodyKey = 'nightshift:own-body';
 
-/** For routes that read a body of any content type themselves (`readRawBody`). */
+/** For routes that read the body themselves, in any content type (`readRawBody`). */
 export const ReadsOwnBody = () => SetMetadata(ownBodyKey, true);

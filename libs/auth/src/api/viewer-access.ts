@@ -7,7 +7,7 @@ import { abilityOf } from '../ability.factory.js';
 import { Authenticator } from '../authenticator.service.js';
 import type { Principal } from '../principal.js';
 
-/** The watched resource, and the viewer's principal. */
+/** The viewed resource, and the viewer's principal. */
 export interface Watched {
   readonly principal: Principal;
   readonly workspaceId: string;
@@ -16,18 +16,18 @@ export interface Watched {
 
 export type LostReason = 'unauthorized' | 'token_expired';
 
-/** The right to keep watching. */
+/** The right of a viewer to continue. */
 export interface AccessWatch {
-  /** Null: granted. At most a second old. To be asked before every batch. Rejects when it cannot be found out. */
+  /** Null: the viewer still has the right. At most a second old. Call it before every batch. Rejects if the database does not respond. */
   check(): Promise<LostReason | null>;
-  /** Frees timer and subscription; may be called again. */
+  /** Frees the timer and the subscription; may be called again. */
   stop(): void;
 }
 
-/** Timers of Node hold 31 bits of milliseconds. */
+/** The longest delay of a timer in Node: 31 bits of milliseconds. */
 const longestTimerMs = 2_147_483_647;
 
-/** Follows the rights of viewers for as long as they watch. */
+/** Watches the rights of viewers as long as they view something. */
 @Injectable()
 export class ViewerAccess {
   constructor(
@@ -35,7 +35,7 @@ export class ViewerAccess {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Calls `onLost` once when the right ends between two checks: the token expires, or members, roles or keys change. */
+  /** Calls `onLost` once if the right ends between two checks: the token expires, or members, roles or keys change. */
   watch(watched: Watched, onLost: (reason: LostReason) => void): AccessWatch {
     let stopped = false;
     const check = () => this.check(watched);
@@ -54,7 +54,7 @@ export class ViewerAccess {
         (reason) => {
           if (reason !== null) lose(reason);
         },
-        () => undefined, // the next batch asks again, and ends the stream if it cannot be answered
+        () => undefined, // the next batch checks again, and a failure then ends the stream
       );
     };
     const off = this.bus.subscribe('access-changed', ({ workspaceId }) => {

@@ -6,14 +6,14 @@ import { OpenStreams } from '#platform/api';
 import type { GraphqlContext } from './graphql-context.js';
 import { ViewerAccess } from './viewer-access.js';
 
-/** What a subscription shows. */
+/** The resource that a subscription shows. */
 export interface Viewed {
-  /** The job, or a name that stands for what one sees of a workspace. */
+  /** The id of the job, or a name for the viewed part of a workspace. */
   readonly jobId: string;
   readonly createdBy: string | null;
 }
 
-/** A granted access is not asked about again for this long; the answer itself may be a second old. */
+/** After a successful check, access is not checked again for this long. The result itself may be a second old. */
 const reuseMs = 200;
 
 /** Acquires stream slots for the viewers of subscriptions, and closes a subscription when its viewer loses access. */
@@ -25,8 +25,8 @@ export class Viewers {
   ) {}
 
   /**
-   * Takes a slot for the operation until it ends. Throws `rate_limited` when principal or job has its most viewers. The
-   * connection is closed when the token ends or the right to read is lost; before each batch `lostAccess` asks again.
+   * Acquires a slot for the operation until it ends. Throws `rate_limited` if the principal or the job has its maximum of viewers. Closes the
+   * connection when the token expires or the right to read ends; `lostAccess` checks again before each batch.
    */
   enter(context: GraphqlContext, { jobId, createdBy }: Viewed): void {
     const { member } = context;
@@ -48,7 +48,7 @@ export class Viewers {
     };
   }
 
-  /** The same for subscriptions to a whole workspace: members of one workspace do not take slots from each other. */
+  /** Like `enter`, for subscriptions to a whole workspace. Each member has slots of their own. */
   enterOwn(context: GraphqlContext, what: string): void {
     const { workspaceId, userId } = context.member;
     this.enter(context, { jobId: `${what}:${workspaceId}:${userId}`, createdBy: null });

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** What the percentage of a flag counts. */
+/** What the percentage of a flag refers to. */
 export const ROLLOUT_UNITS = ['workspace', 'user'] as const;
 export type RolloutUnit = (typeof ROLLOUT_UNITS)[number];
 
-/** What a flag is called: words of small letters and digits, joined by hyphens. */
+/** The pattern of flag names: words of lower-case letters and digits, joined by hyphens. */
 export const FLAG_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 export const LONGEST_FLAG_NAME = 64;
-/** Flags of an installation. */
+/** Maximum number of flags in an installation. */
 export const MOST_FLAGS = 100;
-/** Ids in each list of a flag. */
+/** Maximum number of ids in each list of a flag. */
 export const MOST_LISTED = 1_000;
 
-/** For whom a feature is on. */
+/** A feature flag, and for whom it is on. */
 export interface FeatureFlag {
   readonly name: string;
   readonly description: string;
@@ -26,13 +26,16 @@ export interface FeatureFlag {
   readonly denied: readonly string[];
 }
 
-/** Who uses a feature, and where. `userId` is null for work of no user. */
+/** The user of a feature, and their workspace. `userId` is null for work without a user. */
 export interface FlagCaller {
   readonly workspaceId: string;
   readonly userId: string | null;
 }
 
-/** Whether the flag is on for the caller. The deny list is stronger than the allow list, and both are stronger than the rest. */
+/**
+ * Whether the flag is on for the caller. The deny list takes precedence over the allow list, and both take precedence over the default and
+ * the percentage.
+ */
 export function isOn(flag: FeatureFlag, { workspaceId, userId }: FlagCaller): boolean {
   const isListed = (ids: readonly string[]) => ids.includes(workspaceId) || (userId !== null && ids.includes(userId));
   if (isListed(flag.denied)) return false;
@@ -42,8 +45,8 @@ export function isOn(flag: FeatureFlag, { workspaceId, userId }: FlagCaller): bo
 }
 
 /**
- * The percentage, 0 to below 100, above which the flag is on for this workspace or user. It never changes, so a higher percentage only adds;
- * and it depends on the name, so that flags do not start with the same workspaces.
+ * The position of a workspace or user, 0 to below 100: the flag is on for it if the percentage is higher. The position never changes, so a
+ * higher percentage only adds workspaces or users. It depends on the name, so that different flags start with different workspaces.
  */
 export function positionOf(flag: string, id: string): number {
   const hash = createHash('sha256').update(`${flag}:${id}`).digest();

@@ -18,7 +18,7 @@ export class FeatureFlagsRepository {
   }
 }
 
-/** A row as the rules read it. */
+/** Converts a row. */
 export function toFeatureFlag(row: FeatureFlagRow): FeatureFlag {
   const { name, description, defaultOn, rolloutPercent, allowed, denied } = row;
   const rolloutBy = row.rolloutBy === 'user' ? 'user' : 'workspace';

@@ -8,13 +8,13 @@ import { FeatureFlagsRepository } from './feature-flags.repository.js';
 /** How long a process may use flags after the operator changed them, ms. */
 const freshMs = 1_000;
 
-/** A flag as one caller has it. */
+/** A flag as it is for one caller. */
 export interface FlagState {
   readonly name: string;
   readonly enabled: boolean;
 }
 
-/** Which feature flags are on for whom. Answers are at most a second old. Rejects when the database does not respond. */
+/** Decides which feature flags are on for whom. Results are at most a second old. Rejects if the database does not respond. */
 @Injectable()
 export class FeatureFlags {
   private readonly stored = new TimedCache<readonly FeatureFlag[]>({ clock: systemClock, ttlMs: freshMs, max: 1 });
@@ -26,7 +26,7 @@ export class FeatureFlags {
     return (await this.all()).map((flag) => ({ name: flag.name, enabled: isOn(flag, caller) }));
   }
 
-  /** False also for a flag that does not exist. */
+  /** Returns false for a flag that does not exist. */
   async isEnabled(name: string, caller: FlagCaller): Promise<boolean> {
     const flag = (await this.all()).find((one) => one.name === name);
     return flag !== undefined && isOn(flag, caller);

@@ -3,7 +3,7 @@ import { newId, openOwnerPrisma, type Prisma, type PrismaTransaction } from '#pl
 import { type FeatureFlag, MOST_FLAGS } from './feature-flag.js';
 import { toFeatureFlag } from './feature-flags.repository.js';
 
-/** How many changes of a flag the operator is shown. */
+/** How many changes of a flag the operator sees. */
 const mostShown = 100;
 
 /** A recorded change of a flag. */
@@ -16,7 +16,7 @@ export interface FlagChange {
   readonly details: unknown;
 }
 
-/** Changes feature flags, for the operator only: on a connection as `nightshift_owner`. No serving process has one. */
+/** Changes feature flags, for the operator only, on a connection as `nightshift_owner`. No serving process has such a connection. */
 export class OperatorFlagsRepository {
   private constructor(private readonly client: ReturnType<typeof openOwnerPrisma>) {}
 
@@ -39,7 +39,7 @@ export class OperatorFlagsRepository {
     return rows.map(({ action, at, details }) => ({ flag, action, at: at.getTime(), details }));
   }
 
-  /** Those of `ids` that are neither a workspace nor a user. */
+  /** The ids that are neither a workspace nor a user. */
   async unknown(ids: readonly string[]): Promise<string[]> {
     const where = { id: { in: [...ids] } };
     const [workspaces, users] = await Promise.all([
@@ -50,7 +50,7 @@ export class OperatorFlagsRepository {
     return ids.filter((id) => !known.has(id));
   }
 
-  /** One change at a time: two operators do not overwrite each other's lists. Readers are not blocked. */
+  /** Runs one change at a time, so that two operators do not overwrite each other's lists. Does not block readers. */
   async change<T>(run: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
     return this.client.$transaction(async (tx) => {
       await tx.$executeRaw`LOCK TABLE feature_flag IN SHARE ROW EXCLUSIVE MODE`;
@@ -58,7 +58,7 @@ export class OperatorFlagsRepository {
     });
   }
 
-  /** Null: no such flag. */
+  /** Returns null if there is no such flag. */
   async find(tx: PrismaTransaction, name: string): Promise<FeatureFlag | null> {
     const row = await tx.featureFlag.findUnique({ where: { name } });
     return row === null ? null : toFeatureFlag(row);

@@ -30,11 +30,11 @@ const changes = z.strictObject({
   unlist: ids,
 });
 
-/** What to change about a flag. What is absent stays; a new flag is off for everyone. */
+/** The changes of a flag. Absent fields do not change; a new flag is off for everyone. */
 export type FlagChanges = z.input<typeof changes>;
 
 /**
- * What the operator of an installation may do with feature flags. It checks no ability: its caller has the migrating login. Every change is
+ * What the operator of an installation may do with feature flags. Checks no ability: the caller has the migrating login. Every change is
  * recorded.
  */
 export class OperatorFlags {
@@ -70,7 +70,7 @@ export class OperatorFlags {
     });
   }
 
-  /** The feature is off for everyone from now on. Throws `not_found`. */
+  /** Removes the flag, so the feature is off for everyone. Throws `not_found`. */
   async remove(flag: string): Promise<{ readonly name: string }> {
     return this.flags.change(async (tx) => {
       const found = await this.flags.find(tx, flag);
@@ -98,7 +98,7 @@ function newFlag(flag: string): FeatureFlag {
   return { name: flag, description: '', ...off, allowed: [], denied: [] };
 }
 
-/** An id is in one list at most: the list named last by the operator. */
+/** An id is in one list at most: the list that the operator named last. */
 function changed(flag: FeatureFlag, { allow, deny, unlist, ...rest }: Wanted): FeatureFlag {
   const both = allow.find((id) => deny.includes(id));
   if (both !== undefined) throw invalidInput('ids', `${both} cannot be allowed and denied at once`);
@@ -115,7 +115,7 @@ function changed(flag: FeatureFlag, { allow, deny, unlist, ...rest }: Wanted): F
   };
 }
 
-/** What was asked for, without what is absent. */
+/** The requested changes, without absent fields. */
 function detailsOf(wanted: Wanted): Record<string, string | number | boolean | string[]> {
   const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
   const given = Object.entries(wanted).filter(([field, value]) => field !== 'name' && !isEmpty(value));

@@ -12,7 +12,7 @@ import { AppError, type Clock, ConfigError, defined, type Settings } from '#plat
 
 import { issuerUnavailable } from '../auth.errors.js';
 
-/** The settings that say which tokens count. */
+/** The settings that determine which tokens are valid. */
 export type JwtSettings = Pick<
   Settings,
   'JWT_SECRET' | 'JWT_JWKS_URL' | 'JWT_ALGORITHMS' | 'JWT_ISSUER' | 'JWT_AUDIENCE'
@@ -32,22 +32,22 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** Why a token was refused. Holds nothing that opens anything: no token, no signature. */
+/** Why a token was refused. Contains no secret: no token and no signature. */
 export interface TokenRefusal {
-  /** Stable, for searching logs. */
+  /** Stable, for log searches. */
   readonly reason: string;
-  /** A sentence part for the operator. */
+  /** A phrase for the operator. */
   readonly detail: string;
 }
 
-/** What the verifier works with. */
+/** Dependencies of `JwtVerifier`. */
 export interface JwtVerifierParts {
   readonly fetchKeys: FetchKeys;
   readonly clock: Clock;
   readonly refused?: (refusal: TokenRefusal) => void;
 }
 
-/** The claims of a token and what each is for, in the words that people read. */
+/** The claims of a token and their meaning, for the documentation. */
 export const TOKEN_CLAIMS = [
   { claim: 'iss', meaning: 'The issuer. Required, also without JWT_ISSUER; must equal JWT_ISSUER where that is set.' },
   { claim: 'aud', meaning: 'The audience; must contain JWT_AUDIENCE where that is set.' },
@@ -69,7 +69,10 @@ class Refused extends Error {
   }
 }
 
-/** Addresses that an installation gives to users it makes for itself, such as the demo user: no token ever has one. */
+/**
+ * The domain of users that an installation creates for itself, such as the demo user. A token with such an address is treated as if it had
+ * none.
+ */
 const LOCAL_ADDRESSES = '@nightshift.local';
 
 interface KeySource {
@@ -77,21 +80,21 @@ interface KeySource {
   readonly key: JWTVerifyGetKey;
 }
 
-/** Skew between the issuer's clock and ours that is forgiven for `nbf` and `iat`; an ended token is ended. */
+/** Clock skew in seconds between issuer and server that is accepted for `nbf` and `iat`. An expired token is never accepted. */
 const TOLERANCE_SECONDS = 5;
 const MAX_TOKEN_CHARS = 8_192;
 /** RFC 9068 access tokens and plain JWTs; a logout or security-event token is not an access token (RFC 8725, 3.11). */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
 
 /**
- * Verifies bearer tokens by RFC 8725: each key source has its own fixed list of algorithms, so a public key is never used
- * as an HMAC secret; keys come from the configuration only, never from the token (`jku`, `x5u`, `jwk` are not read and `kid`
- * is only compared); issuer, audience, type and expiry are checked, and `exp`, `iss`, `sub` must be there.
+ * Verifies bearer tokens by RFC 8725: each key source has its own fixed list of algorithms, so a public key is never used as an HMAC secret.
+ * Keys come only from the configuration, never from the token (`jku`, `x5u` and `jwk` are not read, and `kid` is only compared). Issuer,
+ * audience, type and expiry are checked, and `exp`, `iss` and `sub` are required.
  */
 export class JwtVerifier {
   private readonly sources: readonly KeySource[];
 
-  /** Throws `ConfigError` when a key set is configured without the issuer it belongs to. */
+  /** Throws `ConfigError` if a key set is configured without its issuer. */
   constructor(
     private readonly settings: JwtSettings,
     private readonly parts: JwtVerifierParts,
@@ -100,8 +103,8 @@ export class JwtVerifier {
   }
 
   /**
-   * The claims of the token, or null if it is invalid; then `refused` has received the reason. Throws `unavailable` when the
-   * issuer's keys cannot be fetched.
+   * The claims of the token, or null if it is invalid; then `refused` has received the reason. Throws `unavailable` if the issuer's keys
+   * cannot be fetched.
    */
   async verify(token: string): Promise<VerifiedToken | null> {
     try {
@@ -168,7 +171,7 @@ export class JwtVerifier {
   private keySetSource(): KeySource[] {
     const { JWT_JWKS_URL: url, JWT_ISSUER: issuer, JWT_ALGORITHMS: algorithms } = this.settings;
     if (url === undefined) return [];
-    // Several issuers may share one key set; without a fixed name each of them could speak for the others.
+    // Several issuers may share one key set. Without a configured issuer, each of them could sign tokens of the others.
     if (issuer === undefined) throw new ConfigError(['JWT_ISSUER: must be set together with JWT_JWKS_URL']);
     const key = createRemoteJWKSet(new URL(url), { timeoutDuration: 5_000, [customFetch]: this.fetchOrUnavailable });
     return [{ algorithms, key }];
@@ -178,12 +181,13 @@ export class JwtVerifier {
     const response = await this.parts.fetchKeys(url, init).catch((error: unknown) => {
       throw issuerUnavailable(error);
     });
-    if (response.status !== 200) throw issuerUnavailable(new Error(`key set answered ${response.status}`));
+    if (response.status !== 200)
+      throw issuerUnavailable(new Error(`the key set URL returned status ${response.status}`));
     return response;
   };
 }
 
-/** Every way in which jose refuses a token; the claims come after the signature, so what they hold was signed. */
+/** The reason for each error of jose. Claims are checked after the signature, so their values were signed. */
 function toRefusal(error: unknown, { JWT_ISSUER, JWT_AUDIENCE }: JwtSettings): TokenRefusal {
   if (error instanceof Refused) return { reason: error.reason, detail: error.detail };
   if (error instanceof errors.JWTExpired) return { reason: 'expired', detail: 'the claim "exp" has passed' };
@@ -197,13 +201,13 @@ function toRefusal(error: unknown, { JWT_ISSUER, JWT_AUDIENCE }: JwtSettings): T
     return { reason: 'claim', detail: `the claim "${claim}" is ${shown(payload[claim])}, expected ${expected}` };
   }
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return { reason: 'signature', detail: 'the signature does not fit the configured key' };
+    return { reason: 'signature', detail: 'the signature does not match the configured key' };
   if (error instanceof errors.JWKSNoMatchingKey)
     return { reason: 'signing_key', detail: 'the key set at JWT_JWKS_URL has no key with the "kid" of the token' };
   return { reason: 'malformed', detail: 'it cannot be read as a signed JWT' };
 }
 
-/** A value of the token as JSON, shortened. */
+/** A value of the token as JSON, truncated. */
 function shown(value: unknown): string {
   return value === undefined ? 'absent' : JSON.stringify(value).slice(0, 200);
 }
@@ -213,7 +217,7 @@ function toVerifiedAddress(email: string): string | null {
   return address.endsWith(LOCAL_ADDRESSES) ? null : address;
 }
 
-/** Text that Postgres can store, of bounded length. */
+/** Whether Postgres can store the text, and its length is within the limit. */
 function isText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

@@ -2,7 +2,7 @@ import { openOwnerPrisma } from '#platform';
 
 import { isRole, type Role } from '../principal.js';
 
-/** A workspace in the list of all. */
+/** A workspace in the operator's list. */
 export interface ListedWorkspace {
   readonly id: string;
   readonly name: string;
@@ -13,27 +13,27 @@ export interface ListedWorkspace {
   readonly createdAt: number;
 }
 
-/** A user in the list of all. */
+/** A user in the operator's list. */
 export interface ListedUser {
   readonly id: string;
   readonly email: string;
   readonly name: string;
-  /** Whether a token has signed in as this user. */
+  /** Whether a person has signed in as this user with a token. */
   readonly signsIn: boolean;
   readonly workspaces: number;
   readonly createdAt: number;
 }
 
 /**
- * Reads across workspaces, for the operator only: a connection of the migrating login (DATABASE_URL) that acts as
- * `nightshift_owner`. No serving process has one.
+ * Reads across workspaces, for the operator only, on a connection with the migrating login (DATABASE_URL) that acts as `nightshift_owner`. No
+ * serving process has such a connection.
  */
 export class OperatorDirectory {
   private constructor(private readonly client: ReturnType<typeof openOwnerPrisma>) {}
 
   static async connect(ownerUrl: string): Promise<OperatorDirectory> {
     const directory = new OperatorDirectory(openOwnerPrisma(ownerUrl));
-    await directory.client.$queryRaw`SELECT 1`; // fails here, not in the middle of a command
+    await directory.client.$queryRaw`SELECT 1`; // a wrong login fails here and not in the middle of a command
     return directory;
   }
 
@@ -70,12 +70,12 @@ export class OperatorDirectory {
     }));
   }
 
-  /** Null: no user has this address. */
+  /** Returns null if no user has this address. */
   async userIdOf(email: string): Promise<string | null> {
     return (await this.client.user.findUnique({ where: { email }, select: { id: true } }))?.id ?? null;
   }
 
-  /** Null: no such workspace, or the user is not a member of it. */
+  /** Returns null if there is no such workspace, or the user is not a member of it. */
   async roleOf(workspaceId: string, userId: string): Promise<Role | null> {
     const where = { workspaceId_userId: { workspaceId, userId } };
     const role = (await this.client.membership.findUnique({ where, select: { role: true } }))?.role;

@@ -15,7 +15,7 @@ import { newWorkspaceInput, type Workspace } from '../workspaces/workspace.js';
 import type { WorkspacesService } from '../workspaces/workspaces.service.js';
 import type { ListedUser, ListedWorkspace, OperatorDirectory } from './operator-directory.repository.js';
 
-/** In the audit, beside `user:<id>` and `key:<id>`. */
+/** The actor of the audit entries, like `user:<id>` and `key:<id>`. */
 const OPERATOR = 'operator';
 
 const address = z
@@ -27,7 +27,7 @@ const address = z
 const userInput = z.strictObject({ email: address, name: z.string().trim().max(320).default('') });
 const memberInput = z.strictObject({ email: address, role: z.enum(ROLES) });
 
-/** What the operator's work is done with. */
+/** Dependencies of `OperatorService`. */
 export interface OperatorParts {
   readonly directory: OperatorDirectory;
   readonly identities: IdentityRepository;
@@ -39,8 +39,8 @@ export interface OperatorParts {
 }
 
 /**
- * What the operator of an installation may do with workspaces, users, members and keys. It checks no ability: its caller
- * has the migrating login and the installation's secret. Every change is audited as `operator`.
+ * What the operator of an installation may do with workspaces, users, members and keys. Checks no ability: the caller has the migrating login
+ * and the installation's secret. Every change is audited as `operator`.
  */
 export class OperatorService {
   constructor(private readonly parts: OperatorParts) {}
@@ -53,12 +53,12 @@ export class OperatorService {
     return this.parts.directory.users();
   }
 
-  /** The user of an address, who is made if unknown. A person who signs in with it, verified, becomes this user. */
+  /** Returns the user with this address, and creates an unknown one. A person who signs in with this verified address becomes this user. */
   async createUser(input: { readonly email: string; readonly name?: string | undefined }): Promise<{ id: string }> {
     return { id: await this.parts.identities.userByEmail(parseInput(userInput, input)) };
   }
 
-  /** A workspace whose owner is the user of an address, who is made if unknown. */
+  /** Creates a workspace whose owner is the user with this address. An unknown user is created. */
   async createWorkspace(input: { readonly name: string; readonly owner: string }): Promise<Workspace> {
     const { name } = parseInput(newWorkspaceInput, { name: input.name });
     const { id: userId } = await this.createUser({ email: input.owner });
@@ -73,7 +73,7 @@ export class OperatorService {
     return everyPage(page, ({ userId }) => userId);
   }
 
-  /** Makes the user of an address a member at once; a user who is unknown is made. */
+  /** Makes the user with this address a member at once. An unknown user is created. */
   async addMember(workspaceId: string, input: { readonly email: string; readonly role: Role }): Promise<Member> {
     const { email, role } = parseInput(memberInput, input);
     await this.assertWorkspace(workspaceId);
@@ -107,7 +107,7 @@ export class OperatorService {
     return everyPage(page, ({ id }) => id);
   }
 
-  /** A key that acts as the member with this address, within that member's role. `text` is never shown again. */
+  /** Creates a key that acts as the member with this address, within that member's role. `text` is never shown again. */
   async createKey(
     workspaceId: string,
     { email, ...input }: NewApiKeyInput & { readonly email: string },
@@ -132,11 +132,12 @@ export class OperatorService {
   }
 
   private async assertWorkspace(id: string): Promise<void> {
-    if (!isId(id)) throw invalidInput('workspace', 'A workspace is named by its id, as `workspaces list` shows it');
+    if (!isId(id))
+      throw invalidInput('workspace', 'workspace must be the id of a workspace, as `workspaces list` shows it');
     if (!(await this.parts.directory.hasWorkspace(id))) throw notFound('Workspace');
   }
 
-  /** Reads what an owner may read; no user is behind it. */
+  /** A principal that may read what an owner may read, without a real user. */
   private ownerOf(workspaceId: string) {
     return userPrincipal({ workspaceId, userId: newId(), role: 'owner', expiresAt: systemClock.now() + 60_000 });
   }

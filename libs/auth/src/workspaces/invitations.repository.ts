@@ -2,20 +2,20 @@ import type { InvitationRow, Prisma, PrismaTransaction, Scope } from '#platform'
 
 import { isRole, type Role } from '../principal.js';
 
-/** An open offer of a role to an address, as the inviting workspace sees it: what the inviter typed, and instants. */
+/** An offer of a role to an address, as the inviting workspace sees it: only what the inviter entered, and the times. */
 export interface Invitation {
   readonly id: string;
   /** Lower-case. */
   readonly email: string;
   readonly role: Role;
-  /** The member who made it. */
+  /** The member who created it. */
   readonly invitedBy: string;
   /** Both in ms since the epoch. */
   readonly createdAt: number;
   readonly expiresAt: number;
 }
 
-/** An invitation to be stored. */
+/** An invitation to be inserted. */
 export interface NewInvitation extends Omit<Invitation, 'createdAt'> {
   readonly workspaceId: string;
 }
@@ -37,13 +37,13 @@ export class InvitationsRepository {
     return row === null ? null : toInvitation(row);
   }
 
-  /** In the order of ids, after `after`: those that the scope may read. */
+  /** The invitations that the scope may read, ordered by id, after `after`. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,
     page: { take: number; after: string | undefined },
   ): Promise<Invitation[]> {
-    // The scope's filter is made by the ability for exactly this table.
+    // The ability creates the scope's filter for exactly this table.
     const accessible = scope.where('Invitation') as Prisma.InvitationWhereInput;
     const beyond = page.after === undefined ? {} : { id: { gt: page.after } };
     const rows = await tx.invitation.findMany({
@@ -72,7 +72,7 @@ function toInvitation(row: InvitationRow): Invitation {
   return {
     id,
     email,
-    role: isRole(role) ? role : 'viewer', // the table's check allows roles only
+    role: isRole(role) ? role : 'viewer', // the table's check constraint allows only roles
     invitedBy,
     createdAt: createdAt.getTime(),
     expiresAt: expiresAt.getTime(),

@@ -48,15 +48,15 @@ export interface InvitationsServiceParts {
 }
 
 /**
- * Offers of membership. An invitation gives no right until the invited person accepts it, signed in with a token whose issuer
- * has verified the invited address. Inviting reads and writes nothing about users, so the reply cannot show whether one exists.
+ * Offers membership. An invitation gives no right until the invited person accepts it with a token whose issuer has verified the invited
+ * address. Inviting neither reads nor writes users, so its result does not reveal whether a user exists.
  */
 export class InvitationsService {
   constructor(private readonly parts: InvitationsServiceParts) {}
 
   /**
-   * Offers `role` to an address. A second invitation of the same address replaces the first. Throws `bad_request`,
-   * `already_member` (a member of this workspace, whom the inviter may list), `forbidden`, `not_found`, `conflict` (too many).
+   * Offers `role` to an address. A second invitation of the same address replaces the first. Throws `bad_request`, `already_member` (members
+   * of this workspace are visible to the inviter anyway), `forbidden`, `not_found`, `conflict` (too many open invitations).
    */
   async invite(
     principal: MemberPrincipal,
@@ -72,7 +72,7 @@ export class InvitationsService {
       await invitations.deleteExpired(tx, workspaceId, clock.now());
       const earlier = await invitations.findByEmail(tx, { workspaceId, email });
       if (earlier !== null) {
-        // An admin must not replace what an owner offered.
+        // An admin must not replace the invitation of an owner.
         const row = { workspaceId, role: earlier.role };
         assertCan(ability, { action: 'delete', subject: 'Invitation', row });
         await invitations.delete(tx, { workspaceId, id: earlier.id });
@@ -85,7 +85,7 @@ export class InvitationsService {
     });
   }
 
-  /** The open and expired invitations of the workspace, oldest first; none without the right to read them. */
+  /** The open and expired invitations of the workspace, oldest first; empty without the right to read them. */
   async list(principal: MemberPrincipal, page: PageRequest): Promise<Page<Invitation>> {
     const rows = rowsFor(page);
     const found = await this.parts.prisma.withWorkspace(principal, (tx) =>
@@ -108,7 +108,7 @@ export class InvitationsService {
     });
   }
 
-  /** The invitations that this person may accept now, newest first; none for an API key or an unverified address. */
+  /** The invitations that this person may accept now, newest first; empty for an API key or an unverified address. */
   async received(identity: Identity, page: PageRequest): Promise<Page<ReceivedInvitation>> {
     const rows = rowsFor(page);
     const email = identity.verifiedEmail ?? null;
@@ -118,8 +118,8 @@ export class InvitationsService {
   }
 
   /**
-   * Makes the person a member. Throws `forbidden` for an API key and for a token without a verified address, and `not_found`
-   * when the invitation is absent, expired, of another address, or its inviter may no longer give that role.
+   * Makes the person a member. Throws `forbidden` for an API key and for a token without a verified address. Throws `not_found` if the
+   * invitation is absent, expired or for another address, or if its inviter may no longer give that role.
    */
   accept(identity: Identity, id: string): Promise<{ readonly workspaceId: string; readonly member: Member }> {
     return this.settle(identity, id, async (tx, { workspaceId, invitation }) => {
@@ -144,7 +144,7 @@ export class InvitationsService {
     });
   }
 
-  /** Ends an invitation without joining. Throws as `accept` does. */
+  /** Deletes an invitation without accepting it. Throws like `accept`. */
   decline(identity: Identity, id: string): Promise<{ readonly workspaceId: string }> {
     return this.settle(identity, id, async (tx, { workspaceId, invitation }) => {
       await this.audit(tx, { workspaceId, id: identity.id }, { action: 'invitation-declined', invitation });
@@ -166,7 +166,7 @@ export class InvitationsService {
     if (received === undefined) throw notFound('Invitation');
     const { workspaceId } = received;
     return changes.in(workspaceId, async (tx) => {
-      // Under the lock: it may have been revoked, replaced or accepted since it was found.
+      // Read again under the lock: the invitation may have been revoked, replaced or accepted meanwhile.
       const invitation = await invitations.find(tx, { workspaceId, id: received.id });
       if (invitation === null || invitation.email !== email) throw notFound('Invitation');
       const result = await run(tx, { workspaceId, invitation });
@@ -187,7 +187,7 @@ export class InvitationsService {
   }
 }
 
-/** Whether the inviter, with the role of now, could still make this invitation. */
+/** Whether the inviter, with their current role, could still create this invitation. */
 function mayInvite(workspaceId: string, { userId, role: own }: Member, role: Role): boolean {
   const ability = defineAbility(userPrincipal({ workspaceId, userId, role: own, expiresAt: 0 }));
   try {

@@ -19,13 +19,13 @@ export interface MemberTables extends WorkspaceTables {
   readonly apiKeys: ApiKeysRepository;
 }
 
-/** Who changes members of which workspace, for the audit. */
+/** The actor of a change and its workspace, for the audit. */
 interface Actor {
   readonly id: string;
   readonly workspaceId: string;
 }
 
-/** The members of a workspace: their roles, and how they leave. They join by accepting an invitation. */
+/** The members of a workspace: changes of their roles, and removal. People join by accepting an invitation. */
 export class MembersService {
   constructor(
     private readonly prisma: PrismaService,
@@ -33,7 +33,7 @@ export class MembersService {
     private readonly changes: MembershipChanges,
   ) {}
 
-  /** The members in the order of user ids; none, without the right to read them. */
+  /** The members, ordered by user id; empty without the right to read them. */
   async list(principal: MemberPrincipal, page: PageRequest): Promise<Page<Member>> {
     const rows = rowsFor(page);
     const found = await this.prisma.withWorkspace(principal, (tx) =>
@@ -43,7 +43,8 @@ export class MembersService {
   }
 
   /**
-   * Throws `not_found`, `forbidden` (an API key, or an admin and an owner), `last_owner`. The same role again changes nothing.
+   * Throws `not_found`, `forbidden` (for an API key, and for an admin who changes an owner), `last_owner`. Setting the same role again
+   * changes nothing.
    */
   async changeRole(
     principal: MemberPrincipal,
@@ -59,7 +60,7 @@ export class MembersService {
     });
   }
 
-  /** The same by the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
+  /** Like `changeRole`, for the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
   changeRoleAs(
     actor: string,
     { workspaceId, userId, role }: { readonly workspaceId: string; readonly userId: string; readonly role: Role },
@@ -70,7 +71,7 @@ export class MembersService {
     });
   }
 
-  /** Removes a member and revokes the keys that act as it. Throws `not_found`, `forbidden`, `last_owner`. */
+  /** Removes a member and revokes the keys that act as them. Throws `not_found`, `forbidden`, `last_owner`. */
   async remove(principal: MemberPrincipal, userId: string): Promise<Member> {
     return this.changes.byMember(principal, async ({ tx, ability }) => {
       const member = await this.find(tx, ability, { workspaceId: principal.workspaceId, userId });
@@ -80,7 +81,7 @@ export class MembersService {
     });
   }
 
-  /** The same by the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
+  /** Like `remove`, for the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
   removeAs(actor: string, key: { readonly workspaceId: string; readonly userId: string }): Promise<Member> {
     const by = { id: actor, workspaceId: key.workspaceId };
     return this.changes.in(key.workspaceId, async (tx) =>
@@ -89,8 +90,8 @@ export class MembersService {
   }
 
   /**
-   * The person leaves a workspace; the keys that act as it are revoked. Every role may; an API key may not (`forbidden`).
-   * Throws `last_owner` for the only owner, and `not_found` for a person without a membership.
+   * Ends the person's membership and revokes the keys that act as them. Every role may leave; an API key may not (`forbidden`). Throws
+   * `last_owner` for the only owner, and `not_found` for a person who is not a member.
    */
   async leave(identity: Pick<Identity, 'id' | 'userId'>, workspaceId: string): Promise<Member> {
     const { id, userId } = identity;

@@ -12,18 +12,18 @@ export interface MembershipChangeTables {
   readonly memberships: MembershipsRepository;
 }
 
-/** What a change runs with. */
+/** What the code of a change gets. */
 export interface Writing {
   readonly tx: PrismaTransaction;
-  /** The member who acts, as read under the lock. */
+  /** The acting member, read under the lock. */
   readonly actor: Member;
-  /** Of the actor's role under the lock. */
+  /** The ability of the actor's role, read under the lock. */
   readonly ability: AppAbility;
 }
 
 /**
- * Runs changes of who is in a workspace. Changes of one workspace run one after the other (the workspace row is locked), so that
- * two owners cannot demote each other at once. The hint `access-changed` follows each commit.
+ * Runs changes of a workspace's members. Changes of one workspace run one after the other, under the lock of the workspace row, so that two
+ * owners cannot demote each other at the same time. The hint `access-changed` follows each commit.
  */
 export class MembershipChanges {
   constructor(
@@ -32,7 +32,7 @@ export class MembershipChanges {
     private readonly bus: Bus,
   ) {}
 
-  /** A change by a member. The principal may be a second old, so the role is read again under the lock. */
+  /** Runs a change by a member. The principal may be a second old, so the role is read again under the lock. */
   byMember<T>(principal: MemberPrincipal, run: (writing: Writing) => Promise<T>): Promise<T> {
     const { workspaceId, userId } = principal;
     return this.in(workspaceId, async (tx) => {
@@ -42,7 +42,7 @@ export class MembershipChanges {
     });
   }
 
-  /** A change of a workspace that the acting person is not a member of; `run` decides whether it is allowed. */
+  /** Runs a change of a workspace that the acting person is not a member of; `run` decides whether the change is allowed. */
   async in<T>(workspaceId: string, run: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
     const result = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await this.tables.workspaces.lock(tx, workspaceId);

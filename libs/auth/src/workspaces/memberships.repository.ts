@@ -21,21 +21,21 @@ export interface MembershipKey {
 const WITH_USER = { user: { select: { email: true, name: true } } } as const;
 type Row = Prisma.MembershipGetPayload<{ include: typeof WITH_USER }>;
 
-/** Who is in a workspace, as what. */
+/** The members of a workspace and their roles. */
 export class MembershipsRepository {
-  /** Null: no such member. */
+  /** Returns null if there is no such member. */
   async find(tx: PrismaTransaction, key: MembershipKey): Promise<Member | null> {
     const row = await tx.membership.findUnique({ where: { workspaceId_userId: pick(key) }, include: WITH_USER });
     return row === null ? null : toMember(row);
   }
 
-  /** In the order of user ids, after `after`. Empty for a principal who may not read members. */
+  /** Ordered by user id, after `after`. Empty for a principal who may not read members. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,
     page: { take: number; after: string | undefined },
   ): Promise<Member[]> {
-    // The scope's filter is made by the ability for exactly this table.
+    // The ability creates the scope's filter for exactly this table.
     const accessible = scope.where('Membership') as Prisma.MembershipWhereInput;
     const beyond = page.after === undefined ? {} : { userId: { gt: page.after } };
     const rows = await tx.membership.findMany({
@@ -70,10 +70,10 @@ export class MembershipsRepository {
     return tx.membership.count({ where: { workspaceId, role: 'owner' } });
   }
 
-  // Two statements: a user becomes visible (row-level security) only by the membership that was just written.
+  // Two statements, because row-level security shows a user only through the membership, which must be written first.
   private async findOrFail(tx: PrismaTransaction, key: MembershipKey): Promise<Member> {
     const member = await this.find(tx, key);
-    if (member === null) throw new Error('a membership that was just written is there');
+    if (member === null) throw new Error('a membership that was just written is missing');
     return member;
   }
 }
@@ -84,7 +84,7 @@ function pick({ workspaceId, userId }: MembershipKey): MembershipKey {
 
 function toMember(row: Row): Member {
   const { userId, createdAt, user } = row;
-  // The table's check allows roles only.
+  // The table's check constraint allows only roles.
   return {
     userId,
     email: user.email,

@@ -5,14 +5,14 @@ import type { IdentityRepository } from '../identity.repository.js';
 import { type UserPrincipal, userPrincipal } from '../principal.js';
 import type { WorkspacesService } from './workspaces.service.js';
 
-/** The workspace that must be there, and whose it is. */
+/** The user and the workspace that must exist. */
 export interface Seed {
   readonly email: string;
   readonly userName: string;
   readonly workspaceName: string;
 }
 
-/** Makes sure that an installation has a first user and workspace. For launchers only: it checks no ability. */
+/** Ensures that an installation has a first user and workspace. For launchers only: it checks no ability. */
 export class WorkspaceSeeder {
   constructor(
     private readonly identities: IdentityRepository,
@@ -21,8 +21,8 @@ export class WorkspaceSeeder {
   ) {}
 
   /**
-   * Finds, or makes, the user and the first workspace it owns. The principal is the owner's and lasts a minute: enough to
-   * make a first API key. `created` is whether the workspace is new. Calling it again finds the same one.
+   * Finds or creates the user, and the first workspace that they own. The returned principal is the owner's and expires after a minute, which
+   * is enough to create a first API key. `created`: whether the workspace is new. A second call finds the same workspace.
    */
   async ensure(seed: Seed): Promise<{ readonly principal: UserPrincipal; readonly created: boolean }> {
     const email = seed.email.toLowerCase();
@@ -37,7 +37,7 @@ export class WorkspaceSeeder {
     };
   }
 
-  /** Whether the database has the key with the prefix of `text`, revoked. */
+  /** Whether the database has a key with the prefix of `text`, and that key is revoked. */
   async isRevoked(text: string): Promise<boolean> {
     const prefix = prefixOf(text);
     const [key = null] = prefix === null ? [] : await this.identities.keysByPrefix([prefix]);

@@ -1,28 +1,28 @@
 import { z } from 'zod';
 
-/** What a thread does with a start while a job is active in it. */
+/** What a start does if a job is active in its thread. */
 export const WHEN_BUSY = ['reject', 'enqueue', 'interrupt'] as const;
 
-/** What a start does while as many jobs run as the caps allow. */
+/** What a start does if the number of running jobs is at a cap. */
 export const WHEN_FULL = ['queue', 'reject'] as const;
 
-/** Where server tools run, least strict first: as each tool declares, or all in the tool processes. */
+/** Where server tools run, the least strict mode first: as each tool declares, or all in the tool processes. */
 export const TOOL_ISOLATIONS = ['per_tool', 'queue'] as const;
 
 /** A tenant and its settings. */
 export interface Workspace {
   readonly id: string;
   readonly name: string;
-  /** Caps on running jobs; queued and waiting ones do not count. The operator's ceilings apply above them. */
+  /** Caps on running jobs; queued and waiting jobs do not count. The operator's ceilings limit these caps. */
   readonly maxJobsPerUser: number;
   readonly maxJobs: number;
   readonly whenFull: (typeof WHEN_FULL)[number];
   readonly whenBusy: (typeof WHEN_BUSY)[number];
-  /** True: a chat needs a provider key of its own, the workspace's is not used. */
+  /** True: each chat must bring a provider key of its own, and the workspace's key is not used. */
   readonly requireUserKey: boolean;
-  /** Names or globs of models that OpenAI clients may ask for by themselves, besides the provider's default. */
+  /** Names or globs of models that OpenAI clients may request directly, besides the provider's default. */
   readonly directModels: readonly string[];
-  /** The setting of the installation counts if it is stricter. */
+  /** If the setting of the installation is stricter, it applies instead. */
   readonly toolIsolation: (typeof TOOL_ISOLATIONS)[number];
   /** In ms; null: the instance's default. */
   readonly deltaRetentionMs: number | null;
@@ -42,7 +42,7 @@ const retention = z
 /** The input of `WorkspacesService.create`. */
 export const newWorkspaceInput = z.strictObject({ name });
 
-/** The input of `WorkspacesService.update`: what is absent stays as it is. */
+/** The input of `WorkspacesService.update`: absent fields do not change. */
 export const workspaceChanges = z
   .strictObject({
     name,

@@ -2,11 +2,11 @@ import type { Prisma, PrismaTransaction, Scope, WorkspaceRow } from '#platform';
 
 import { TOOL_ISOLATIONS, WHEN_BUSY, WHEN_FULL, type Workspace, type WorkspaceChanges } from './workspace.js';
 
-/** The rows of tenants. Every method runs in a transaction of that tenant's own. */
+/** The rows of workspaces. Every method runs in a transaction of its workspace. */
 export class WorkspacesRepository {
-  /** The workspace of the scope, or null without the right to read it. */
+  /** The workspace of the scope; null without the right to read it. */
   async find(tx: PrismaTransaction, scope: Scope): Promise<Workspace | null> {
-    // The scope's filter is made by the ability for exactly this table.
+    // The ability creates the scope's filter for exactly this table.
     const accessible = scope.where('Workspace') as Prisma.WorkspaceWhereInput;
     const row = await tx.workspace.findFirst({ where: { AND: [accessible, { id: scope.workspaceId }] } });
     return row === null ? null : toWorkspace(row);
@@ -16,10 +16,10 @@ export class WorkspacesRepository {
     return toWorkspace(await tx.workspace.create({ data: workspace }));
   }
 
-  /** How many workspaces the user owns. Until the transaction ends no other one counts them. */
+  /** How many workspaces the user owns. Until the transaction ends, no other transaction counts them. */
   async countOwned(tx: PrismaTransaction, userId: string): Promise<number> {
     await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('workspaces of ' || ${userId}, 0))::text`;
-    // Row-level security shows one workspace; this function shows the memberships of one user.
+    // Row-level security shows only the current workspace; this function reads all memberships of one user.
     const [row] = await tx.$queryRaw<{ owned: number }[]>`
       SELECT count(*)::int AS owned FROM identity_memberships(${userId}::uuid) WHERE role = 'owner'`;
     return row?.owned ?? 0;
@@ -30,7 +30,7 @@ export class WorkspacesRepository {
     return toWorkspace(await tx.workspace.update({ where: { id }, data: { ...data, updatedAt: new Date() } }));
   }
 
-  /** Keeps others from changing members or this row until the transaction ends. */
+  /** Until the transaction ends, other transactions cannot change members or this row. */
   async lock(tx: PrismaTransaction, id: string): Promise<void> {
     await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${id}::uuid FOR UPDATE`;
   }

@@ -19,7 +19,7 @@ import type { MembershipsRepository } from './memberships.repository.js';
 import { newWorkspaceInput, type Workspace, type WorkspaceChanges, workspaceChanges } from './workspace.js';
 import type { WorkspacesRepository } from './workspaces.repository.js';
 
-/** Who one is, and where. */
+/** The caller and their memberships. */
 export interface Me {
   readonly id: Identity['id'];
   readonly user: { readonly id: string; readonly email: string; readonly name: string };
@@ -49,7 +49,7 @@ export interface FirstKey {
   readonly text: string;
 }
 
-/** Tenants: making one, its settings, and who one is in which. */
+/** Creates workspaces and changes their settings, and reads the caller's memberships. */
 export class WorkspacesService {
   private readonly prisma: PrismaService;
   private readonly tables: WorkspaceTables;
@@ -59,7 +59,7 @@ export class WorkspacesService {
     this.tables = parts.tables;
   }
 
-  /** Who asks and where they are a member. Throws `unauthenticated` if the user is gone. */
+  /** The caller and their memberships. Throws `unauthenticated` if the user was deleted. */
   async me(identity: Identity): Promise<Me> {
     const user = await this.parts.identities.user(identity.userId);
     if (user === null) throw unauthenticated();
@@ -68,7 +68,7 @@ export class WorkspacesService {
     return { id: identity.id, user: { id: user.id, email: user.email, name: user.name }, memberships };
   }
 
-  /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). Throws `limit_reached`. */
+  /** Creates a workspace with the caller as its owner. An API key needs the scope `admin` (`forbidden`). Throws `limit_reached`. */
   async create(identity: Identity, input: { readonly name: string }, actor: string = identity.id): Promise<Workspace> {
     if (!identity.scopes.includes('admin'))
       throw forbidden('This API key cannot create workspaces: it lacks the scope "admin".');
@@ -98,8 +98,8 @@ export class WorkspacesService {
   }
 
   /**
-   * Makes a workspace as `create` does. An API key opens its own workspace only, so one that makes a workspace also gets the
-   * new one's first key, with its own scopes and end, revoked with it; a person needs none (`firstKey` is null).
+   * Creates a workspace like `create`. An API key is valid only in its own workspace, so a caller with an API key also gets the first key of
+   * the new workspace, with the same scopes and expiry; it is revoked with the caller's key. For a person `firstKey` is null.
    */
   async createWithKey(
     identity: Identity,
@@ -117,7 +117,7 @@ export class WorkspacesService {
     return this.parts.apiKeys.createFirst(maker, owner, { name: 'First key', scopes, expiresAt });
   }
 
-  /** The principal's workspace; `not_found` without the right to read it. */
+  /** The principal's workspace. Throws `not_found` without the right to read it. */
   async get(principal: MemberPrincipal): Promise<Workspace> {
     const workspace = await this.prisma.withWorkspace(principal, (tx) =>
       this.tables.workspaces.find(tx, scopeOf(principal)),
@@ -127,7 +127,7 @@ export class WorkspacesService {
   }
 
   /**
-   * Changes the name or settings of the principal's workspace; absent fields stay. Throws `bad_request` (also for a cap above the
+   * Changes the name or settings of the principal's workspace; absent fields do not change. Throws `bad_request` (also for a cap above the
    * ceiling of the operator), `not_found`.
    */
   async update(principal: MemberPrincipal, input: WorkspaceChanges): Promise<Workspace> {

@@ -1,6 +1,6 @@
 import { Field, ObjectType } from '@nestjs/graphql';
 
-/** A feature flag as the caller has it. */
+/** A feature flag as the caller sees it. */
 @ObjectType('FeatureFlag', {
   description: 'A feature that the operator turns on for some workspaces or users, as the caller has it.',
 })

@@ -9,7 +9,7 @@ import { GraphqlContext } from '../graphql-context.js';
 import { RequireAbility } from '../require-ability.js';
 import { FeatureFlagModel } from './feature-flag.model.js';
 
-/** Shows which features the caller has. */
+/** Reads which feature flags are on for the caller. */
 @Resolver(() => FeatureFlagModel)
 export class FeatureFlagsResolver {
   constructor(private readonly flags: FeatureFlags) {}

@@ -26,7 +26,7 @@ import {
 import { AddMemberInput } from './workspace.input.js';
 import { WorkspaceModel } from './workspace.model.js';
 
-/** Invitations, for those who make them and for those who receive them. */
+/** Invitations, for the members who create them and for the people who receive them. */
 @Resolver(() => WorkspaceModel)
 export class InvitationsResolver {
   constructor(private readonly invitations: InvitationsService) {}

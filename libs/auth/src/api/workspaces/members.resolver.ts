@@ -17,7 +17,7 @@ import {
   RevokeApiKeyInput,
 } from './workspace.input.js';
 
-/** Changes who is in the workspace, and what acts for them. */
+/** Changes the members of the workspace, and their API keys. */
 @Resolver()
 export class MembersResolver {
   constructor(

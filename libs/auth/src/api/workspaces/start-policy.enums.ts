@@ -6,14 +6,14 @@ type WhenBusy = Workspace['whenBusy'];
 type WhenFull = Workspace['whenFull'];
 type ToolIsolation = Workspace['toolIsolation'];
 
-/** GraphQL's names of what a busy thread does with a start. */
+/** GraphQL names of what a start does if its thread is busy. */
 export const WhenBusyEnum = defineEnum('WhenBusy', 'What a start does when a job is active in its thread.', {
   REJECT: ['reject', 'The start is refused (`thread_busy`).'],
   ENQUEUE: ['enqueue', 'The new job is queued behind the active one.'],
   INTERRUPT: ['interrupt', 'The active job and all queued jobs of the thread are cancelled first.'],
 }) satisfies Record<Uppercase<WhenBusy>, WhenBusy>;
 
-/** GraphQL's names of what a start over a cap does. */
+/** GraphQL names of what a start does at a cap on running jobs. */
 export const WhenFullEnum = defineEnum(
   'WhenFull',
   'What happens to a new job while the number of running jobs is at a cap of the workspace.',
@@ -26,7 +26,7 @@ export const WhenFullEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<WhenFull>, WhenFull>;
 
-/** GraphQL's names of where server tools run. */
+/** GraphQL names of where server tools run. */
 export const ToolIsolationEnum = defineEnum('ToolIsolation', 'Where server tools run. Values may be added.', {
   PER_TOOL: ['per_tool', 'As each tool declares: in the worker of the job, or in the tool processes.'],
   QUEUE: ['queue', 'Every call goes through the isolated queue to the tool processes.'],

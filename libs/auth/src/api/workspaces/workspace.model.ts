@@ -5,7 +5,7 @@ import { connectionOf, DateTime, defineEnum } from '#platform/api';
 import type { KeyScope, Role } from '../../principal.js';
 import { ToolIsolationEnum, WhenBusyEnum, WhenFullEnum } from './start-policy.enums.js';
 
-/** GraphQL's names of member roles. */
+/** GraphQL names of member roles. */
 export const MemberRoleEnum = defineEnum('MemberRole', 'What a member may do in a workspace.', {
   OWNER: ['owner', 'Everything.'],
   ADMIN: ['admin', 'Administers the workspace, but cannot change owners.'],
@@ -13,7 +13,7 @@ export const MemberRoleEnum = defineEnum('MemberRole', 'What a member may do in 
   VIEWER: ['viewer', 'Reads.'],
 }) satisfies Record<Uppercase<Role>, Role>;
 
-/** GraphQL's names of key scopes. */
+/** GraphQL names of key scopes. */
 export const KeyScopeEnum = defineEnum(
   'KeyScope',
   'What an API key may be used for. A scope only narrows the role of the user; no scope implies another.',

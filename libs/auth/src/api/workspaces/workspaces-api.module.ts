@@ -4,7 +4,7 @@ import { InvitationsResolver } from './invitations.resolver.js';
 import { MembersResolver } from './members.resolver.js';
 import { WorkspacesResolver } from './workspaces.resolver.js';
 
-/** Workspaces, members and invitations. Expects `AuthModule` to be global. */
+/** Workspaces, members and invitations. Requires a global `AuthModule`. */
 @Module({
   providers: [InvitationsResolver, MembersResolver, WorkspacesResolver],
 })

@@ -28,7 +28,7 @@ import { ApiKeyConnection, Me, MemberConnection, WorkspaceModel } from './worksp
 
 const nullable = new Set(['deltaRetentionMs', 'jobRetentionMs']);
 
-/** The members that were given. Null means "the server's default" where there is one, else it is as if absent. */
+/** The members that were given. Null means "the server's default" for settings that have one; for others it counts as absent. */
 function toWorkspaceChanges(input: UpdateWorkspaceInput): WorkspaceChanges {
   const given = Object.entries(input).filter(
     ([name, value]) => value !== undefined && (value !== null || nullable.has(name)),
@@ -36,7 +36,7 @@ function toWorkspaceChanges(input: UpdateWorkspaceInput): WorkspaceChanges {
   return Object.fromEntries(given); // the service parses every member again
 }
 
-/** Who asks, and the workspace it has entered. */
+/** The caller, and the workspace that they have entered. */
 @Resolver(() => WorkspaceModel)
 export class WorkspacesResolver {
   constructor(
