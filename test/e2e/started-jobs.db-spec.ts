@@ -220,7 +220,7 @@ describe('start_job in a chat', () => {
     await stage.ended(jobId);
     const below = await stage.below(jobId, 3, 'completed');
     expect(resultsOf(line).at(-1)).toBe(
-      'Error executing tool "start_job": A job starts 3 jobs at most, and this one has',
+      'Error executing tool "start_job": A job can start at most 3 jobs; this job has reached the limit',
     );
     const deep = await stage.rows<{ id: string; parent: string }>(
       'SELECT id, parent_job_id AS parent FROM job WHERE root_job_id = $1 AND depth > 1',

@@ -128,7 +128,7 @@ describe('sub-jobs', () => {
     const below = await stage.below(jobId, 3, 'waiting');
     for (const { id } of below) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'enough' });
-    const refused = `Error executing tool "workflow.${name}": A job starts 3 jobs at most, and this one has`;
+    const refused = `Error executing tool "workflow.${name}": A job can start at most 3 jobs; this job has reached the limit`;
     expect(toolTexts(stage, line)).toEqual(['a', 'b', 'c', refused, refused]);
   });
 
@@ -144,7 +144,7 @@ describe('sub-jobs', () => {
     const jobId = await chat(stage, line, `workflow.${a}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     expect(toolTexts(stage, second)).toEqual([
-      `Error executing tool "workflow.${c}": Jobs within jobs go 2 levels deep, not further`,
+      `Error executing tool "workflow.${c}": Sub-jobs can be nested at most 2 levels deep`,
     ]);
   });
 

@@ -5,7 +5,7 @@ export const jobNotFound = () => new AppError({ code: 'not_found', message: 'Job
 export const threadNotFound = () =>
   new AppError({ code: 'not_found', message: 'Thread not found or unauthorized', field: 'threadId' });
 
-/** `jobId`: the active job of the thread, so that a client can wait for it or cancel it. The wire contract fixes the message. */
+/** `jobId`: the active job of the thread, which the client can wait for or cancel. The wire contract fixes the message. */
 export const threadBusy = (jobId: string) =>
   new AppError({
     code: 'thread_busy',
@@ -57,7 +57,7 @@ export const storedLimitReached = (scope: LimitScope, value: number) => {
   const rule = scope === 'user' ? `a user has at most ${value} in a workspace` : `a workspace has at most ${value}`;
   return new AppError({
     code: 'job_limit_reached',
-    message: `Too many unfinished jobs: ${rule} (${name}). Cancel some that are queued or waiting. ${raiserSentence(limit)}`,
+    message: `Too many unfinished jobs: ${rule} (${name}). Cancel jobs that are queued or waiting. ${raiserSentence(limit)}`,
     details: limitDetails(limit),
   });
 };
@@ -85,14 +85,20 @@ export const jobNotFinished = () =>
 
 /** The model reads this message when its tool call would nest sub-jobs too deep. */
 export const subJobTooDeep = (most: number) =>
-  new AppError({ code: 'sub_job_limit', message: `Jobs within jobs go ${most} levels deep, not further` });
+  new AppError({ code: 'sub_job_limit', message: `Sub-jobs can be nested at most ${most} levels deep` });
 
 export const tooManySubJobs = (most: number) =>
-  new AppError({ code: 'sub_job_limit', message: `A job starts ${most} jobs at most, and this one has` });
+  new AppError({
+    code: 'sub_job_limit',
+    message: `A job can start at most ${most} jobs; this job has reached the limit`,
+  });
 
 /** The tool call that would start the sub-job has ended or is being cancelled. */
 export const parentStopped = () =>
-  new AppError({ code: 'sub_job_unwanted', message: 'The job that asked for this one has been stopped' });
+  new AppError({
+    code: 'sub_job_unwanted',
+    message: 'The job that requested this sub-job has ended or is being cancelled',
+  });
 
 /** The lease is lost: another worker owns the job, or the job has ended. The code that catches this error writes nothing more. */
 export class LeaseLost extends Error {

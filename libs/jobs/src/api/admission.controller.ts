@@ -11,7 +11,9 @@ import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
 import { type AdmittedJob, JobAdmissions } from './job-admissions.js';
 import { type AdmissionAbortBody, admissionAbortBody, jobReplies, messageQuery } from './job-schemas.js';
 
-/** Jobs by what their starter chose. Only the principal that used an idempotency key sees anything of it. */
+/**
+ * Finds and cancels jobs by the idempotency key or the message that their starter chose. Only the principal that used a key can see its job.
+ */
 @ApiTags('Jobs')
 @Controller('api/jobs')
 @UseGuards(PrincipalGuard)
@@ -34,7 +36,7 @@ export class AdmissionController {
   }
 
   @Get('admission')
-  @ApiOperation({ operationId: 'getNoAdmission', summary: 'The same without a key: always 400' })
+  @ApiOperation({ operationId: 'getNoAdmission', summary: 'Get a job without an idempotency key: always 400' })
   @ApiRefusals(400, 401, 404)
   @RequireAbility('read', 'Job')
   findNothing(@CurrentPrincipal() principal: MemberPrincipal): Promise<AdmittedJob> {
@@ -53,7 +55,7 @@ export class AdmissionController {
     return this.admissions.find(principal, admissionId);
   }
 
-  // Leaves a marker where no job is yet, so it asks for the right that the start would have asked for.
+  // If the key has started no job yet, a stored marker rejects a later start, so this route requires the same right as a start.
   @Post('admission-abort')
   @ApiOperation({ operationId: 'abortAdmission', summary: 'Cancel the job that a key started or will start' })
   @ApiReply(200, jobReplies.admissionAbort, 'Its status.')

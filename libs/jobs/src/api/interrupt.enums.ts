@@ -2,7 +2,7 @@ import { defineEnum } from '#platform/api';
 
 import type { DecidableBy, InterruptKind, InterruptStatus } from '../interrupt.js';
 
-/** GraphQL's names of what a job can wait for. */
+/** GraphQL names of the kinds of requests. */
 export const InterruptKindEnum = defineEnum(
   'InterruptKind',
   'What a job can wait for from outside. The list may grow.',
@@ -23,7 +23,7 @@ export const InterruptKindEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<InterruptKind>, InterruptKind>;
 
-/** GraphQL's names of where a request stands. */
+/** GraphQL names of the statuses of requests. */
 export const InterruptStatusEnum = defineEnum('InterruptStatus', 'The status of a request. All but OPEN are final.', {
   OPEN: ['open', 'It waits for a decision.'],
   RESOLVED: ['resolved', 'It was decided.'],
@@ -31,14 +31,14 @@ export const InterruptStatusEnum = defineEnum('InterruptStatus', 'The status of 
   CANCELLED: ['cancelled', 'The job was cancelled before a decision.'],
 }) satisfies Record<Uppercase<InterruptStatus>, InterruptStatus>;
 
-/** GraphQL's names of who may decide. */
+/** GraphQL names of who may decide. */
 export const DecidableByEnum = defineEnum('DecidableBy', 'Who may decide a request.', {
   REQUESTER: ['requester', 'The person who started the job, or the approvers if no person did.'],
   APPROVERS: ['approvers', 'Members with the right to approve.'],
   MEMBERS: ['members', 'Members who may change the job.'],
 }) satisfies Record<Uppercase<DecidableBy>, DecidableBy>;
 
-/** GraphQL's words for a decision. */
+/** GraphQL names of decisions. */
 export const InterruptDecisionEnum = defineEnum(
   'InterruptDecision',
   'The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE or PLUGIN_MISSING, the others for an UNKNOWN_OUTCOME.',

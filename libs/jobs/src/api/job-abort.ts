@@ -7,7 +7,7 @@ import { type AdmissionAbort, JobStopper, type StoppedTree, type StopState } fro
 import { JobsRepository } from '../jobs.repository.js';
 import { JobAccess } from './job-access.js';
 
-/** The answer to an abort, as section 6 words it; `stoppedSubJobs` where there were any. */
+/** The reply to a cancellation, in the format of the REST API. `stoppedSubJobs` is absent if no sub-job was cancelled. */
 export type AbortReply = { readonly stoppedSubJobs?: number } & (
   | { readonly aborted: true; readonly state: 'aborted'; readonly status: 'aborted' }
   | {
@@ -17,7 +17,7 @@ export type AbortReply = { readonly stoppedSubJobs?: number } & (
     }
 );
 
-/** The answer to the abort of an admission (section 3). */
+/** The reply to a cancellation by idempotency key, in the format of the REST API. */
 export interface AdmissionAbortReply {
   readonly aborted: boolean;
   readonly pending: boolean;
@@ -39,7 +39,7 @@ export class JobAbort {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** `aborted: true` only when the job is cancelled. Throws `forbidden` for those who may only read it. */
+  /** `aborted` is true only if the job is cancelled. Throws `forbidden` for a caller who may only read the job. */
   async abort(principal: Principal, jobId: string): Promise<AbortReply> {
     const job = await this.access.findToChange(principal, jobId, 'cancel');
     if (job === null) return toAbortReply('not_found');
@@ -47,7 +47,7 @@ export class JobAbort {
     return { ...toAbortReply(state), ...(stoppedSubJobs === 0 ? {} : { stoppedSubJobs }) };
   }
 
-  /** Cancels what a key has started, or will start. */
+  /** Cancels the job that the key has started or will start. */
   async abortAdmission(principal: Principal, key: string): Promise<AdmissionAbortReply> {
     const scope = scopeOf(principal);
     try {
@@ -55,8 +55,8 @@ export class JobAbort {
       return { aborted: state === 'aborted', pending: state === 'cancel_requested', jobId, state };
     } catch (err) {
       if (err instanceof AppError) throw err;
-      this.logger.error({ err, workspaceId: scope.workspaceId }, 'the abort of an admission broke off');
-      // Only what is certainly stored may be promised; if even that cannot be read, it is an error like any other.
+      this.logger.error({ err, workspaceId: scope.workspaceId }, 'an admission could not be cancelled');
+      // The reply reports only what is stored. If the database cannot be read either, the caller gets its error.
       const known = await this.jobs.findAdmission(scope, key);
       if (known === null) throw err;
       return { aborted: false, pending: true, jobId: known.jobId, state: 'abort_error' };

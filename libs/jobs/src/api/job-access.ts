@@ -8,19 +8,19 @@ import type { Job } from '../job.js';
 import { jobNotFound } from '../jobs.errors.js';
 import { JobsRepository } from '../jobs.repository.js';
 
-/** Finds jobs for those who may read them; absent and forbidden look the same. */
+/** Finds jobs for callers who may read them. The error is the same for an absent job and for a forbidden one. */
 @Injectable()
 export class JobAccess {
   constructor(private readonly jobs: JobsRepository) {}
 
-  /** Throws `bad_request` for no id at all, `not_found` for everything that is not the principal's to read. */
+  /** Throws `bad_request` if the id is missing, `not_found` if the job is absent or the principal may not read it. */
   async read(principal: Principal, jobId: string): Promise<Job> {
     const job = await this.find(principal, jobId);
     if (job === null) throw jobNotFound();
     return job;
   }
 
-  /** Returns null instead of throwing `not_found`; throws `forbidden` when the caller may read the job but not do `action` to it. */
+  /** Like `read`, but returns null instead of throwing `not_found`. Throws `forbidden` if the caller may read the job but not do `action`. */
   async findToChange(principal: Principal, jobId: string, action: Action): Promise<Job | null> {
     const job = await this.find(principal, jobId);
     if (job === null) return null;

@@ -10,7 +10,7 @@ import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobAccess } from './job-access.js';
 import { toWireStatus, type WireStatus } from './wire-status.js';
 
-/** The ids of a job, as its starter gave them, and its status. */
+/** A job with the ids that its starter gave, and its status. */
 export interface AdmittedJob {
   readonly jobId: string;
   readonly status: WireStatus;
@@ -18,7 +18,7 @@ export interface AdmittedJob {
   readonly messageId: string | null;
 }
 
-/** Finds jobs by what their starter chose: the idempotency key, or the ids of the thread and the message. */
+/** Finds jobs by values that their starter chose: the idempotency key, or the ids of the thread and the message. */
 @Injectable()
 export class JobAdmissions {
   constructor(
@@ -27,7 +27,7 @@ export class JobAdmissions {
     private readonly snapshots: SnapshotRepository,
   ) {}
 
-  /** The job that the principal's key has started. Throws `bad_request`, `not_found`. */
+  /** The job that the principal started with this key. Throws `bad_request`, `not_found`. */
   async find(principal: Principal, key: string): Promise<AdmittedJob> {
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw new AppError({ code: 'bad_request', message: 'Missing admission ID' });
     const known = await this.jobs.findAdmission(scopeOf(principal), key);

@@ -6,7 +6,7 @@ import type { Job } from '../job.js';
 import { JobError, JobModel, toJobError } from './job.model.js';
 import { Usage } from './usage.model.js';
 
-/** What a job shows that is computed from its own row. */
+/** Fields of a job that are computed from its row. */
 @Resolver(() => JobModel)
 export class JobFieldsResolver {
   @ResolveField(() => String)

@@ -7,17 +7,17 @@ import type { StartedJob } from '../start/start-request.js';
 import { JobStatusEnum } from './job.enums.js';
 import { JobModel } from './job.model.js';
 
-/** GraphQL's names of how a stop went. */
+/** GraphQL names of the results of a cancellation. */
 export const StopStateEnum = defineEnum('StopState', 'The result of a cancellation.', {
   ABORTED: ['aborted', 'The job is cancelled.'],
-  ALREADY_TERMINAL: ['already_terminal', 'The call had already ended.'],
+  ALREADY_TERMINAL: ['already_terminal', 'The job had already completed or failed.'],
   CANCEL_REQUESTED: [
     'cancel_requested',
     'The worker was notified and has not ended the job yet. The job will end as CANCELLED.',
   ],
 }) satisfies Record<string, Exclude<StopState, 'not_found'>>;
 
-/** What a start gives. The ids are known at once; `job` reads the whole job. */
+/** The result of a start. The ids are known at once; `job` reads the whole job. */
 export const StartJobPayload = payloadOf({
   name: 'StartJobPayload',
   description: 'The started job, or the reasons why none was started.',
@@ -34,7 +34,7 @@ export const StartJobPayload = payloadOf({
   errors: 'The reasons why nothing was started. Empty if a job was started.',
 });
 
-/** What a start gives before `job` is read. */
+/** The result of a start without the field `job`, which a resolver reads. */
 export type StartPayload = Partial<StartedJob> & { readonly userErrors: readonly UserError[] };
 
 export const CancelJobPayload = payloadOf({

@@ -7,7 +7,7 @@ import { jobNotFound } from '../jobs.errors.js';
 import { RowWorkspacesRepository } from '../row-workspaces.repository.js';
 import { RowPrincipalGuard } from './row-principal.guard.js';
 
-/** For routes of one job. */
+/** Authenticates callers of routes that name one job. */
 @Injectable()
 export class JobPrincipalGuard extends RowPrincipalGuard {
   constructor(authenticator: Authenticator, reflector: Reflector, workspaces: RowWorkspacesRepository) {

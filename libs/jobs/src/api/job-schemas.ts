@@ -11,7 +11,7 @@ export const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
 const admitted: z.ZodType<AdmittedJob> = z.object({
   jobId: z.uuid(),
   status: wireStatus,
-  threadId: z.string().nullable().meta({ description: 'As the starter named it.' }),
+  threadId: z.string().nullable().meta({ description: 'The id of the thread that the starter chose, else our id.' }),
   messageId: z.string().nullable(),
 });
 
@@ -33,7 +33,7 @@ const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
 
 const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotencyKeyPattern) });
 
-/** The idempotency key of a start that is to be cancelled. */
+/** The idempotency key of the start to cancel. */
 export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {
   if (field === undefined) return invalidBody();
   const isAbsent = value === undefined || value === null || value === '';
@@ -46,10 +46,14 @@ const messageRef: z.ZodType<MessageRef> = z.object({
     .min(1)
     .max(256)
     .meta({ description: 'The thread, by its id or by the id that the starter chose.' }),
-  messageId: z.string().min(1).max(256).meta({ description: 'The assistant message, likewise.' }),
+  messageId: z
+    .string()
+    .min(1)
+    .max(256)
+    .meta({ description: 'The assistant message, by its id or by the id that the starter chose.' }),
 });
 
-/** `?threadId` and `?messageId`. */
+/** The query parameters `threadId` and `messageId`. */
 export const messageQuery = refusedWith(messageRef, ({ field, value }) => {
   if (field === undefined) return invalidBody();
   return value === undefined || value === '' ? missing(field) : invalidParameter(field);
@@ -57,7 +61,7 @@ export const messageQuery = refusedWith(messageRef, ({ field, value }) => {
 
 export type AdmissionAbortBody = z.infer<typeof admissionAbortBody>;
 
-/** What the routes of jobs answer. */
+/** The replies of the job routes. */
 export const jobReplies = {
   admitted: named('AdmittedJob', admitted),
   abort: named('AbortReply', abort),

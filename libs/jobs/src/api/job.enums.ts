@@ -4,7 +4,7 @@ import type { NodeRunStatus } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
 
-/** GraphQL's names of job statuses. */
+/** GraphQL names of job statuses. */
 export const JobStatusEnum = defineEnum(
   'JobStatus',
   'The status of a job. COMPLETED, FAILED and CANCELLED are final. The list may grow.',
@@ -18,13 +18,13 @@ export const JobStatusEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<JobStatus>, JobStatus>;
 
-/** GraphQL's names of job kinds. */
+/** GraphQL names of job kinds. */
 export const JobKindEnum = defineEnum('JobKind', 'What a job does. The list may grow.', {
   CHAT: ['chat', 'A model conversation in a thread, with tools.'],
   WORKFLOW: ['workflow', 'Runs an agent workflow.'],
 }) satisfies Record<Uppercase<JobKind>, JobKind>;
 
-/** GraphQL's names of tool call statuses, of which the events of a job contain some. */
+/** GraphQL names of tool call statuses. The events of a job contain only some of them. */
 export const ToolCallStatusEnum = defineEnum('ToolCallStatus', 'The status of a tool call. The list may grow.', {
   PENDING: ['pending', 'Requested and not started.'],
   AWAITING_APPROVAL: ['awaiting_approval', 'It waits for an approval.'],
@@ -39,7 +39,7 @@ export const ToolCallStatusEnum = defineEnum('ToolCallStatus', 'The status of a 
   INTERRUPTED: ['interrupted', 'Its outcome is unknown. It is not repeated without a decision.'],
 });
 
-/** GraphQL's names of the statuses of node runs. */
+/** GraphQL names of the statuses of node runs. */
 export const NodeRunStatusEnum = defineEnum('NodeRunStatus', 'The status of a node run. The list may grow.', {
   PENDING: ['pending', 'Not started.'],
   ACTIVE: ['active', 'It runs.'],
@@ -50,7 +50,7 @@ export const NodeRunStatusEnum = defineEnum('NodeRunStatus', 'The status of a no
   CANCELLED: ['cancelled', 'It was cancelled.'],
 }) satisfies Record<Uppercase<NodeRunStatus>, NodeRunStatus>;
 
-/** GraphQL's names of what a job does while its model provider is down. */
+/** GraphQL names of what a job does while its model provider is down. */
 export const ProviderDownActionEnum = defineEnum(
   'ProviderDownAction',
   'What a job does while its model provider is down.',

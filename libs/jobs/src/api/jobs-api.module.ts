@@ -17,7 +17,7 @@ import { SubJobsResolver } from './sub-jobs.resolver.js';
 import { WorkspaceActivity } from './workspace-activity.js';
 import { WorkspaceActivityResolver } from './workspace-activity.resolver.js';
 
-/** Jobs: queries, cancels, admissions and live activity. Expects `AuthModule` to be global. */
+/** Jobs: queries, cancels, admissions and live activity. Requires a global `AuthModule`. */
 @Module({
   imports: [JobsModule, LimitsModule, ViewersModule],
   controllers: [AdmissionController],

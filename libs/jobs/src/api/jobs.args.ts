@@ -22,7 +22,7 @@ class JobKindFilter {
   in?: ('chat' | 'workflow')[] | null;
 }
 
-/** Which jobs. */
+/** Filters of a list of jobs. */
 @InputType({ description: 'Filters for jobs. All given fields must match.' })
 export class JobFilterInput {
   @Field(() => JobStatusFilter, { nullable: true, description: 'By status.' })

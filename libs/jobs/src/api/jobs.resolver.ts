@@ -60,7 +60,7 @@ export class JobsResolver {
   }
 }
 
-/** The filter of the engine. Of two comparisons of one member both must hold. Throws `bad_request` (`labels`). */
+/** Converts the input to a `JobFilter`. If a field has two comparisons, both must match. Throws `bad_request` (`labels`). */
 function toJobFilter(input: JobFilterInput | null | undefined): JobFilter {
   const { status, kind, threadId, workflowId, createdBy, createdAt, labels } = input ?? {};
   const statuses = both<JobStatus>(status?.eq, status?.in);

@@ -16,9 +16,9 @@ export interface GuardedRows {
 }
 
 /**
- * For routes of one row, named by `:id`. A user of several workspaces is authenticated in the workspace of the row; one query finds it for
- * any number of workspaces. Only the user's own workspaces are searched, so rows of others are reported as absent. A caller without a
- * membership, or not a member of the workspace they name, gets the same response for every row. API keys have one workspace.
+ * For routes that name one row by `:id`. A user of several workspaces is authenticated in the workspace of the row; one query finds it for
+ * any number of workspaces. Only the user's own workspaces are searched, so rows of other workspaces are reported as absent. A caller without
+ * a membership, or not a member of the workspace that the request names, gets the same response for every row. An API key has one workspace.
  */
 export abstract class RowPrincipalGuard extends PrincipalGuard {
   constructor(
@@ -51,7 +51,7 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
     return this.authenticator.authenticate({ authorization, workspaceId });
   }
 
-  /** Null: the user of this token would have to say which workspace. */
+  /** Returns null if the token's user is a member of several workspaces and the request names none. */
   private async enterActive(request: Request): Promise<MemberPrincipal | null> {
     try {
       return await super.enter(request);

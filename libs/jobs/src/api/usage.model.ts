@@ -1,6 +1,6 @@
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
-/** Tokens, as the provider counted them. */
+/** Token counts of the provider, or estimates. */
 @ObjectType({ description: 'Tokens as counted by the provider, or estimated if it does not count them.' })
 export class Usage {
   @Field(() => Int, { description: 'Tokens of the prompts.' })

@@ -23,12 +23,12 @@ export class WorkspaceActivity implements OnModuleDestroy {
 
   constructor(@Inject(BUS) private readonly bus: Bus) {}
 
-  /** Workspaces that are watched now. */
+  /** Number of workspaces that have viewers. */
   get size(): number {
     return this.activities.size;
   }
 
-  /** Batches of ids of jobs that have moved since the last batch, until `signal` aborts. */
+  /** Batches of ids of jobs whose status has changed since the last batch, until `signal` aborts. */
   async *changes(workspaceId: string, signal: AbortSignal): AsyncGenerator<readonly string[], void, undefined> {
     const activity = this.open(workspaceId);
     try {

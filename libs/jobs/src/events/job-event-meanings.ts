@@ -40,7 +40,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'model-retry': {
     body: '`round`, `failures`, `delayMs`, `retryAt`, `code`, `reason`, `waits`, `nodeId?`',
     meaning:
-      'The model provider could not be used and is asked again at `retryAt` (ms since the epoch), `delayMs` from now. `failures`: failed requests in a row. `code` and `reason` say why. `waits`: the job gives its worker up until then; else the worker sleeps.',
+      'The model provider could not be used and is asked again at `retryAt` (ms since the epoch), `delayMs` from now. `failures`: failed requests in a row. `code` and `reason` say why. `waits`: the job releases its worker until then; else the worker sleeps.',
   },
   'round-finished': {
     body: '`round`, `finishReason`, `usage`, `usageEstimated?`, `toolCallIds`',

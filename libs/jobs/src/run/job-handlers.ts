@@ -4,11 +4,11 @@ import type { JobKind } from '../job.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
 import type { ClaimedJob } from './lease.repository.js';
 
-/** The handlers of this process, which the libs above register at boot. One per kind. */
+/** The handlers of this process, one per kind. Higher libs register them at boot. */
 @Injectable()
 export class JobHandlers {
   private readonly byKind = new Map<string, JobHandler>();
-  /** Whether the requester of a delayed job may begin it now. The library that knows rights sets it at boot. */
+  /** Whether the requester of a delayed job may begin it now. A higher lib sets it at boot, because this lib knows no rights. */
   mayBegin: (job: ClaimedJob) => Promise<boolean> = () => Promise.resolve(true);
 
   register(handler: JobHandler): void {
@@ -24,7 +24,7 @@ export class JobHandlers {
     return this.byKind.get(kind);
   }
 
-  /** The handler of a claimed job; that of a delayed one begins only with the right of its requester. */
+  /** The handler of a claimed job. The handler of a delayed job runs only if its requester may still start the job. */
   of(job: ClaimedJob): JobHandler | undefined {
     const handler = this.find(job.kind);
     const begins = job.isDelayed === true && job.rounds === 0 && job.answered === 0;
@@ -36,5 +36,5 @@ export class JobHandlers {
 const rightLost: JobOutcome = {
   status: 'failed',
   code: 'right_lost',
-  message: 'The member who started this job may not start jobs of the workspace any more, or the API key was revoked.',
+  message: 'The member who started this job may no longer start jobs in this workspace, or the API key was revoked.',
 };

@@ -65,7 +65,7 @@ export class RunEnder {
         await this.capacity.freed({ workspaceId: run.job.workspaceId, threadId: null });
         return result;
       }
-      await run.commit(); // stores the handler's writes before it reads its rows again
+      await run.commit(); // stores the handler's writes before the handler reads its rows again
     }
   }
 
@@ -115,7 +115,7 @@ export class RunEnder {
 
   private failure(run: JobRun, error: unknown): RunResult {
     if (error instanceof LeaseLost) throw error;
-    // The error is not about the job. As after a write that failed, its lease expires and the next claim continues.
+    // The error is not caused by the job. As after a failed write, the lease expires and the next claim continues the job.
     if (isPassing(error)) throw run.lose(error);
     if (error instanceof AppError) return failed(error.code, error.message, error.retryable);
     const { jobId, workspaceId } = run.job;
@@ -162,7 +162,7 @@ export class RunEnder {
 
 function poisoned({ job }: JobRun): RunResult {
   const cause = job.lastError === null ? '' : ` Last error: ${job.lastError.message}`;
-  return failed('poison', `The job stopped its worker ${job.attempts - 1} times without getting on.${cause}`);
+  return failed('poison', `The job stopped its worker ${job.attempts - 1} times without progress.${cause}`);
 }
 
 function toResult(outcome: JobOutcome): RunResult {

@@ -709,7 +709,7 @@ export type StartWorkflowInput = {
 export type StopState =
   /** The job is cancelled. */
   | 'ABORTED'
-  /** The call had already ended. */
+  /** The job had already completed or failed. */
   | 'ALREADY_TERMINAL'
   /** The worker was notified and has not ended the job yet. The job will end as CANCELLED. */
   | 'CANCEL_REQUESTED';

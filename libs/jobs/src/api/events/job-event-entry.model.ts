@@ -7,7 +7,7 @@ export interface Typed {
   readonly __typename: string;
 }
 
-/** What every entry of a job's log has. */
+/** The fields of every entry of a job's log. */
 @InterfaceType({
   description: "The fields of every entry of a job's log. Entries are numbered 1, 2, 3 … without gaps.",
   resolveType: (value: Typed) => value.__typename,

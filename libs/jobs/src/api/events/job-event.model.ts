@@ -237,7 +237,7 @@ export const jobEventModels = {
   JobFinishedEvent,
 } as const;
 
-/** What `jobEvents` sends. */
+/** The types of values that `jobEvents` sends. */
 export const JobEventUnion = createUnionType({
   name: 'JobEvent',
   description: "An entry of a job's log, or a snapshot that replaces all entries up to its number. The list may grow.",
@@ -245,7 +245,7 @@ export const JobEventUnion = createUnionType({
   resolveType: (value: Typed) => value.__typename,
 });
 
-/** What `workspaceActivity` sends. */
+/** A value that `workspaceActivity` sends. */
 @ObjectType({ description: 'A job changed its status.' })
 export class JobActivity {
   @Field(() => ID, { description: 'The job.' })

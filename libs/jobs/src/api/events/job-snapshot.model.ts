@@ -54,7 +54,7 @@ export class SnapshotRoundState {
   reasoning!: string;
 }
 
-/** Something from outside that a job waits for. */
+/** A request that a job waits for. */
 @ObjectType({ description: 'An open request of a job.' })
 export class OpenInterrupt {
   @Field(() => ID, { description: 'The id to settle it with.' })

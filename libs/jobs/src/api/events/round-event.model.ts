@@ -90,7 +90,7 @@ export class ModelRetryEvent extends NodeEventEntry {
   @Field(() => String, { description: 'The same as a sentence for people.' })
   reason!: string;
 
-  @Field(() => Boolean, { description: 'Whether the job gives its worker up until then and is WAITING.' })
+  @Field(() => Boolean, { description: 'Whether the job releases its worker until then and is WAITING.' })
   waits!: boolean;
 }
 

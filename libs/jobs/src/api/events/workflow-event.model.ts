@@ -4,7 +4,7 @@ import { NodeRunStatusEnum } from '../job.enums.js';
 import { JobError } from '../job.model.js';
 import { JobEventEntry, NodeEventEntry } from './job-event-entry.model.js';
 
-// A field that several events have is of one type in all of them, so that one selection fits a whole log.
+// A field that occurs in several events has the same type in all of them, so that one GraphQL selection fits the whole log.
 
 @ObjectType({ description: 'The route that a router chose.' })
 export class TakenRoute {

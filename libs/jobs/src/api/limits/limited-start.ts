@@ -5,7 +5,7 @@ import type { JobsRepository } from '../../jobs.repository.js';
 import type { StartedJob } from '../../start/start-request.js';
 import type { Starter, StartLimiter } from './start-limiter.js';
 
-/** Starts something that counts against a limit; a repetition of an earlier start does not. Throws `rate_limited`, and as `start`. */
+/** Runs a start that counts against a rate limit. A repeated start does not count. Throws `rate_limited` and the errors of `start`. */
 export async function limitedStart(
   limiter: StartLimiter,
   starter: Starter,
@@ -17,15 +17,15 @@ export async function limitedStart(
   return started;
 }
 
-/** Who starts, and the key by which a repetition is known; null: none was given. */
+/** The caller, and the idempotency key that identifies a repeated start; null if the caller gave none. */
 export interface ChargedStart {
   readonly principal: MemberPrincipal;
   readonly key: string | null;
 }
 
 /**
- * The same for endpoints that report the remaining allowance. A repeated start passes even without any: its key is looked up then. Throws
- * `rate_limited`, and as `start`.
+ * Like `limitedStart`, for endpoints that report the remaining allowance. If no start is left, the key is looked up, and a repeated start
+ * still passes. Throws `rate_limited` and the errors of `start`.
  */
 export async function chargedStart(
   { limiter, jobs }: { readonly limiter: StartLimiter; readonly jobs: JobsRepository },

@@ -9,7 +9,7 @@ const inject = [RateCountersRepository, Config];
 
 type RateSetting = Extract<keyof Settings, `${string}_PER_MINUTE${string}`>;
 
-/** A rate limit of the operator. `key` keeps its counts apart, `counts` describes them. */
+/** A rate limit of the operator. `key` identifies its counter; `counts` describes the counted things in error messages. */
 const rate = (
   [counters, { values }]: readonly [RateCountersRepository, Config],
   setting: RateSetting,

@@ -11,12 +11,12 @@ export class StartLimiter {
     private readonly ofWorkspace: SharedRate,
   ) {}
 
-  /** What is left as far as this process knows, without using any of it. */
+  /** The remaining allowance as far as this process knows. Uses no start. */
   peek({ userId, workspaceId }: Starter): Allowance {
     return scarcer(this.ofUser.peek(userId), this.ofWorkspace.peek(workspaceId));
   }
 
-  /** Uses one start. Throws `rate_limited` when none is left. */
+  /** Uses one start. Throws `rate_limited` if none is left. */
   async take({ userId, workspaceId }: Starter): Promise<Allowance> {
     const own = await this.ofUser.take(userId);
     try {
@@ -27,7 +27,7 @@ export class StartLimiter {
     }
   }
 
-  /** Gives one start back: it turned out to be the replay of an earlier one. */
+  /** Returns one start to the allowance, because it replayed an earlier one. */
   giveBack({ userId, workspaceId }: Starter): Allowance {
     return scarcer(this.ofUser.giveBack(userId), this.ofWorkspace.giveBack(workspaceId));
   }

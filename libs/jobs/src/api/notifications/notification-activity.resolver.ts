@@ -35,7 +35,8 @@ export class NotificationActivityResolver {
 
   private async *follow(context: GraphqlContext, filter: NotificationFilter): Batches {
     const { member, signal } = context;
-    // Delivered once as unread, also if it is written while the first page is read; then also when it is read, regardless of the filter.
+    // Each notification is delivered once as unread, even if it is written while the first page is read. When it is marked as read, it is
+    // delivered again, regardless of the filter.
     const delivered = new DeliveredIds();
     const { read, ...wanted } = filter;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId, topic: member.userId }, signal)) {

@@ -12,7 +12,7 @@ const mostAtOnce = 5_000;
 interface Seen {
   /** All transactions before this one had ended. */
   readonly oldestRunning: string;
-  /** The later rows that were read: their ids, and the transaction that had changed each. */
+  /** The rows of later transactions that were read: their ids, and the transaction that changed each of them. */
   readonly known: ReadonlyMap<string, string>;
 }
 

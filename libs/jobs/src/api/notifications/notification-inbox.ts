@@ -9,14 +9,14 @@ import type { Notification, NotificationFilter } from '../../notifications/notif
 import type { NotificationListQuery } from './notification-list-query.js';
 import { OwnNotifications } from './own-notifications.js';
 
-/** A notification as REST shows it. What it is not about is left out. */
+/** A notification in the format of REST. Absent fields do not apply to it. */
 export interface NotificationReply {
   readonly id: string;
   readonly type: Notification['type'];
-  /** Null: it is about no job. */
+  /** Null if the notification is not about a job. */
   readonly jobId: string | null;
   readonly rootJobId: string | null;
-  /** As the starter of the job names it. */
+  /** The id of the thread that the starter of the job chose, else our id. */
   readonly threadId: string | null;
   readonly interruptId?: string;
   readonly endpointId?: string;
@@ -26,7 +26,7 @@ export interface NotificationReply {
   readonly read: boolean;
 }
 
-/** A page of them, newest first. `nextCursor` goes into `?after`; null: that was all. */
+/** A page of notifications, newest first. Pass `nextCursor` as `?after`; it is null on the last page. */
 export interface NotificationPage {
   readonly notifications: readonly NotificationReply[];
   readonly nextCursor: string | null;

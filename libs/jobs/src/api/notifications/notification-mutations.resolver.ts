@@ -11,7 +11,7 @@ import {
 } from './notification-payloads.model.js';
 import { OwnNotifications } from './own-notifications.js';
 
-/** Marks as read. */
+/** Marks notifications of the caller as read. */
 @Resolver()
 export class NotificationMutationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}

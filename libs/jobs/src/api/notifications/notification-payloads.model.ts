@@ -4,14 +4,14 @@ import { payloadOf } from '#platform/api';
 
 import { NotificationModel } from './notification.model.js';
 
-/** Which one. */
+/** The input of `markNotificationRead`. */
 @InputType({ description: 'One notification of the caller.' })
 export class MarkNotificationReadInput {
   @Field(() => ID, { description: 'The notification.' })
   id!: string;
 }
 
-/** Which ones. */
+/** The input of `markAllNotificationsRead`. */
 @InputType({ description: 'Which notifications of the caller to mark as read.' })
 export class MarkAllNotificationsReadInput {
   @Field(() => ID, {

@@ -1,6 +1,6 @@
 import { defineEnum } from '#platform/api';
 
-/** GraphQL's names of the kinds of user notifications. */
+/** GraphQL names of the types of user notifications. */
 export const NotificationTypeEnum = defineEnum('NotificationType', 'The type of a notification. The list may grow.', {
   JOB_COMPLETED: ['job_completed', 'A job completed.'],
   JOB_FAILED: ['job_failed', 'A job failed.'],

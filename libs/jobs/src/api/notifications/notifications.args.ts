@@ -14,7 +14,7 @@ class NotificationTypeFilter {
   in?: NotificationType[] | null;
 }
 
-/** Which notifications. */
+/** Filters of a list of notifications. */
 @InputType({ description: 'Filters for notifications. All given fields must match.' })
 export class NotificationFilterInput {
   @Field(() => Boolean, { nullable: true, description: 'True: only read ones. False: only unread ones.' })

@@ -14,7 +14,7 @@ import { RowPrincipalGuard } from '../row-principal.guard.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
 import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
 
-/** For routes of one notification. */
+/** Authenticates callers of routes that name one notification. */
 @Injectable()
 class NotificationPrincipalGuard extends RowPrincipalGuard {
   constructor(authenticator: Authenticator, reflector: Reflector, workspaces: RowWorkspacesRepository) {
@@ -27,7 +27,7 @@ const notification: z.ZodType<NotificationReply> = named(
   z.object({
     id: z.uuid(),
     type: z.enum(notificationTypes),
-    jobId: z.uuid().nullable().meta({ description: 'Null: it is about no job.' }),
+    jobId: z.uuid().nullable().meta({ description: 'Null if the notification is not about a job.' }),
     rootJobId: z.uuid().nullable(),
     threadId: z.string().nullable(),
     interruptId: z.uuid().exactOptional(),
@@ -40,10 +40,13 @@ const notification: z.ZodType<NotificationReply> = named(
 
 const page: z.ZodType<NotificationPage> = z.object({
   notifications: z.array(notification),
-  nextCursor: z.string().nullable().meta({ description: 'For `after`; null: that was all.' }),
+  nextCursor: z
+    .string()
+    .nullable()
+    .meta({ description: 'Pass it as `after` to get the next page. Null on the last page.' }),
 });
 
-/** What the routes of notifications answer. */
+/** The replies of the notification routes. */
 const notificationReplies = { notification, page: named('NotificationPage', page) } as const;
 
 /** The user notifications of the caller. */

@@ -8,12 +8,12 @@ import type { Notification, NotificationFilter } from '../../notifications/notif
 import { notificationNotFound } from '../../notifications/notifications.errors.js';
 import { NotificationsRepository } from '../../notifications/notifications.repository.js';
 
-/** The caller's own notifications, to read and to mark as read. */
+/** Reads the caller's own notifications and marks them as read. */
 @Injectable()
 export class OwnNotifications {
   constructor(private readonly notifications: NotificationsRepository) {}
 
-  /** Newest first; one more than `limit` may come back: then there is a next page. */
+  /** Newest first. Returns one more than `limit` if there is a next page. */
   async list(member: MemberPrincipal, filter: NotificationFilter, page: KeysetPage): Promise<Notification[]> {
     return mayRead(member) ? this.notifications.listMine(scopeOf(member), filter, page) : [];
   }
@@ -22,7 +22,7 @@ export class OwnNotifications {
     return mayRead(member) ? this.notifications.countMine(scopeOf(member), filter) : 0;
   }
 
-  /** Those with these ids, as far as they fit and are one's own. */
+  /** The caller's own notifications among these ids that match the filter. */
   async findMany(
     member: MemberPrincipal,
     filter: NotificationFilter,
@@ -40,7 +40,9 @@ export class OwnNotifications {
     return read;
   }
 
-  /** All, or those up to one: what was written after it stays unread. Gives how many were unread. Throws `not_found`. */
+  /**
+   * Marks all notifications as read, or all up to the given one; newer ones stay unread. Returns how many were unread. Throws `not_found`.
+   */
   async markAllRead(member: MemberPrincipal, upTo?: string): Promise<number> {
     if (!mayRead(member)) throw notificationNotFound();
     if (upTo === undefined) return this.notifications.markRead(scopeOf(member));

@@ -4,7 +4,7 @@ import { both } from '#platform/api';
 import type { NotificationFilter, NotificationType } from '../../notifications/notification.js';
 import type { NotificationFilterInput } from './notifications.args.js';
 
-/** The filter of a list. Of two comparisons of one member both must hold. */
+/** Converts the input to a `NotificationFilter`. If a field has two comparisons, both must match. */
 export function toNotificationFilter(input: NotificationFilterInput | null | undefined): NotificationFilter {
   const { read, type } = input ?? {};
   const types = both<NotificationType>(type?.eq, type?.in);
