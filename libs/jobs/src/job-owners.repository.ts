@@ -24,7 +24,7 @@ export class JobOwnersRepository {
     });
   }
 
-  /** Null: the workspace has no such job. Does not check rights. */
+  /** Returns null if the workspace has no such job. Does not check rights. */
   find(workspaceId: string, jobId: string): Promise<JobOwner | null> {
     return isId(jobId) ? this.batches.submit(workspaceId, jobId.toLowerCase()) : Promise.resolve(null);
   }

@@ -11,10 +11,12 @@ export function isJobKind(text: string): text is JobKind {
 /** The newest layout of job rows that this build reads and writes. An older build does not claim jobs of a newer format. */
 export const jobFormat = 4;
 
-/** Of a job that begins later: builds before it begin queued jobs without regard to their instant. */
+/** The format of a job that begins later. A build that does not know this format would begin the job at once. */
 export const delayedFormat = 4;
 
-/** SQL: the instant of a job has come, or it has none. Older workers take a job out of its line before its instant. */
+/**
+ * SQL condition: the job has no instant, or its instant has come. Workers of an older build may set `in_line` to false before the instant.
+ */
 export const isDue = (job: string) => `(${job}.start_at IS NULL OR ${job}.start_at <= clock_timestamp())`;
 
 /** Identifies a job across workspaces. */
@@ -28,7 +30,7 @@ export interface JobFailure {
   /** Stable; the list grows. */
   readonly code: string;
   readonly message: string;
-  /** Whether a retry of the same job may succeed; absent: no. */
+  /** Whether a retry of the same job may succeed; absent: it may not. */
   readonly retryable?: boolean;
 }
 
@@ -44,16 +46,16 @@ export interface Job {
   readonly messageId: string | null;
   readonly messageClientId: string | null;
   readonly createdBy: string | null;
-  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  /** For a chat of another system: the id that its user has there. */
   readonly externalUserId: string | null;
   readonly retryOf: string | null;
-  /** Of a sub-job: the job whose tool call started it; that job may have been deleted. */
+  /** For a sub-job: the job whose tool call started it; that job may have been deleted. */
   readonly parentJobId: string | null;
   /** The id of this call's row. */
   readonly parentCallId: string | null;
   /** Number of parents up to the job that a person started: 0 for that job. */
   readonly depth: number;
-  /** Of a workflow job: the workflow that it runs. Null for other kinds. */
+  /** For a workflow job: the workflow that it runs. Null for other kinds. */
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
   readonly model: string;
@@ -69,7 +71,7 @@ export interface Job {
   readonly toolCalls: number;
   readonly cancelRequested: boolean;
   readonly createdAt: number;
-  /** Null: it did not have to wait for an instant. */
+  /** Null if the job had no instant to begin at. */
   readonly startAt: number | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;

@@ -58,7 +58,7 @@ import { TurnMessages } from './thread-queue/turn-messages.js';
 import { JobUpdateRepository } from './update/job-update.repository.js';
 import { JobUpdater } from './update/job-updater.js';
 
-/** How many unfinished jobs there are, counted when Prometheus asks: the index holds unfinished jobs only. */
+/** The number of unfinished jobs, counted when Prometheus reads the metric. Only the index of unfinished jobs is read. */
 @Injectable()
 export class JobGauges {
   constructor(
@@ -66,7 +66,7 @@ export class JobGauges {
     @Inject(LeaseRepository) leases: Pick<LeaseRepository, 'countUnfinished'>,
     config: Config,
   ) {
-    if (config.values.ROLE === 'tools') return; // its login does not see jobs
+    if (config.values.ROLE === 'tools') return; // the login of a tool process cannot read jobs
     metrics.gaugeOnScrape('nightshift_jobs', 'Unfinished jobs of all workspaces, by status', {
       labelNames: ['status'],
       fill: async (gauge) => {
@@ -137,6 +137,6 @@ const shared = [
   Worker,
 ];
 
-/** Durable jobs and their events. The application module provides `Postgres`, `PrismaService`, `Config`, `Metrics`, LOGGER and BUS. */
+/** Durable jobs and their events. The application module must provide `Postgres`, `PrismaService`, `Config`, `Metrics`, LOGGER and BUS. */
 @Module({ providers: shared, exports: shared })
 export class JobsModule {}

@@ -59,7 +59,7 @@ export class JobsRepository {
     });
   }
 
-  /** Many at once, for data loaders. Skips absent and forbidden ids. */
+  /** The jobs with these ids, for data loaders. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const where = { AND: [scope.where('Job'), { id: { in: [...ids] } }] };
@@ -68,10 +68,10 @@ export class JobsRepository {
     });
   }
 
-  /** The newest job that writes this message; a thread by a client's id is one of the caller's own. */
+  /** The newest job that writes this message. A thread id of a client refers to a thread of the calling user. */
   findByMessageInScope(scope: Scope, message: MessageRef): Promise<Job | null> {
     const { workspaceId, userId } = scope;
-    const [threadId, messageId] = [message.threadId, message.messageId].map(toStorableText) as [string, string]; // maps two texts
+    const [threadId, messageId] = [message.threadId, message.messageId].map(toStorableText) as [string, string]; // `map` keeps the length
     const threads: Prisma.ThreadWhereInput[] = [
       ...(isId(threadId) ? [{ id: threadId }] : []),
       ...(userId === null ? [] : [{ clientId: threadId, createdBy: userId }]),
@@ -153,7 +153,7 @@ function toWhere(filter: JobFilter): Prisma.JobWhereInput {
   };
 }
 
-/** An id is created a little earlier than its row, perhaps by another clock. */
+/** An id is created a little before its row, perhaps by another clock. */
 const idSlackMs = 60_000;
 
 /** A time span: the range of ids uses the primary key, and the comparison with `created_at` is exact at its ends. */

@@ -2,17 +2,17 @@ import { Injectable } from '@nestjs/common';
 
 import { isId, PrismaService } from '#platform';
 
-/** Rows with an id of their own that routes name. */
+/** Kinds of rows that routes name by id. */
 export type RowKind = 'job' | 'interrupt' | 'notification';
 
-/** In which workspace a row is, for a route that a user of several workspaces calls without naming one. */
+/** Finds the workspace of a row, for a user of several workspaces whose request names none. */
 @Injectable()
 export class RowWorkspacesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * One query for any number of workspaces. Null: none of them has such a row. Checks no rights: the caller passes only workspaces that
-   * the user is a member of, so that rows of others stay absent.
+   * One query for any number of workspaces. Returns null if none of them has the row. Does not check rights: the caller passes only
+   * workspaces that the user is a member of, so rows of other workspaces are reported as absent.
    */
   async find(kind: RowKind, id: string, workspaceIds: readonly string[]): Promise<string | null> {
     if (!isId(id)) return null;

@@ -9,7 +9,7 @@ import type { JobStatus } from '../job.lifecycle.js';
 import type { JobLabels } from '../job-labels.js';
 import { type JobNotification, NotificationsRepository } from '../notifications/notifications.repository.js';
 
-/** The row of a job as actions need it. Instants in ms since the epoch. */
+/** The columns of a job that actions read. Instants in ms since the epoch. */
 export interface ActionJob {
   readonly kind: string;
   readonly status: JobStatus;
@@ -34,7 +34,7 @@ export interface ActionJob {
 
 const ms = (column: string) => Prisma.raw(`(extract(epoch FROM ${column}) * 1000)::float8`);
 
-/** Reads the rows that actions are about. Does not check rights. */
+/** Reads the rows that actions refer to. Does not check rights. */
 @Injectable()
 export class ActionRowsRepository {
   constructor(
@@ -43,7 +43,7 @@ export class ActionRowsRepository {
     private readonly notifications: NotificationsRepository,
   ) {}
 
-  /** Null: it was deleted. */
+  /** Returns null if the job was deleted. */
   async job({ workspaceId, jobId }: JobRef): Promise<ActionJob | null> {
     const [job = null] = await this.prisma.queryInWorkspace<ActionJob>(
       { workspaceId },
@@ -56,12 +56,15 @@ export class ActionRowsRepository {
     return job;
   }
 
-  /** Null: it was deleted. */
+  /** Returns null if the request was deleted. */
   interrupt(workspaceId: string, id: string): Promise<Interrupt | null> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) => this.interrupts.read(tx, workspaceId, id));
   }
 
-  /** About a request of the job, or with `interruptId` null about its end. Null: there is none, for example because the job had a viewer. */
+  /**
+   * The notification of a request of the job; with `interruptId` null, of the job's end. Returns null if there is none, for example because
+   * the job had a viewer.
+   */
   notification(job: JobRef, interruptId: string | null): Promise<JobNotification | null> {
     return this.notifications.findAbout(job, interruptId);
   }

@@ -7,7 +7,7 @@ import { PrismaService, type Scope } from '#platform';
 export class AdmissionRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The job that `key` has started; null: it has started none, and a stored marker now rejects a later start. */
+  /** The job that `key` has started. Null if it has started none; a stored marker now rejects a later start. */
   findOrMark(scope: Scope, key: string): Promise<string | null> {
     const { workspaceId, principal } = scope;
     return this.prisma.withWorkspace(scope, async (tx) => {

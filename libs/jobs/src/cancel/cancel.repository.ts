@@ -77,15 +77,15 @@ webhooks AS (${Prisma.raw(webhooksSql('logged'))})
 SELECT last_seq AS "lastSeq", ${addedWebhooks} AS webhooks, EXISTS (SELECT FROM job s WHERE s.workspace_id = up.workspace_id
   AND s.parent_job_id = up.id AND s.status IN ('queued', 'running', 'waiting')) AS "hasSubJobs" FROM up`;
 
-/** What a cancel did. */
+/** The result of a cancel. */
 export interface CancelResult {
-  /** `ended`: it is cancelled now. `requested`: its worker, or the next worker, will end it. `terminal`: it had ended before. */
+  /** `ended`: the job is cancelled now. `requested`: its worker, or the next worker, will end it. `terminal`: it had ended before. */
   readonly state: 'ended' | 'requested' | 'terminal';
   readonly status: JobStatus;
   readonly kind: JobKind;
   readonly rounds: number;
   readonly threadId: string | null;
-  /** Of a sub-job: the parent that waits for it. */
+  /** For a sub-job: the parent that waits for it. */
   readonly parentJobId: string | null;
   readonly seq: number;
 }
@@ -111,7 +111,7 @@ interface LockedJob extends JobRef {
   readonly durationMs: number;
   readonly cancelRequested: boolean;
   readonly reason: string | null;
-  /** Its conversation is in another system. */
+  /** The conversation of the job is in another system. */
   readonly isExternal: boolean;
 }
 
@@ -172,7 +172,7 @@ export class CancelRepository {
     return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** Locks the job's row, then branches on its status. Null: no such job. */
+  /** Locks the job's row, then branches on its status. Returns null if there is no such job. */
   async cancel(tx: PrismaTransaction, order: CancelInput): Promise<CancelResult | null> {
     const job = await this.lock(tx, order);
     if (job === null) return null;
@@ -204,8 +204,8 @@ export class CancelRepository {
   }
 
   /**
-   * Ends a re-queued job whose cancel is requested: its worker released it before it learned of the cancel. Null: there is nothing to
-   * end.
+   * Ends a re-queued job whose cancel is requested: its worker released it before it learned of the cancel. Returns null if no cancel of a
+   * queued job is requested.
    */
   async endIfRequested(tx: PrismaTransaction, ref: JobRef): Promise<CancelResult | null> {
     const job = await this.lock(tx, ref);
@@ -216,9 +216,8 @@ export class CancelRepository {
   }
 
   /**
-   * Closes the open calls and requests of a job whose handler must not run again, and keeps the text it has shown. The holder of the
-   * lease commits the end next. Returns the length of the content in UTF-16 units; null: another worker has the lease. May be called
-   * again.
+   * Closes the open calls and requests of a job whose handler must not run again, and keeps the text it has shown. The holder of the lease
+   * commits the end next. Returns the length of the content in UTF-16 units, or null if another worker has the lease. May be called again.
    */
   abandon(held: JobRef & { readonly epoch: number }): Promise<number | null> {
     return this.inWorkspace(held.workspaceId, async (tx) => {
@@ -301,7 +300,7 @@ export class CancelRepository {
 
   /** The rounds of a workflow belong to its nodes, so its shown content is stored as a round without a node. */
   private async keepContent(tx: PrismaTransaction, job: LockedJob): Promise<number> {
-    const shown = shownTexts(await tx.$queryRaw<NewJobEvent[]>(showsOf(job))); // the log contains nothing but NewJobEvent
+    const shown = shownTexts(await tx.$queryRaw<NewJobEvent[]>(showsOf(job))); // `showsOf` selects only types of NewJobEvent
     const textOf = (pieces: ShownTexts['text']) => pieces.map((piece) => piece.text).join('');
     const [text, reasoning] = [textOf(shown.text), textOf(shown.reasoning)];
     if (text !== '' || reasoning !== '') await this.keepText(tx, job, { round: null, text, reasoning });

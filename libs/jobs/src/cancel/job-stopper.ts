@@ -10,13 +10,13 @@ import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { AdmissionRepository } from './admission.repository.js';
 import { type CancelInput, CancelRepository, type CancelResult } from './cancel.repository.js';
 
-/** How a stop went, in the words of the REST API. */
+/** The result of a stop, with the names of the REST API. */
 export type StopState = 'aborted' | 'already_terminal' | 'cancel_requested' | 'not_found';
 
-/** How the stop of a job and of its descendants went. */
+/** The result of stopping a job and its descendants. */
 export interface StoppedTree {
   readonly state: StopState;
-  /** Descendants that had not ended; they are cancelled now, or a cancel is requested. */
+  /** Number of descendants that had not ended. Each is cancelled now, or its cancel is requested. */
   readonly stoppedSubJobs: number;
 }
 

@@ -11,7 +11,7 @@ export interface InactiveJob {
   readonly threadId: string | null;
 }
 
-/** What may run after a job has ended or begun to wait. */
+/** Whether queued jobs may run because a job has ended or begun to wait. */
 export interface Successors {
   /** A job is queued behind the active one of the thread. */
   readonly inThread: boolean;
@@ -41,7 +41,7 @@ export class FreedCapacityRepository {
     private readonly config: Config,
   ) {}
 
-  /** For each job, whether others are queued behind it. Reads the current state: call it after the commit that ended the job. */
+  /** Whether other jobs are queued behind each of these jobs. Reads the current state: call it after the commit that ended the job. */
   async findSuccessors(jobs: readonly InactiveJob[]): Promise<Successors[]> {
     const workspaceIds = jobs.map(({ workspaceId }) => workspaceId);
     const threadIds = jobs.map(({ threadId }) => threadId);

@@ -9,16 +9,16 @@ import { FreedCapacityRepository, type InactiveJob, type Successors } from './fr
 const batching = { tickMs: 0, maxBatch: 500 } as const;
 
 /**
- * Wakes the jobs that a running job kept waiting: the next job of its thread, and those of its workspace that now fit under the caps.
+ * Wakes the jobs that a running job kept waiting: the next job of its thread, and jobs of its workspace that now fit under the caps.
  *
- * No wake-up is lost while all processes live. A claim that finds a cap reached commits nothing, and the job is committed as queued, so
- * every look after a later end finds it; an end that commits before the claim counts is seen by the claim. If a process dies between an
- * end and its look, the sweeper finds the jobs.
+ * No wake-up is lost while all processes live. If a claim finds a cap reached, it changes nothing and the job stays queued, so the search
+ * after the next end finds the job. If an end commits before the claim counts, the claim sees it. If a process dies between an end and its
+ * search, the sweeper finds the jobs.
  */
 @Injectable()
 export class FreedCapacity {
   private readonly looks: GroupWriter<InactiveJob, Successors>;
-  /** One look at a time; workspaces that are freed meanwhile share the next one. */
+  /** Runs one search at a time; workspaces that are freed meanwhile share the next search. */
   private readonly wakes: GroupWriter<string, undefined>;
 
   constructor(
@@ -39,7 +39,7 @@ export class FreedCapacity {
       if (inThread && threadId !== null) await this.threadQueue.advance(workspaceId, threadId);
       if (inWorkspace) await this.wakes.submit(workspaceId);
     } catch (error) {
-      this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'jobs that may run now could not be looked up');
+      this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'the search for jobs that may run now failed');
     }
   }
 

@@ -18,11 +18,11 @@ export function countUnfinished({ user, limit }: Bounded): string {
 /** Counts the jobs that run or may run at once. The sum is exact below `limit`, and reaches it where the exact count does. */
 export function countActive({ user, limit }: Bounded): string {
   const running = user === null ? '' : ` AND j.created_by = ${user}`;
-  const queued = user === null ? '' : ` AND coalesce(j.created_by, j.workspace_id) = ${user}`; // as the index job_next has it
+  const queued = user === null ? '' : ` AND coalesce(j.created_by, j.workspace_id) = ${user}`; // as in the index job_next
   return `(${count(`j.status = 'running'${running}`, limit)} + ${count(`j.status = 'queued' AND NOT j.in_line${queued}`, limit)})`;
 }
 
-/** The same for an agent of the workspace. */
+/** Like `countActive`, for the jobs of one agent of the workspace. */
 export function countActiveOfAgent({ agent, limit }: { readonly agent: string; readonly limit: string }): string {
   const own = ` AND j.agent_id = ${agent}`;
   return `(${count(`j.status = 'running'${own}`, limit)} + ${count(`j.status = 'queued' AND NOT j.in_line${own}`, limit)})`;

@@ -18,19 +18,24 @@ export function storedLimitsOf({ values }: Config): InstallationLimits {
   return { workspace: values.MAX_UNFINISHED_JOBS, user: values.MAX_UNFINISHED_JOBS_PER_USER };
 }
 
-/** Serializes counts: two processes that count the running jobs of a workspace at once would both fill its last slot. Nothing else uses this key. */
+/**
+ * Serializes counts: two processes that count the running jobs of a workspace at the same time would both fill its last slot. Nothing else
+ * uses this key.
+ */
 const lockKey = (workspaceId: string) => `hashtextextended('running jobs of ' || ${workspaceId}, 0)`;
 
 /** A setting of the transaction: the workspaces whose number of running jobs it may raise, separated by commas. */
 const countable = 'app.countable';
 
-/** Takes those locks of `workspaceIds`, a SQL expression of texts, that are free; never waits. Returns the ids that it locked. */
+/**
+ * Acquires the locks that are free, and never waits. `workspaceIds`: SQL for a list of ids as text. Returns the ids of the locked workspaces.
+ */
 export function lockCounts(workspaceIds: string): string {
   return `SELECT set_config('${countable}', coalesce(string_agg(l.id, ','), ''), true) AS locked
   FROM (SELECT DISTINCT w.id FROM (${workspaceIds}) AS w(id)) AS l WHERE pg_try_advisory_xact_lock(${lockKey('l.id')})`;
 }
 
-/** Whether this transaction has the lock of the workspace's count. */
+/** SQL condition: this transaction has the lock of the workspace's count. */
 export function isCountable(workspaceId: string): string {
   return `${workspaceId}::text = ANY(string_to_array(current_setting('${countable}', true), ','))`;
 }
@@ -38,7 +43,7 @@ export function isCountable(workspaceId: string): string {
 /** SQL for the owner of the cap that a job counts against: its user, or the workspace for a job without a user. */
 export const holderOf = (job: string) => `coalesce(${job}.created_by, ${job}.workspace_id)`;
 
-/** SQL for the agent of a job, or its workspace for a job without an agent, as the index `job_next` has it. */
+/** SQL for the agent of a job, or the workspace for a job without an agent, as in the index `job_next`. */
 const agentOf = (job: string) => `coalesce(${job}.agent_id, ${job}.workspace_id)`;
 
 /** The operator's ceilings, as two parameters of the statement. */
@@ -48,10 +53,10 @@ export interface CeilingParameters {
 }
 
 /**
- * Which of the queued jobs in `asked` (workspace_id, id, holder, agent_id, created_at) may run without exceeding a cap, as the clause
- * `room` (workspace_id, id). A user with fewer running jobs comes first, then the older job. Jobs over the cap of their agent fall out
- * before the users' turns are counted, so that they take no turn from a job of another agent; and jobs of a full user fall out before the
- * places of an agent are given away.
+ * Selects the queued jobs in `asked` (workspace_id, id, holder, agent_id, created_at) that may run without exceeding a cap, as the clause
+ * `room` (workspace_id, id). A job of a user with fewer running jobs comes first, then the older job. Jobs over the cap of their agent are
+ * removed before the jobs of a user are ranked, so that they do not delay jobs of other agents. Jobs of a user at their cap are removed
+ * before the slots of an agent are assigned.
  */
 export function roomClauses(ceilings: CeilingParameters): string {
   return `running AS (
@@ -87,10 +92,10 @@ places AS (
 room AS (SELECT workspace_id, id, place FROM places WHERE place <= cap)`;
 }
 
-/** Every workspace that has queued jobs. */
+/** SQL for every workspace that has queued jobs. */
 export const waitingWorkspaces = `SELECT DISTINCT j.workspace_id FROM job j WHERE j.status = 'queued' AND NOT j.in_line`;
 
-/** What `nextClauses` looks for, each a piece of SQL. */
+/** The parameters of the search, each as SQL. */
 interface NextJobs {
   readonly workspaces: string;
   readonly minAgeMs: string;
@@ -99,9 +104,9 @@ interface NextJobs {
 }
 
 /**
- * The jobs that are next in some workspaces, as the clauses `next` (with the kind) and `room`: of each user and agent with queued jobs the
- * oldest, as many as fit under both caps. These pairs are found one by one in the index `job_next`: the length of a queue costs nothing.
- * The order names the columns that are equal too: without them, Postgres sorts the whole queue of a pair.
+ * Selects the next jobs of some workspaces, as the clauses `next` (with the kind) and `room`: the oldest jobs of each user and agent with
+ * queued jobs, as many as fit under both caps. These pairs are found one by one in the index `job_next`, so the length of a queue costs
+ * nothing. ORDER BY also names the columns that are equal in a pair: without them, Postgres sorts the whole queue of the pair.
  */
 export function nextClauses({ workspaces, minAgeMs, format, ceilings }: NextJobs): string {
   const queued = `j.status = 'queued' AND NOT j.in_line`;

@@ -5,13 +5,13 @@ import type { AddressedMessage } from '#platform';
 import type { NewJobEvent } from './job-event.js';
 
 /**
- * A part of the group commit: the rows of one table that all jobs of a batch write together. Upper libs declare parts (rounds, tool
- * calls); this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
+ * A part of the group commit: the rows of one table that all jobs of a batch write together. Higher libs declare parts (rounds, tool calls);
+ * this lib joins their rows to the fence, so the rows of a fenced job are dropped with its events.
  */
 export interface CommitPart<Row extends readonly unknown[]> {
-  /** Unique and constant: part of the prepared statement's name. */
+  /** Unique and constant, because it is part of the prepared statement's name. */
   readonly name: string;
-  /** Postgres array element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
+  /** Name and Postgres element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /**
    * The data-modifying statement. `rows` is a relation with `columns` and `lease_epoch` that contains the rows of the jobs with a valid
@@ -21,7 +21,7 @@ export interface CommitPart<Row extends readonly unknown[]> {
   readonly sql: (rows: string) => string;
   /** The rows are messages of this queue: `sql` selects them, as `Queues.insertionOf` describes, and the commit sends them. */
   readonly queue?: 'tool-execution';
-  /** A second statement of the part, which may write fewer rows: `rows` as above, `written` is what `sql` returns. */
+  /** A second statement of the part, which may write fewer rows. `rows` as above, `written` is what `sql` returns. */
   readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
   /** Each row opens an interrupt, so the commit changes the inbox. */
   readonly opensInterrupts?: true;
@@ -35,7 +35,7 @@ export interface PartRow {
   readonly row: readonly unknown[];
   /** Of several unwritten rows of the same part, job and key, only the last one is written. */
   readonly key?: string;
-  /** Is sent in the transaction that writes the row, also if the fence refuses the row. */
+  /** The message is sent in the transaction that writes the row, even if the fence refuses the row. */
   readonly message?: AddressedMessage;
 }
 

@@ -21,12 +21,15 @@ export type JobMove =
       readonly to: TerminalStatus;
       readonly reason: string;
       readonly error?: JobFailure;
-      /** Of a sub-job: a queue message about its parent is sent. */
+      /** For a sub-job: its parent, about which a queue message is sent. */
       readonly parentJobId?: string | null;
     }
-  /** Refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
+  /** The write is refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }
-  /** The job is released: the attempt is not counted, and its queue message is sent. `agentId`: the agent that counts it from now on. */
+  /**
+   * The job is released: the claim does not count as an attempt, and the job's queue message is sent. `agentId`: the agent that counts it
+   * from now on.
+   */
   | { readonly to: 'queued'; readonly kind: string; readonly agentId?: string };
 
 /** Everything that one job commits together. A job has at most one write in flight. */
@@ -119,9 +122,9 @@ const withWebhooks = (insertionOf: InsertionOf) => `,
 webhooks AS (${webhooksSql('logged')}),
 webhook_messages AS (${insertionOf('webhook.deliver', webhookMessagesSql('webhooks'))})`;
 
-/** What is written with the log besides the parts. */
+/** The additions to the statement besides the parts. */
 interface CommitAdditions {
-  /** Without it, the writes whose events become webhooks are dropped, as if they were fenced. */
+  /** If false, writes whose events become webhooks are dropped, as if the fence refused them. */
   readonly addWebhooks: boolean;
   /** Null: the events trigger no actions. */
   readonly actions: EventActions | null;
@@ -172,7 +175,7 @@ function compose(log: string, parts: readonly CommitPart<readonly unknown[]>[], 
 SELECT up.write_index AS "writeIndex", up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
 }
 
-/** Whether the events of a write become webhooks where the workspace has endpoints. */
+/** Whether the events of a write become webhooks if the workspace has endpoints. */
 export function announces({ events }: JobWrite): boolean {
   return events.some(addsWebhooks);
 }

@@ -7,18 +7,18 @@ import type { AddressedMessage } from '#platform';
 import type { JobRef } from '../job.js';
 import type { JobEventType, NewJobEvent } from './job-event.js';
 
-/** Kinds of actions: code of a higher layer that runs after a row was committed, and changes nothing in it. */
+/** The kinds of actions. An action is code of a higher layer that runs after a row was committed, and does not change that row. */
 export const actionKinds = ['onInterrupt', 'onJobFinished', 'onNotification'] as const;
 export type ActionKind = (typeof actionKinds)[number];
 
 /** An action that this process knows. */
 export interface KnownAction {
   readonly on: ActionKind;
-  /** Unique. */
+  /** The name of the hook, unique. */
   readonly hook: string;
 }
 
-/** A notification commits with the event that it is about, so its actions need no event of their own. */
+/** A notification commits with the event that caused it, so its actions need no event of their own. */
 const triggering: Readonly<Record<ActionKind, readonly JobEventType[]>> = {
   onInterrupt: ['interrupt-opened'],
   onJobFinished: ['job-finished'],
@@ -60,7 +60,7 @@ export class EventActions {
     FROM ${logged} l JOIN json_to_recordset(${literal(this.triggers)}::json) AS a(type text, "on" text, hook text) ON a.type = l.type`;
   }
 
-  /** The same messages where a statement does not send them itself. */
+  /** The same messages, for a statement that does not send them itself. */
   messagesOf({ workspaceId, jobId }: JobRef, events: readonly NewJobEvent[]): AddressedMessage[] {
     return events.flatMap(({ type, body }) => {
       const interruptId = type === 'interrupt-opened' ? body.interruptId : null;

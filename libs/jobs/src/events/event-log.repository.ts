@@ -19,7 +19,7 @@ import { EventActions } from './event-actions.repository.js';
 
 /** The result of a committed write. */
 export interface Written {
-  /** The number before the first event of the write; null if the reply was lost, then only the log contains the numbers. */
+  /** The number before the first event of the write. Null if the database's reply was lost: then only the log contains the numbers. */
   readonly base: number | null;
   /** The log reaches at least to here. */
   readonly lastSeq: number;
@@ -39,7 +39,7 @@ const pausesMs = [50, 100, 200, 400, 800, 1_600];
 /** Writes the logs of many jobs in one statement, which is its own transaction. */
 @Injectable()
 export class EventLogRepository {
-  /** Workspaces that had a webhook endpoint within the last minute: their events go by the statement that adds webhooks. */
+  /** Workspaces that had a webhook endpoint within the last minute. Their events are written by the statement that adds webhooks. */
   private readonly withEndpoints = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 });
 
   constructor(
@@ -111,7 +111,7 @@ export class EventLogRepository {
         const found = await this.findWrite(write);
         if (found !== undefined) return found;
         const [answer] = await this.commitTogether([write]);
-        // Refused by the fence, or because the first attempt has been committed meanwhile.
+        // The fence refused the write, or the first attempt was committed meanwhile.
         if (answer !== undefined)
           return answer instanceof LeaseLost ? ((await this.findWrite(write)) ?? answer) : answer;
       } catch (error) {
@@ -128,12 +128,15 @@ export class EventLogRepository {
     const row = await this.prisma.asEngine(({ job }) =>
       job.findFirst({ where: { workspaceId, id, leaseEpoch, leaseWrites }, select: { lastSeq: true } }),
     );
-    // Other writers (a cancel) may have appended since, so the numbers cannot be counted back from the end.
+    // A cancel may have appended events since, so the numbers cannot be counted back from the end.
     return row === null ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
   }
 }
 
-/** Of jobs that the writes make runnable, of the parents of sub-jobs that end, and of rows that have one. The message of a fenced write finds nothing to do. */
+/**
+ * The queue messages of the writes: for jobs that become runnable, for parents of sub-jobs that end, and of rows. The message of a fenced
+ * write does no harm: its handler finds nothing to do.
+ */
 function toMessages(writes: readonly JobWrite[]): AddressedMessage[] {
   return writes.flatMap(({ workspaceId, jobId, move, rows }) => [
     ...(move?.to === 'queued' ? [runnableMessage({ workspaceId, jobId, kind: move.kind })] : []),

@@ -20,16 +20,15 @@ import { attemptAt, isDelta, type JobEvent, statusAfter } from './job-event.js';
 import { LocalEvents } from './local-events.js';
 
 interface WaitingWrite {
-  /** On the monotonic clock. */
+  /** Instant on the monotonic clock. */
   readonly dueAt: number;
   readonly go: () => void;
   readonly timer: Timer;
 }
 
 /**
- * Writes that may wait to share a commit. Each is sent when its time has come, or with a batch that is sent at most `rideMs` before that:
- * so the streams of a process soon flush together, which takes a fraction of the commits. Each run has at most one waiting write; a batch
- * checks all of them.
+ * Writes that wait to share a commit. Each is sent at its due time, or with a batch that is sent at most `rideMs` before it. So the streams
+ * of a process soon flush together, which needs far fewer commits. Each run has at most one waiting write.
  */
 export class WaitingWrites {
   private readonly waiting = new Set<WaitingWrite>();
@@ -55,7 +54,7 @@ export class WaitingWrites {
     };
   }
 
-  /** Call it right before a batch is sent. */
+  /** Sends the writes that are due within `rideMs`. Call it right before a batch is sent. */
   flushDue(): void {
     const latest = this.clock.monotonic() + this.rideMs;
     for (const write of [...this.waiting]) {
@@ -109,12 +108,12 @@ export class EventLog {
     return written;
   }
 
-  /** Calls `go` within `ms`. `go` must commit. */
+  /** Calls `go` after at most `ms`. `go` must commit. */
   later(ms: number, go: () => void): Timer {
     return this.waiting.later(ms, go);
   }
 
-  /** Publishes that a statement of another writer has appended to a log. */
+  /** Publishes a hint that a statement of another writer has appended to a log. */
   hint(message: BusMessages['job-events']): void {
     this.bus.publish('job-events', message);
   }

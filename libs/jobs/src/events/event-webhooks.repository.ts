@@ -4,9 +4,9 @@ import { personKinds, requestKinds } from '../interrupt.js';
 import { staleMs } from '../presence/presence.repository.js';
 import type { JobEventType, NewJobEvent } from './job-event.js';
 
-/** Bytes of a body. Texts are cut so that it fits whatever characters they have. */
+/** Maximum bytes of a webhook body. Texts are truncated so that every body fits, also if its characters need several bytes. */
 const mostBytes = 20_480;
-/** The first so many requests that a job waits for. */
+/** Maximum number of awaited requests that a webhook lists. */
 const mostIds = 100;
 
 /** Events that may become webhooks. */
@@ -26,7 +26,7 @@ export function addsWebhooks({ type, body }: NewJobEvent): boolean {
   return announced.has(type);
 }
 
-/** What RETURNING of the statement that writes `logged` must list. */
+/** The columns that RETURNING of the statement for `logged` must list. */
 export const loggedColumns = 'workspace_id, job_id, seq, type, body, events, at';
 
 /** A pack contains node events; `seq` of its row is the number of the last one. */
@@ -38,7 +38,7 @@ const eventOf = `LATERAL (
 
 const inList = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
 
-/** A request that needs a person or a client. A timer ends the other kinds, and a refused request waits for nobody. */
+/** SQL condition: the request needs a person or a client. A timer ends requests of other kinds, and a refused request is not waited for. */
 const needsDecider = (
   kind: string,
 ) => `(${kind} IN (${inList(requestKinds)}) AND NOT (${kind} IN (${inList(personKinds)}) AND coalesce(
@@ -47,13 +47,13 @@ const needsDecider = (
 const kindOf = (id: string) =>
   `(SELECT i.kind FROM interrupt i WHERE i.workspace_id = l.workspace_id AND i.id = (${id})::uuid)`;
 
-/** The requests for which a job waits: ids of stored requests, and of those whose opening the same statement logs. */
+/** The requests that a job waits for: ids of stored requests, and of requests that the same statement opens. */
 const waitedFor = (logged: string) => `(SELECT jsonb_agg(asked.id) FROM (
     SELECT w.id FROM jsonb_array_elements_text(event.body->'interruptIds') WITH ORDINALITY w(id, n) WHERE ${needsDecider(`coalesce(${kindOf('w.id')},
       (SELECT o.body->>'kind' FROM ${logged} o WHERE o.workspace_id = l.workspace_id AND o.job_id = l.job_id AND o.type = 'interrupt-opened'
           AND o.body->>'interruptId' = w.id LIMIT 1))`)} ORDER BY w.n LIMIT ${mostIds}) asked)`;
 
-/** Null: the event is none that an endpoint can be sent. */
+/** The type of the webhook. Null if endpoints do not receive this event. */
 const typeOf = `CASE event.type
     WHEN 'job-finished' THEN 'job.' || (event.body->>'status')
     WHEN 'job-waiting' THEN CASE WHEN asked.ids IS NOT NULL THEN 'job.waiting' END
@@ -64,7 +64,10 @@ const typeOf = `CASE event.type
     WHEN 'node-finished' THEN 'node.finished'
     ELSE CASE WHEN event.body->'call'->>'status' = 'error' THEN 'tool_call.failed' END END`;
 
-/** Ids, statuses and error texts. The first event of a job has the client's id of its thread. The columns of the job row that this reads do not change when it ends. */
+/**
+ * The data of a webhook: ids, statuses and error texts. The first event of a job has the client's id of its thread. The columns of the job
+ * row that are read here do not change when the job ends.
+ */
 const dataOf = `jsonb_strip_nulls(jsonb_build_object(
     'workspaceId', l.workspace_id, 'jobId', l.job_id,
     'threadId', coalesce((SELECT q.body->>'threadId' FROM job_event q WHERE q.workspace_id = j.workspace_id AND q.job_id = j.id AND q.seq = 1), j.thread_id::text),
@@ -81,15 +84,16 @@ const dataOf = `jsonb_strip_nulls(jsonb_build_object(
     'retryable', CASE WHEN event.body ? 'error' OR event.body->'call' ? 'error'
       THEN coalesce(event.body->'call'->'retryable', event.body->'error'->'retryable', 'false') END))`;
 
-/** Where an endpoint includes content: the body of the event, unless the webhook would be too large with it. */
+/** The body. If the endpoint includes content, it contains the body of the event, unless the webhook would be too large. */
 const withContent = `CASE WHEN e.include_content AND octet_length(event.body::text) + octet_length(fixed.body::text) <= ${mostBytes - 100}
     THEN jsonb_set(fixed.body, '{data,content}', event.body) ELSE fixed.body END`;
 
 /**
- * Adds a delivery for each enabled endpoint that wants an event of `logged`. It is part of the statement that writes the events, so that no
- * event is lost or invented; a workspace without endpoints costs an index probe for each event. Those of one job are sent to an endpoint one
- * after the other: the lock of the job's row keeps its statements apart, so the lock of the order key is not taken here, and each gets a message
- * at once. Whoever receives that of one whose turn has not come asks again under the lock. Returns `id`, `workspace_id`, `endpoint_id`.
+ * Adds a delivery for each enabled endpoint that receives events of this type. It is part of the statement that writes the events, so
+ * deliveries and events commit together. A workspace without endpoints costs an index probe for each event. An endpoint gets the deliveries
+ * of one job one after the other. Here the lock of the job's row orders them, so the lock of the order key is not taken, and each delivery
+ * gets a queue message at once. If a message is handled before its turn, its handler checks again under the lock of the order key. Returns
+ * `id`, `workspace_id`, `endpoint_id`.
  */
 export function webhooksSql(logged: string): string {
   return `INSERT INTO webhook_delivery (workspace_id, id, endpoint_id, type, job_id, order_key, body, next_at, created_at)
@@ -122,12 +126,12 @@ export interface AddedWebhook {
   readonly endpointId: string;
 }
 
-/** A column of the relation `added`: what `webhookMessages` needs. Null: nothing was added. */
+/** A column with the relation `added`, for `webhookMessages`. Null if nothing was added. */
 export function addedWebhooksSql(added: string): string {
   return `(SELECT json_agg(json_build_object('id', id, 'endpointId', endpoint_id)) FROM ${added})`;
 }
 
-/** The messages to send in the same transaction, where the statement does not send them itself. */
+/** The messages to send in the same transaction, for a statement that does not send them itself. */
 export function webhookMessages(workspaceId: string, added: readonly AddedWebhook[] | null): AddressedMessage[] {
   return (added ?? []).map(({ id, endpointId }) => ({
     queue: 'webhook.deliver',

@@ -25,7 +25,7 @@ export interface ToolCallItem {
   readonly retryable?: boolean;
 }
 
-/** The node of a workflow that an event is about; absent in jobs of other kinds. */
+/** For an event about a node of a workflow; absent in jobs of other kinds. */
 interface AtNode {
   /** The reported id: `sf:<subflow node>|<id>` inside subflows. */
   readonly nodeId?: string;
@@ -33,7 +33,7 @@ interface AtNode {
 
 interface DeltaBody extends AtNode {
   readonly round: number;
-  /** UTF-16 position of `text` in the content of the job, or in its reasoning; absent: only the node shows the text. */
+  /** UTF-16 position of `text` in the content of the job, or in its reasoning. Absent: only the node shows the text. */
   readonly offset?: number;
   readonly text: string;
   readonly branchId?: string;
@@ -81,7 +81,7 @@ export interface JobEventBodies {
     readonly threadId: string | null;
     readonly messageId: string | null;
     readonly workflowId?: string;
-    /** Of a sub-job: the job whose tool call started it. */
+    /** For a sub-job: the job whose tool call started it. */
     readonly parentJobId?: string;
     readonly queuePosition?: number;
     /** The changes that hooks made to the request; members as in `hook-applied`. */

@@ -18,10 +18,15 @@ export interface StoredLogRow extends LogRow {
 
 const packed = 'packed';
 
-/** A workflow of a thousand nodes has two thousand of these events. SQL that searches for one of these types must also search in packs. */
+/**
+ * The types of events that are packed: a workflow of a thousand nodes has two thousand of them. SQL that searches for one of these types must
+ * also search in packs.
+ */
 const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished', 'loop-iteration']);
 
-/** Fewer events stay rows of their own; more become several packs, so that a reader of a few events does not load many. */
+/**
+ * Fewer events than `fewest` stay separate rows. More than `most` become several packs, so that a reader of a few events does not load many.
+ */
 const bounds = { fewest: 12, most: 64, outputLength: 1_024 } as const;
 
 /** The rows of the events of one write: long sequences of node events become one row. Pure. */
@@ -46,9 +51,9 @@ export function eventsOf(
 ): readonly JobEvent[] {
   const { seq: last, attempt, at, events } = row;
   const stamp = { jobId, at: Math.round(at), attempt };
-  // The log is written from NewJobEvent only, so type and body belong together.
+  // Only NewJobEvents are written to the log, so type and body belong together.
   if (row.type !== packed) return [{ ...({ type: row.type, body: row.body } as NewJobEvent), seq: last, ...stamp }];
-  const all = row.body as readonly (readonly [string, unknown])[]; // so does a pack
+  const all = row.body as readonly (readonly [string, unknown])[]; // this also applies to a pack
   return all.flatMap(([type, body], i): readonly JobEvent[] => {
     const seq = last - events + i + 1;
     return seq <= after ? [] : [{ ...({ type, body } as NewJobEvent), seq, ...stamp }]; // as above

@@ -35,7 +35,7 @@ export class JobTail {
     this.hasHole = false;
     for (const event of events) {
       if (event.seq <= this.last) continue;
-      // Missed, or trimmed: only the log shows which.
+      // Events are missing: they were not read yet, or trimmed. Only the log shows which.
       if (event.seq !== this.last + 1) {
         this.hasHole = true;
         break;

@@ -10,9 +10,9 @@ import { ForegroundJobsRepository } from './foreground-jobs.repository.js';
 const mostWatched = 1_000;
 const longestDelayMs = 1_000;
 const shortestDelayMs = 50;
-/** Between checks while jobs run in the background and no other process has accepted one that does not. */
+/** Delay between checks if the setting lets jobs run without a client, and no job without a viewer was found recently. */
 const rareDelayMs = 15_000;
-/** How long after such a job the checks stay frequent. */
+/** How long checks stay frequent after such a job was found. */
 const frequentMs = 600_000;
 
 /**
@@ -24,9 +24,9 @@ export class ForegroundWatch {
   protected readonly clock: Clock = systemClock;
   private readonly graceMs: number;
   private readonly isExpected: boolean;
-  /** By the monotonic clock. */
+  /** When a job without a viewer was last found, on the monotonic clock. */
   private seenAt = -Infinity;
-  /** When this process first saw the job without a viewer, by the monotonic clock. */
+  /** When this process first found the job without a viewer, on the monotonic clock. */
   private unwatchedSince = new Map<string, number>();
   private timer: Timer | undefined;
   private checking: Promise<void> = Promise.resolve();

@@ -27,7 +27,7 @@ export interface InterruptFilter {
 export interface DeciderRights {
   /** Null: not a person, so it may decide nothing. */
   readonly userId: string | null;
-  /** `own`: requests from jobs that it started. */
+  /** `own`: requests of jobs that it started. */
   readonly approves: 'any' | 'own' | 'none';
   /** Which jobs it may change; a request that is decidable by `members` requires this right. */
   readonly changes: 'any' | 'own' | 'none';
@@ -41,7 +41,7 @@ export type InterruptBelow = Pick<Interrupt, 'id' | 'kind'>;
 export class InterruptsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: absent, or of a job that the scope does not cover. */
+  /** Returns null if the request is absent, or the scope does not cover its job. */
   async findInScope(scope: Scope, id: string): Promise<Interrupt | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const row = await tx.interrupt.findFirst({ where: { AND: [readable(scope), { id }] } });
@@ -70,7 +70,7 @@ export class InterruptsRepository {
     );
   }
 
-  /** Many at once that match the filter, oldest first. Skips absent and forbidden ids. */
+  /** The requests with these ids that match the filter, oldest first. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[], filter: InterruptFilter = {}): Promise<Interrupt[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.interrupt.findMany({
@@ -167,7 +167,7 @@ export class InterruptsRepository {
     return (await tx.toolCall.count({ where: { workspaceId, jobId, status: 'running', executor } })) > 0;
   }
 
-  /** Sets the next reminder to a day from now; false: another worker did, or the request is not open. */
+  /** Sets the next reminder to a day from now. False if another worker did, or the request is not open. */
   async remindLater(
     tx: PrismaTransaction,
     { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
@@ -201,7 +201,7 @@ function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
   };
 }
 
-/** `mayDecide` of the tools lib as a filter; a spec compares the two. */
+/** The rule of `mayDecide` in the approvals lib, as a filter; a spec compares the two. */
 function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.InterruptWhereInput {
   const own = { requester: userId };
   const circles: Prisma.InterruptWhereInput[] = [];
@@ -212,7 +212,7 @@ function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.Int
   if (changes === 'own') circles.push({ ...own, decidableBy: 'members', adminRequired: false });
   if (changes === 'any') circles.push({ decidableBy: 'members', adminRequired: false });
   if (userId === null || circles.length === 0) return { id: { in: [] } };
-  // Without a requester, four eyes cannot be required; NULL would make a plain NOT unknown.
+  // A request without a requester needs no second person. The OR is needed because a plain NOT would be NULL for it.
   const isOther = { OR: [{ fourEyes: false }, { requester: null }, { requester: { not: userId } }] };
   return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: circles }] };
 }

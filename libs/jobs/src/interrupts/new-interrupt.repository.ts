@@ -104,7 +104,9 @@ export function interruptDue(
   return { queue: 'interrupt.due', id, data: { workspaceId, jobId, interruptId }, startAfter };
 }
 
-/** When the message is due. The input of the root job decides whether a request is refused, so a sub-job's request is due at once. */
+/**
+ * When the first message is due. A request of a sub-job is due at once, because only the row shows whether the root job's input refuses it.
+ */
 function firstInstant({ parentJobId, input }: AskingJob, { kind, expiresAt = null }: NewInterrupt): number | null {
   if (!personKinds.some((one) => one === kind)) return expiresAt;
   const now = systemClock.now();

@@ -28,7 +28,9 @@ const ends: CommitPart<Row> = {
   }),
 };
 
-/** The notification of an end, for the write that ends the job. None for a job without a starter, a cancel, or the end of a sub-job. */
+/**
+ * The notification of an end, for the write that ends the job. Empty for a job without a starter, for a cancel, and for the end of a sub-job.
+ */
 export function endNotifications(
   job: {
     readonly workspaceId: string;

@@ -9,11 +9,11 @@ export type NotificationType = (typeof notificationTypes)[number];
 export interface Notification {
   readonly id: string;
   readonly type: NotificationType;
-  /** The job that ended or opened the request; in the second case it may be a sub-job. Null: it is about no job. */
+  /** The job that ended or opened the request; in the second case it may be a sub-job. Null if the notification is not about a job. */
   readonly jobId: string | null;
   /** The job that the user started: `jobId` itself unless that is a sub-job. */
   readonly rootJobId: string | null;
-  /** The thread of the root job: our id, and the client's name for it. */
+  /** The thread of the root job: our id, and the client's id for it. */
   readonly threadId: string | null;
   readonly threadName: string | null;
   /** The request of an `input_needed`, else null. */
@@ -23,7 +23,7 @@ export interface Notification {
   /** The title of the request, else the current name of the thread or of the workflow; of an endpoint its description or host. May be empty. */
   readonly title: string;
   readonly createdAt: number;
-  /** Null: not read. */
+  /** Null if it was not read. */
   readonly readAt: number | null;
 }
 

@@ -93,7 +93,7 @@ export class NotificationsRepository {
     );
   }
 
-  /** The caller's own among these ids that match the filter; newest first. */
+  /** The caller's own notifications among these ids that match the filter; newest first. */
   findMine(scope: Scope, filter: NotificationFilter, ids: readonly string[]): Promise<Notification[]> {
     return this.prisma.queryInWorkspace<Notification>(
       scope,
@@ -135,7 +135,7 @@ export class NotificationsRepository {
       after === null
         ? Prisma.empty
         : Prisma.sql`AND (n.changed_in, n.id) > (${after.changedIn}::text::xid8, ${after.id}::uuid)`;
-    // After the dump of another server was restored, `since` may be a transaction of the future.
+    // If the dump of another server was restored, `since` may be a transaction id that this server has not reached.
     const rows = await tx.$queryRaw<(UnreadNotification | (Record<keyof UnreadNotification, null> & { id: null }))[]>`
       SELECT now."oldestRunning"::text, found.*
         FROM (SELECT pg_snapshot_xmin(s) AS "oldestRunning", pg_snapshot_xmax(s) AS next_transaction FROM pg_current_snapshot() s) now
@@ -151,7 +151,9 @@ export class NotificationsRepository {
     };
   }
 
-  /** The notification of a request of the job, or with `interruptId` null of its end. Null: there is none. Does not check rights. */
+  /**
+   * The notification of a request of the job, or with `interruptId` null of its end. Returns null if there is none. Does not check rights.
+   */
   async findAbout(
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
     interruptId: string | null,
@@ -165,7 +167,7 @@ export class NotificationsRepository {
     return found;
   }
 
-  /** Whether its user has read it, or it was deleted. */
+  /** Whether the user has read the notification, or it was deleted. */
   async isDone(workspaceId: string, id: string): Promise<boolean> {
     const rows = await this.prisma.queryInWorkspace<{ id: string }>(
       { workspaceId },

@@ -18,8 +18,9 @@ import { isJobKind, type JobKind, type JobRef } from '../job.js';
 type Runnable = JobRef & { readonly kind: string };
 
 /**
- * The job queues, one for each kind, and the hints about jobs. A message names a job that may be runnable, and is sent in the transaction
- * that makes it so. The hint after the commit wakes the workers. Neither carries state; if both are lost, the sweeper finds the job.
+ * The job queues, one for each kind, and the hints about jobs. A message contains the id of a job that may be runnable, and is sent in the
+ * transaction that makes it runnable. The hint after the commit wakes the workers. Neither carries state; if both are lost, the sweeper finds
+ * the job.
  */
 @Injectable()
 export class JobQueue {
@@ -67,27 +68,27 @@ export class JobQueue {
     return this.queues.handle(queueOf(kind), { batchSize }, deliver);
   }
 
-  /** After the commit that sent the job's message. */
+  /** Publishes a hint about a job. Call it after the commit that sent the job's message. */
   hint({ workspaceId, jobId, kind }: Runnable): void {
     this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
   }
 
-  /** A job that may be claimable and has no message: workers with a free slot claim it directly. */
+  /** Publishes a hint about a job that may be claimable and has no message: workers with a free slot claim it directly. */
   hintWithoutMessage({ workspaceId, jobId, kind }: Runnable): void {
     this.bus.publish('job-runnable', { workspaceId, jobId, kind });
   }
 
-  /** A job's log has grown, and its status perhaps moved, without a worker. */
+  /** Publishes that a job's log has grown, and its status may have changed, without a worker. */
   hintGrown(message: BusMessages['job-events']): void {
     this.bus.publish('job-events', message);
   }
 
-  /** Requests to people or clients were opened or settled. */
+  /** Publishes that requests to people or clients were opened or settled. */
   hintInterrupts(workspaceId: string): void {
     this.bus.publish('interrupts-changed', { workspaceId });
   }
 
-  /** After the commit that sent `subJobsDue`. */
+  /** Publishes a hint about sub-jobs of the job. Call it after the commit that sent `subJobsDue`. */
   hintSubJobs({ workspaceId, jobId }: JobRef): void {
     this.bus.publish('sub-jobs', { workspaceId, jobId });
   }

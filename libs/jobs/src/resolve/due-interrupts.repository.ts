@@ -9,14 +9,14 @@ export interface InterruptRef extends JobRef {
   readonly id: string;
 }
 
-/** What an open request of an open job is due for; null: nothing yet. */
+/** What is due for an open request of an unfinished job; null if nothing is due yet. */
 export interface InterruptTimer {
   readonly due: 'expiry' | 'claim' | 'reminder' | null;
   readonly kind: InterruptKind;
 }
 
 export interface DueQuery {
-  /** At most this many of each type. */
+  /** Maximum number of requests of each type. */
   readonly limit: number;
   /** Kinds that this process can end; reminders do not depend on the kind. */
   readonly kinds: readonly string[];
@@ -26,7 +26,7 @@ export interface DueQuery {
 
 const found = Prisma.sql`i.workspace_id AS "workspaceId", i.id, i.job_id AS "jobId"`;
 
-/** Leaves out requests that this sweep has tried, and those of jobs that are ending: they would come before all others in every query. */
+/** Leaves out requests that this sweep has tried, and those of jobs that are ending. Otherwise they would come first in every query. */
 const isActable = (without: readonly string[]) => Prisma.sql`i.status = 'open'
   AND i.id NOT IN (SELECT unnest(${[...without]}::uuid[])) AND EXISTS (SELECT 1 FROM job j
      WHERE j.workspace_id = i.workspace_id AND j.id = i.job_id AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL)`;
@@ -36,7 +36,7 @@ const isActable = (without: readonly string[]) => Prisma.sql`i.status = 'open'
 export class DueInterruptsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** In any workspace. Each branch uses a partial index of its own that contains open requests only. */
+  /** The due requests of any workspace. Each branch uses its own partial index, which contains open requests only. */
   find({ limit, without, ...query }: DueQuery): Promise<InterruptRef[]> {
     const [actable, kinds] = [isActable(without), [...query.kinds]];
     return this.prisma.asEngine(
@@ -53,7 +53,7 @@ export class DueInterruptsRepository {
     );
   }
 
-  /** Null: the request is not open, or refused. */
+  /** Returns null if the request is not open, or is refused. */
   async read(tx: PrismaTransaction, { workspaceId, id }: InterruptRef): Promise<InterruptTimer | null> {
     const [timer = null] = await tx.$queryRaw<InterruptTimer[]>`
       SELECT kind, CASE WHEN expires_at < clock_timestamp() THEN 'expiry'
@@ -64,8 +64,8 @@ export class DueInterruptsRepository {
   }
 
   /**
-   * When the request is due next, ms since the epoch; null: never. At least a second from now, so that a request that its handler left
-   * open is not delivered in a loop.
+   * When the request is due next, ms since the epoch; null if never. At least a second from now: if a handler leaves its request open, the
+   * request must not be delivered in a tight loop.
    */
   async nextInstant(tx: PrismaTransaction, { workspaceId, id }: InterruptRef): Promise<number | null> {
     const [next] = await tx.$queryRaw<{ at: number }[]>`

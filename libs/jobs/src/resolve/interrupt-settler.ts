@@ -18,16 +18,21 @@ export interface Settlement {
   readonly status: 'resolved' | 'expired' | 'cancelled';
   readonly outcome: Outcome;
   readonly by: string | null;
-  /** The decision makes something runnable at once (an approved call), even if other requests are open. */
+  /** The decision makes some work runnable at once (an approved call), even if other requests are open. */
   readonly runnable?: boolean;
 }
 
 /** What a kind of request does when it expires, or when its client is lost. */
 export interface DueHandler {
   readonly kind: InterruptKind;
-  /** Writes the effects of the expiry with `held.job.client` and returns the settlement. Null: the expiry was postponed meanwhile. */
+  /**
+   * Writes the effects of the expiry with `held.job.client` and returns the settlement. Returns null if the expiry was postponed meanwhile.
+   */
   expire(held: LockedInterrupt): Promise<Settlement | null>;
-  /** The client that claimed the request stopped renewing. Only for kinds that can be claimed. Null: the request is open to all clients again. */
+  /**
+   * The client that claimed the request stopped renewing its claim. Only for kinds that can be claimed. Returns null if the request is open
+   * to all clients again.
+   */
   lapse?(held: LockedInterrupt): Promise<Settlement | null>;
 }
 
@@ -43,9 +48,9 @@ export class InterruptSettler {
   ) {}
 
   /**
-   * `decide` reads the request under the lock and writes the effects of the decision; null leaves the request open. If it throws, nothing is
-   * stored. Returns the request in its new state. Throws `not_found` if the job has no request with this id, and `already_answered` if the
-   * job is cancelled because it opened the request, even before the cancel has happened.
+   * `decide` reads the request under the lock and writes the effects of the decision; if it returns null, the request stays open. If it
+   * throws, nothing is stored. Returns the request in its new state. Throws `not_found` if the job has no request with this id, and
+   * `already_answered` if the job is cancelled because it opened the request, even before the cancel has happened.
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
@@ -57,7 +62,7 @@ export class InterruptSettler {
     return settled;
   }
 
-  /** The same within a transaction that already holds the job. */
+  /** Like `settle`, within a transaction that has already locked the job. */
   async settleLocked(
     job: LockedJob,
     ref: { readonly workspaceId: string; readonly id: string },

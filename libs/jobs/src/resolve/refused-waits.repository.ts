@@ -31,7 +31,7 @@ export class RefusedWaitsRepository {
     );
   }
 
-  /** The root job of an open request that is refused; null: it is not. */
+  /** The root job of an open, refused request. Returns null if the request is not open or not refused. */
   async rootOf({ workspaceId, id }: { readonly workspaceId: string; readonly id: string }): Promise<JobRef | null> {
     const [row] = await this.prisma.queryInWorkspace<JobRef>(
       { workspaceId },
@@ -41,7 +41,7 @@ export class RefusedWaitsRepository {
     return row ?? null;
   }
 
-  /** Whether this job, or one below, has asked a person whom it is not to wait for, also after it was cancelled for that. */
+  /** Whether this job or a descendant has opened a refused request. Stays true after the job was cancelled for it. */
   async isDue(job: JobRef): Promise<boolean> {
     const { workspaceId, jobId } = job;
     const refused = Prisma.sql`i.workspace_id = ${workspaceId}::uuid AND i.status = 'open' AND ${isRefused(job)}`;

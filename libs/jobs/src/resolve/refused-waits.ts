@@ -8,9 +8,9 @@ import { JobTelemetry } from '../job.telemetry.js';
 import { humanWait, RefusedWaitsRepository } from './refused-waits.repository.js';
 
 /**
- * Cancels jobs that were started with `humanWait: 'reject'` once they, or their descendants, ask a person. The row of a
- * request shows from its opening whether it is refused. An API process that waits for the job cancels it at once; the handler of the
- * request's queue message cancels all others.
+ * Cancels jobs that were started with `humanWait: 'reject'` once they, or their descendants, ask a person. The row of a request contains from
+ * its opening whether the request is refused. An API process that waits for the job cancels it at once; the handler of the request's queue
+ * message cancels all others.
  */
 @Injectable()
 export class RefusedWaits {
@@ -27,7 +27,7 @@ export class RefusedWaits {
     return true;
   }
 
-  /** Cancels the root job of a refused request; false: the request is not refused. */
+  /** Cancels the root job of a refused request. Returns false if the request is not refused. */
   async refuseRoot(request: { readonly workspaceId: string; readonly id: string }): Promise<boolean> {
     const root = await this.waits.rootOf(request);
     if (root === null) return false;

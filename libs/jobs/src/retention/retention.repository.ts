@@ -5,7 +5,7 @@ import { PrismaService } from '#platform';
 import { deltaTypes } from '../events/job-event.js';
 import type { JobRef } from '../job.js';
 
-/** The position of the walk through the workspaces: the last one visited; null: the beginning. */
+/** The position in the list of workspaces: the last one visited; null: the beginning. */
 export type WorkspaceCursor = string | null;
 
 /** Rows past their retention. Candidates are found as the engine's role; deletions run inside their workspace. */
@@ -69,7 +69,7 @@ SELECT count(*)::int AS jobs FROM marked`,
     });
   }
 
-  /** The next workspaces of the walk. */
+  /** The next workspaces after the cursor. */
   async workspacesAfter(cursor: WorkspaceCursor, limit: number): Promise<string[]> {
     const where = cursor === null ? {} : { id: { gt: cursor } };
     const rows = await this.prisma.asEngine((client) =>

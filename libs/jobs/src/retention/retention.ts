@@ -16,7 +16,7 @@ export interface RetentionResult {
   readonly markers: number;
 }
 
-/** Deletes other expired rows of a workspace, one batch per call; returns how many it looked at. */
+/** Deletes other expired rows of a workspace, one batch per call; returns how many rows it examined. */
 export interface Forgetter {
   forget(workspaceId: string): Promise<number>;
 }
@@ -49,7 +49,7 @@ export class Retention extends QueueWorker {
     this.forgetters = [notifications];
   }
 
-  /** Libs above register their forgetters at boot. */
+  /** Higher libs register their forgetters at boot. */
   register(forgetter: Forgetter): void {
     this.forgetters.push(forgetter);
   }

@@ -14,10 +14,10 @@ export interface NewRound {
   readonly usageEstimated: boolean;
   /** Ms since the epoch. */
   readonly startedAt: number;
-  /** Of workflow jobs: the number of the node run, and the branch of that node which called the model. */
+  /** For workflow jobs: the number of the node run, and the branch of the node that called the model. */
   readonly nodeRun?: number;
   readonly branch?: string | null;
-  /** JSON arguments of a call to the output tool, which is never run; absent: the model did not call it. */
+  /** JSON arguments of a call to the output tool, which is never run. Absent if the model did not call it. */
   readonly captured?: string;
 }
 

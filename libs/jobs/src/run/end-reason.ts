@@ -1,6 +1,6 @@
 import { isPassing } from '#platform';
 
-/** Why a run was aborted. The worker reads it from `signal.reason`; each reason leads to another end. */
+/** Why a run was aborted. The worker reads it from `signal.reason`, and the end of the job depends on it. */
 export class JobCancelled extends Error {
   /** `why`: `cancelled` by a person, `superseded` by a newer job of its thread, or another cancel reason. */
   constructor(readonly why: string = 'cancelled') {
@@ -11,12 +11,12 @@ export class JobCancelled extends Error {
 
 export class DeadlineReached extends Error {
   constructor() {
-    super('the job has used up its time');
+    super('the job has reached its deadline');
     this.name = 'DeadlineReached';
   }
 }
 
-/** Claimed too often without progress: the handler only settles what is open. */
+/** The job was claimed too often without progress: the handler only closes what is open. */
 export class Poisoned extends Error {
   constructor() {
     super('the job stopped its workers too often');

@@ -7,7 +7,10 @@ export type JobOutcome =
   | ({ readonly status: 'failed' } & JobFailure)
   /** Interrupts are open and committed; the job releases its slot. */
   | { readonly status: 'waiting'; readonly interruptIds: readonly string[] }
-  /** The process drains, and the handler stopped at a round boundary; or the job chose its agent, whose cap counts it from the next claim on. */
+  /**
+   * The process drains, and the handler stopped at a round boundary. Or the job has chosen its agent, whose cap counts the job from its next
+   * claim on.
+   */
   | { readonly status: 'released'; readonly agentId?: string };
 
 /**

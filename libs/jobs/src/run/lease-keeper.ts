@@ -41,8 +41,8 @@ export class LeaseKeeper extends Leases<JobRun, Renewed> {
   }
 
   /**
-   * Requests of a workspace have changed: reads how often its running jobs that wait for some were answered. Any number of hints during a
-   * read cause one more read. A read that fails is made up for by the next renewal.
+   * Requests of a workspace have changed: reads how often its running jobs that wait for requests were answered. If several hints arrive
+   * during a read, one more read follows. If a read fails, the next renewal reads the numbers.
    */
   async lookForAnswers(workspaceId: string): Promise<void> {
     if (this.looking.has(workspaceId)) {
@@ -66,7 +66,10 @@ export class LeaseKeeper extends Leases<JobRun, Renewed> {
       const answered = await this.repository.countAnswers(workspaceId, jobIds);
       for (const run of waiting) run.noticeAnswers(answered.get(run.job.jobId) ?? 0);
     } catch (error) {
-      this.options.logger.warn({ err: error, workspaceId }, 'looking for answers failed; the next renewal looks again');
+      this.options.logger.warn(
+        { err: error, workspaceId },
+        'reading the answers failed; the next renewal reads them again',
+      );
     }
   }
 }

@@ -64,7 +64,7 @@ export class LeaseWriter {
       ...{ promptTokens: job.promptTokens, completionTokens: job.completionTokens },
       restarts: job.restarts,
       contentLength: job.contentLength,
-      outageMs: 0, // of this claim only: earlier ones are part of the deadline
+      outageMs: 0, // only of this claim: the deadline already contains the time of earlier claims
     };
     this.pending = new PendingWrite(options.flush);
     this.answered = job.answered;

@@ -22,16 +22,16 @@ export interface ClaimedJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: string;
-  /** Format of the stored data, as the job's kind numbers them. */
+  /** Format of the stored data; each kind of job numbers its own formats. */
   readonly format: number;
   readonly epoch: number;
-  /** It was accepted for a later instant, which has come. */
+  /** The job was accepted for a later instant, which has come. */
   readonly isDelayed?: boolean;
   /** Claims since the last committed progress, this one included. */
   readonly attempts: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
-  /** Of a sub-job: the job whose tool call started it. */
+  /** For a sub-job: the job whose tool call started it. */
   readonly parentJobId: string | null;
   /** The workflow that a workflow job runs. */
   readonly workflowId: string | null;
@@ -52,7 +52,7 @@ export interface ClaimedJob {
   readonly contentLength: number;
   readonly lastSeq: number;
   readonly cancelRequested: boolean;
-  /** The worker whose lease expired; null: the job was queued. */
+  /** The worker whose lease expired; null if the job was queued. */
   readonly previousOwner: string | null;
   /** How often the job was answered from outside. */
   readonly answered: number;
@@ -62,7 +62,7 @@ export interface ClaimedJob {
   /** When the job was accepted, ms since the epoch; for the queue-wait metric. */
   readonly createdAt: number;
   readonly waitedMs: number;
-  /** Calls that were running at this claim and whose outcome is unknown; null: none. */
+  /** Calls that were running at this claim and whose outcome is unknown; null if there are none. */
   readonly interrupted: readonly { readonly round: number; readonly ordinal: number }[] | null;
   /** Error of an earlier attempt, if one was stored. */
   readonly lastError: JobFailure | null;
@@ -184,7 +184,7 @@ export class LeaseRepository {
     return { claimed: claimed as ClaimedJob[], deferred };
   }
 
-  /** Which of `refs` may be claimed according to committed data; locks nothing and waits for no lock. */
+  /** The jobs of `refs` that may be claimed according to committed data. Locks nothing and waits for no lock. */
   findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
     const { workspace, user } = this.ceilings;
     const sql = `WITH ${roomOf('true', { workspace: '$3', user: '$4' })}

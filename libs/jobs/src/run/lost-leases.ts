@@ -6,7 +6,8 @@ import { LostLeasesRepository } from './lost-leases.repository.js';
 
 /**
  * Expires the leases of processes that have provably ended, so that no job waits for them. Postgres may still execute a statement of such a
- * process, also a claim or a renewal, so every sweep does this again. A worker that lost its lease by mistake is fenced, like a late one.
+ * process, also a claim or a renewal, so every sweep does this again. If a lease was expired by mistake, the fence rejects the writes of its
+ * worker.
  */
 @Injectable()
 export class LostLeases {

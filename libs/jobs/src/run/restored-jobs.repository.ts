@@ -1,8 +1,8 @@
 import type { PrismaTransaction } from '#platform';
 
 /**
- * Added to every epoch: more than the number of claims that a job can have after the backup. So a worker that claimed the job after the
- * backup has a smaller epoch and is fenced.
+ * Added to every epoch: more than a job can have been claimed after the backup. So a worker that claimed the job after the backup has a
+ * smaller epoch and is fenced.
  */
 const EPOCHS = 1_000_000;
 

@@ -2,9 +2,9 @@ import type { Clock } from '#platform';
 
 /** A response that a model streams. */
 export interface ModelStream {
-  /** Call when a request is sent. */
+  /** Call it when a request is sent. */
   asked(): void;
-  /** Call it for everything that arrives; after `close` it has no effect. */
+  /** Call it for all data that arrives; after `close` it has no effect. */
   heard(): void;
   /** Call it when the request failed before its first byte. Returns the ms that no other failed request of the run has counted. */
   failed(): number;
@@ -18,7 +18,10 @@ export class RunActivity {
   private readonly streams = new Map<object, number>();
   /** When each request without a response was sent, monotonic ms. */
   private readonly requests = new Map<object, number>();
-  /** Failed requests have counted the time before this: nodes of a workflow may wait for the same provider at once. */
+  /**
+   * The end of the time that failed requests have counted. Nodes of a workflow may wait for the same provider at once, and this time counts
+   * once.
+   */
   private excludedUntil = -Infinity;
   private working = 0;
 

@@ -22,7 +22,9 @@ export class Sweeper {
     return (this.config.values.LEASE_MS / 2) * (0.75 + Math.random() / 2);
   }
 
-  /** Advances stuck thread queues and expires lost leases, then returns up to `limit` claimable jobs that no message has announced in time. */
+  /**
+   * Advances stuck thread queues and expires lost leases, then returns up to `limit` claimable jobs whose message has not arrived in time.
+   */
   async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
     await this.threadQueue.advanceStuck();
     await this.lost.end();

@@ -22,7 +22,7 @@ import { Sweeper } from './sweeper.js';
 /** Limit of known unclaimed jobs; beyond it the worker reads the table again. */
 const maxCandidates = 5_000;
 const claimBatch = 100;
-/** pg-boss delivers an announced job within this time, to this process or to another. */
+/** Within this time, pg-boss delivers an announced job to this process or to another one. */
 const announcedForMs = 1_000;
 /** Delay before skipped jobs are checked again. A transaction without the lease may have locked their rows. */
 const lookAgainMs = 50;
@@ -53,7 +53,7 @@ export class Worker {
   private readonly handlers = new Map<string, QueueHandler>();
   private registering: Promise<void> = Promise.resolve();
   private failedClaims = 0;
-  /** Jobs that a claim did not return: another worker claimed them, or their row was locked. */
+  /** Jobs that a claim did not return: another worker claimed them, or their rows were locked. */
   private readonly missed = new Map<string, JobRef>();
   private readonly clock: Clock = systemClock;
   private readonly timers = new Set<Timer>();
@@ -196,7 +196,7 @@ export class Worker {
    */
   private async deliver(kind: JobKind, jobs: readonly JobRef[]): Promise<void> {
     const { failedClaims } = this;
-    // Workers with a free slot claim the jobs for which this process has none.
+    // Workers with a free slot claim the jobs that this process has no slot for.
     for (const job of jobs.slice(Math.max(0, this.runner.freeSlots - this.candidates.size)))
       this.queue.hintWithoutMessage({ ...job, kind });
     for (const job of jobs) {
@@ -286,7 +286,7 @@ export class Worker {
     });
   }
 
-  /** A look that fails is repeated later; the jobs stay in the table. */
+  /** Runs a search for work. If it fails, a later search repeats it; the jobs stay in the table. */
   private look(run: () => Promise<void>, done: () => void = () => undefined): void {
     run()
       .catch((error: unknown) => {

@@ -30,16 +30,16 @@ export interface SnapshotCall {
   readonly ordinal: number;
   readonly callId: string;
   readonly name: string;
-  /** As the model proposed them. */
+  /** The arguments that the model proposed. */
   readonly arguments: string;
-  /** The arguments that the call was started with, else those approved; null or absent: equal to `arguments`. */
+  /** The arguments with which the call was started, else the approved ones; null or absent: equal to `arguments`. */
   readonly approvedArguments?: string | null;
   readonly status: string;
   readonly result: string | null;
   readonly error: { readonly phase?: string; readonly message: string } | null;
   /** The call was routed to a client. */
   readonly byClient: boolean;
-  /** How long it ran, ms; null or absent: it has not ended, or never ran. */
+  /** How long it ran, ms; null or absent if it has not ended, or never ran. */
   readonly durationMs?: number | null;
 }
 
@@ -65,7 +65,7 @@ export interface JobSnapshot {
   readonly attempt: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
-  /** Of a chat of another system: whose chat it is, by the id that this user has there. Null or absent: of no such chat. */
+  /** For a chat of another system: the id that its user has there; else null or absent. */
   readonly externalUserId?: string | null;
   readonly model: string;
   readonly labels: JobLabels;
@@ -138,7 +138,7 @@ const snapshotOf = (
 export class SnapshotRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The caller checks the right to read. Null: no such job in the workspace. */
+  /** The caller checks the right to read. Returns null if the workspace has no such job. */
   async read(workspaceId: string, jobId: string): Promise<JobSnapshot | null> {
     const [row] = await this.prisma.queryInWorkspace<SnapshotRow>({ workspaceId }, snapshotOf(workspaceId, jobId));
     if (row === undefined) return null;

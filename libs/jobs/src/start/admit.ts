@@ -42,7 +42,7 @@ export function threadKey(createdBy: string | null, ref: string): string {
 
 const noLoad: Load = { unfinished: 0, active: 0 };
 
-/** The facts of a workspace that knows nothing a request refers to and has reached no limit. */
+/** The facts of a workspace in which no row exists that a request refers to, and no limit is reached. */
 const nothingKnown: StartFacts = {
   workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenFull: 'queue', whenBusy: 'reject' },
   stored: { workspace: Infinity, user: Infinity },
@@ -56,8 +56,8 @@ const nothingKnown: StartFacts = {
 };
 
 /**
- * Decides starts of new conversations, or of jobs without one, before the facts are read: accepts all of them. The insert then checks that
- * no key is known and no limit is reached. Undefined: the facts are needed.
+ * Decides starts of new conversations, or of jobs without one, before the facts are read: accepts all of them. The insert then checks that no
+ * key is known and no limit is reached. Returns undefined if the facts are needed.
  */
 export function admitUnseen(requests: readonly StartRequest[], newThreadId: () => string): StartDecision[] | undefined {
   const isNew = ({ parent, startAt, thread }: StartRequest): boolean =>
@@ -133,7 +133,7 @@ export function refusedByBound(
   return refused;
 }
 
-/** The jobs that count against the limits of one request. */
+/** The numbers of jobs that count against the limits of one request. */
 interface Loads {
   readonly total: Load;
   readonly own: Load;
@@ -193,7 +193,7 @@ function capReached(
   return total.active >= workspace.maxJobs ? runningLimitReached('workspace', workspace.maxJobs) : undefined;
 }
 
-/** Decides a start whose key is known; undefined: the key counts as unknown. */
+/** Decides a start whose key is known. Returns undefined if the key counts as unknown. */
 export function decideKnown(
   request: Pick<StartRequest, 'idempotency'>,
   known: KnownAdmission,
@@ -206,7 +206,10 @@ export function decideKnown(
   return known.cancelled ? { type: 'refuse', error: admissionCancelled() } : undefined;
 }
 
-/** Places a sub-job; undefined: the job has no parent. A sub-job never joins its parent's thread: its messages do not belong there. */
+/**
+ * Places a sub-job. Returns undefined if the request has no parent. A sub-job never joins its parent's thread: its messages do not belong
+ * there.
+ */
 function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision | undefined {
   if (request.parent === undefined) return undefined;
   const known = facts.parents.get(request.parent.callId);
@@ -237,7 +240,7 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
       supersedes: [],
     };
   }
-  // One member's thread must not enter another member's prompt: absent and foreign look the same.
+  // One member's thread must not enter another member's prompt. The error is the same for an absent thread and for a forbidden one.
   if (thread.createdBy !== request.createdBy) return { type: 'refuse', error: threadNotFound() };
   if (facts.takenMessages.has(request.jobId)) return { type: 'refuse', error: messageIdTaken() };
   return placeInKnown(request, facts, thread);

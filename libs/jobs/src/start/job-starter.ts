@@ -14,17 +14,17 @@ import { StartEffectsPublisher } from './start-effects.js';
 import { StartFilters } from './start-filters.js';
 import { keyOwner, type StartedJob, type StartRequest } from './start-request.js';
 
-/** How far ahead a job may be accepted. */
+/** The longest time ahead for which a job may be accepted. */
 const longestDelayMs = 366 * 86_400_000;
 
-/** Drops an instant that has passed: the job starts at once. Throws `bad_request` for one more than 366 days ahead. */
+/** Removes an instant that has passed: the job starts at once. Throws `bad_request` for an instant more than 366 days ahead. */
 function withStartAt<Request extends { readonly startAt?: number }>(request: Request): Request {
   const { startAt, ...rest } = request;
   if (startAt === undefined) return request;
   const delayMs = startAt - systemClock.now();
   if (delayMs > longestDelayMs || !Number.isSafeInteger(startAt))
     throw new AppError({ code: 'bad_request', message: 'startAt must be at most 366 days ahead', field: 'startAt' });
-  return delayMs > 0 ? request : (rest as Request); // without an optional member
+  return delayMs > 0 ? request : (rest as Request); // without one optional member
 }
 
 /** A committed batch and the jobs it inserted. */
@@ -80,7 +80,7 @@ export class JobStarter {
     }
   }
 
-  /** A sub-job ends with its root job. No client follows the start of a deferred job. */
+  /** A sub-job ends with its root job, so it needs no client of its own. No client follows a job that begins later. */
   private inForeground(request: StartRequest): StartRequest {
     if (this.background.areOn || request.parent !== undefined) return request;
     if (request.startAt !== undefined) this.background.assertOn();
@@ -88,8 +88,8 @@ export class JobStarter {
   }
 
   /**
-   * The job that this key started before, for starts that would be refused now because something changed; null: none. Throws
-   * `idempotency_key_mismatch`, `admission_cancelled`.
+   * The job that this key started before; null if there is none. Call it before a refusal: something may have changed since the first start.
+   * Throws `idempotency_key_mismatch`, `admission_cancelled`.
    */
   async replay(
     request: Pick<StartRequest, 'workspaceId' | 'principal'> & {
@@ -105,7 +105,7 @@ export class JobStarter {
     return { ...decision.job, replayed: true };
   }
 
-  /** Throws the errors of the filter. A job that is stored has passed the filter when it was accepted. */
+  /** Throws the errors of the filter. A repeated start skips the filter, because the first start has passed it. */
   private async submit(request: StartRequest): Promise<StartedJob | 'again'> {
     const { filter } = this.filters;
     if (filter === null) return this.batches.submit(request.workspaceId, request);
@@ -124,7 +124,7 @@ export class JobStarter {
     try {
       written = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
     } catch (error) {
-      // The outcome is unknown: a second attempt of each request alone could conflict with what the first has written.
+      // The outcome is unknown: a second attempt could conflict with the rows that the first has written.
       if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
       // One request may have failed the batch: each is tried alone, so that each gets its own result.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
@@ -142,8 +142,8 @@ export class JobStarter {
   }
 
   /**
-   * Inserts new conversations at once; the statement checks whether they are allowed. Undefined: nothing was written, the facts must decide.
-   * Reserves worker slots only while the statement runs: it never waits for the workspace's lock.
+   * Inserts new conversations at once; the statement checks whether they are allowed. Returns undefined if nothing was written and the facts
+   * must decide. Reserves worker slots only while the statement runs: it never waits for the workspace's lock.
    */
   private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<WrittenBatch | undefined> {
     const decisions = admitUnseen(requests, newId);
@@ -163,7 +163,7 @@ export class JobStarter {
     return batch === undefined || inserted.length === 0 ? undefined : { batch, inserted };
   }
 
-  /** Undefined: no such workspace. */
+  /** Returns undefined if there is no such workspace. */
   private async startByFacts(
     workspaceId: string,
     requests: readonly StartRequest[],

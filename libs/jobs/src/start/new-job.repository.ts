@@ -29,7 +29,7 @@ export interface NewJob {
   readonly event: NewJobEvent;
   /** First free position of the thread. The messages enter the conversation now, unless the job is queued behind another. */
   readonly position: number;
-  /** Of a sub-job: its root job and its depth. */
+  /** For a sub-job: its root job and its depth. */
   readonly ancestry: { readonly rootJobId: string; readonly depth: number } | null;
   /** The process that has reserved a slot and begins the job if the caps allow it; null: a worker must claim it. */
   readonly owner: string | null;
@@ -42,7 +42,7 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb, external_user text, queue_order text,
     key_owner text)`;
 
-/** Inserts all: the transaction has decided about them. */
+/** Inserts all jobs: the transaction has decided to accept them. */
 const wantAll = `WITH asked AS (
   ${askedColumns}),
 want AS (SELECT * FROM asked),`;
@@ -51,8 +51,8 @@ want AS (SELECT * FROM asked),`;
 const caps = { workspace: 'least(s.max_jobs, $5)', user: 'least(s.max_jobs_per_user, $6)' };
 
 /**
- * Inserts all or none: the statement checks whether a key is known or a limit is reached. Its transaction must have the workspace's lock
- * (otherwise it inserts none), so that both checks stay true until it has ended. Each count stops at its limit.
+ * Inserts all jobs or none: the statement checks whether a key is known or a limit is reached. Without the workspace's lock, its transaction
+ * inserts none; with the lock, the results of both checks stay true until it ends. Each count stops at its limit.
  */
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
@@ -218,7 +218,7 @@ SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM
       workflowId: request.workflow?.id ?? null,
       workflowVersion: request.workflow?.version ?? null,
       agentId: request.agentId ?? null,
-      input: JSON.parse(JSON.stringify(input)), // as it is read from the row
+      input: JSON.parse(JSON.stringify(input)), // as it would be read from the row
       ...{ epoch: 1, attempts: 1, lastSeq: 2, previousOwner: null, interrupted: null, lastError: null },
       ...{ restarts: 0, rounds: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, contentLength: 0, answered: 0 },
       ...{ cancelRequested: false, reason: null, isDelayed: false },

@@ -19,8 +19,8 @@ export class StartAdmission {
   ) {}
 
   /**
-   * Locks the workspace. A start over a bound on stored jobs replaces a run of its user that no client has continued, if there is one. Null:
-   * no such workspace.
+   * Locks the workspace. A start over a bound on stored jobs replaces a run of its user that no client has continued, if there is one.
+   * Returns null if there is no such workspace.
    */
   async decide(
     tx: PrismaTransaction,

@@ -7,7 +7,7 @@ import type { InsertedJob } from './start.repository.js';
 import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
 
-/** The result of one request; `again`: decide it again, after the others of its batch. */
+/** The result of one request. `again`: it must be decided again, after the others of its batch. */
 export type StartAnswer = StartedJob | Error | 'again';
 
 type Accepted = Extract<StartDecision, { type: 'accept' }>;
@@ -20,7 +20,7 @@ interface ReservedJob {
   readonly since: number;
 }
 
-/** Starts that are decided and written together. Has reserved worker slots until `begin` or `release` is called. */
+/** Starts that are decided and written together. Keeps reserved worker slots until `begin` or `release` is called. */
 export class StartBatch {
   readonly effects: StartEffects = {
     queued: [],
@@ -53,7 +53,7 @@ export class StartBatch {
     return this.reserved.length > 0;
   }
 
-  /** Call it if nothing was written. */
+  /** Releases the slots. Call it if nothing was written. */
   release(): void {
     for (const { slot } of this.reserved) slot.release();
   }
@@ -68,7 +68,7 @@ export class StartBatch {
         slot.begin(toClaimed(job), since);
       } else {
         this.effects.queued.push(request);
-        // A job that ended meanwhile may have freed capacity that the insert did not see, so one claim tries again.
+        // A job that has ended meanwhile may have freed capacity that the insert did not see, so one more claim is tried.
         this.effects.withoutMessage.push(request);
         slot.release();
       }
@@ -82,7 +82,7 @@ export class StartBatch {
     if (slot !== undefined) this.reserved.push({ job, slot, since: systemClock.monotonic() });
     const { queued, runnable, threads } = this.effects;
     if (slot === undefined) queued.push(request);
-    if (request.startAt !== undefined) return toAnswer(job); // its queue message begins it
+    if (request.startAt !== undefined) return toAnswer(job); // the worker begins it when its queue message is due
     if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
     else if (slot === undefined) runnable.push(request);
     return toAnswer(job);

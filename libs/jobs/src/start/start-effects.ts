@@ -11,7 +11,7 @@ export interface StartEffects {
   readonly queued: StartRequest[];
   /** The queued jobs that a worker may claim at once. */
   readonly runnable: StartRequest[];
-  /** Queued jobs whose claim at acceptance found no room under the caps: no queue message was sent for them. */
+  /** Queued jobs that were to be inserted as claimed and did not fit under the caps: no queue message was sent for them. */
   readonly withoutMessage: StartRequest[];
   /** Claimed by this process at acceptance; its worker publishes their events. */
   readonly begun: StartRequest[];

@@ -14,7 +14,7 @@ export class StartFilters {
     this.registered = filter;
   }
 
-  /** Null: no filter, so requests are used unchanged. */
+  /** Null if there is no filter; requests are then used unchanged. */
   get filter(): StartFilter | null {
     return this.registered;
   }

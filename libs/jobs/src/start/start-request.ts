@@ -10,7 +10,7 @@ export const whenBusyChoices = ['reject', 'enqueue', 'interrupt'] as const;
 export type WhenBusy = (typeof whenBusyChoices)[number];
 
 export const whenFullChoices = ['queue', 'reject'] as const;
-/** What a start over a cap of running jobs does. */
+/** What a start does if a cap on running jobs is reached. */
 export type WhenFull = (typeof whenFullChoices)[number];
 
 /** The thread of a job. */
@@ -19,7 +19,7 @@ export interface ThreadTarget {
   readonly ref: string;
   /** Creates the thread under this title if it does not exist; absent: an unknown thread is an error. */
   readonly createTitle?: string;
-  /** `ref` was created for this job, so no row can refer to it. */
+  /** `ref` was created for this job, so no row refers to it. */
   readonly isNew?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Idempotency {
   readonly key: string;
   /** SHA-256 (hex) of the request of the client. */
   readonly requestHash: string;
-  /** To whom the key belongs, if not to the principal of the request: attempts for different principals then start one job. */
+  /** The owner of the key, if not the principal of the request: attempts with different principals then start one job. */
   readonly owner?: string;
 }
 
@@ -49,38 +49,40 @@ export interface StartRequest {
   readonly thread: ThreadTarget | null;
   readonly messageClientId: string | null;
   readonly model: string;
-  /** Default: none. */
+  /** Default: no labels. */
   readonly labels?: JobLabels;
   /** The workflow version that a workflow job runs. */
   readonly workflow?: { readonly id: string; readonly version: number };
-  /** The agent that answers; its cap on running jobs counts the job. Absent: none, or not known yet. */
+  /** The agent of the job; its cap on running jobs counts the job. Absent if the job has none, or has not chosen it yet. */
   readonly agentId?: string;
   readonly input: object;
-  /** Format of the stored data, as the job's kind numbers them; default 1. A worker of a build that does not know it skips the job. */
+  /**
+   * Format of the stored data; each kind of job numbers its own formats. Default 1. A worker of a build that does not know it skips the job.
+   */
   readonly format?: number;
   readonly backgroundMode?: unknown;
-  /** The job runs only while a client follows it; `JobStarter` decides. */
+  /** The job runs only while a client follows it. `JobStarter` sets it. */
   readonly foreground?: boolean;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;
-  /** Accepted now, and begun at this instant (ms since the epoch), at most 366 days ahead. Absent or past: at once. */
+  /** The job is accepted now and begins at this instant (ms since the epoch), at most 366 days ahead. Absent or past: it begins at once. */
   readonly startAt?: number;
-  /** Of a sub-job: the call that starts it. A sub-job acts for its parent's principal and counts for its user. */
+  /** For a sub-job: the call that starts it. A sub-job acts for its parent's principal and counts for its user. */
   readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
   /** How many jobs may be queued behind the active one of the thread. Default 10. */
   readonly maxQueued?: number;
-  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  /** For a chat of another system: the id that its user has there. */
   readonly externalUser?: string;
   /**
-   * Of several queued jobs of a thread, the one with the lowest value starts first, compared by bytes; jobs without one start before. Absent or
-   * equal: in order of arrival.
+   * Among several queued jobs of a thread, the one with the lowest value starts first, compared by bytes. Jobs without a value start before
+   * all others. Equal values: in order of arrival.
    */
   readonly queueOrder?: string;
   readonly idempotency: Idempotency | null;
-  /** Rows of the caller with the job's id; written with the job, or their failure refuses the start. */
+  /** Rows of the caller about the job, written with it. If they cannot be written, the start fails. */
   readonly beside?: readonly PartRow[];
-  /** What hooks have changed of the request; stored with the job. */
+  /** The changes that hooks have made to the request; stored with the job. */
   readonly appliedHooks?: NonNullable<JobEventBodies['job-queued']['appliedHooks']>;
 }
 
@@ -102,14 +104,14 @@ export interface StartedJob {
   readonly replayed: boolean;
 }
 
-/** Jobs that have not ended. */
+/** Numbers of jobs that have not ended. */
 export interface Load {
   readonly unfinished: number;
-  /** Of these, the ones that run or may run at once: `running`, or `queued` and not behind another job of their thread. */
+  /** The jobs among them that run or may run at once: `running`, or `queued` and not behind another job of their thread. */
   readonly active: number;
 }
 
-/** What a decision depends on, read under the workspace's lock. */
+/** The facts that a decision depends on, read under the workspace's lock. */
 export interface StartFacts {
   readonly workspace: {
     /** Caps on running jobs: the workspace's own, or the operator's ceiling if that is lower. */
@@ -118,15 +120,15 @@ export interface StartFacts {
     readonly whenFull: WhenFull;
     readonly whenBusy: WhenBusy;
   };
-  /** Bounds on stored jobs that have not ended. */
+  /** Limits of stored jobs that have not ended. */
   readonly stored: { readonly workspace: number; readonly user: number };
   /** Jobs of the whole workspace. Counts stop above the limits they are compared with; `active` is 0 if the workspace queues starts. */
   readonly total: Load;
   /** Jobs of each user of the batch. */
   readonly load: ReadonlyMap<string, Load>;
-  /** Agents of the batch that have a cap; none where the workspace queues starts over its caps. */
+  /** Agents of the batch that have a cap; empty if the workspace queues starts over its caps. */
   readonly agents: ReadonlyMap<string, KnownAgent>;
-  /** Paused runs of each user that expire with this batch: as many starts of the user take their places. */
+  /** Number of paused runs of each user that expire with this batch, because starts of the same user replace them. */
   readonly expiring?: ReadonlyMap<string, number>;
   /** By `principal` and key, joined by a space. */
   readonly admissions: ReadonlyMap<string, KnownAdmission>;
@@ -186,6 +188,6 @@ export type StartDecision =
       readonly queuePosition?: number;
       /** Jobs of the thread that this job supersedes, the active one first. */
       readonly supersedes: readonly string[];
-      /** Of a sub-job: its root job and its depth. */
+      /** For a sub-job: its root job and its depth. */
       readonly ancestry?: { readonly rootJobId: string; readonly depth: number };
     };

@@ -61,7 +61,7 @@ const freeWorkspaceStatement: Statement = {
   FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
 };
 
-/** The same, then the lock of the count of running jobs, if that is free too. */
+/** Like `freeWorkspaceStatement`, then acquires the lock of the count of running jobs, if that is free too. */
 const freeCountStatement: Statement = {
   name: 'start-free-count',
   text: `SELECT set_config('app.started', s.id::text, true), (${lockCounts('SELECT s.id::text')})
@@ -149,7 +149,7 @@ export class StartRepository {
       const { statement, begins } = toInsertion();
       return [{ ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] }, statement];
     });
-    return accepted as unknown as InsertedJob[]; // the columns of the insertion
+    return accepted as unknown as InsertedJob[]; // the statement returns these columns
   }
 
   /** The end of a transaction that accepts jobs: inserts them and returns the outcome of each. */
@@ -169,7 +169,8 @@ export class StartRepository {
   }
 
   /**
-   * Locks the workspace, then reads what `admit` needs in one statement, whose snapshot is not older than the locks. Null: no such workspace.
+   * Locks the workspace, then reads what `admit` needs in one statement, whose snapshot is not older than the locks. Returns null if there is
+   * no such workspace.
    */
   async facts(
     tx: PrismaTransaction,
@@ -189,7 +190,7 @@ export class StartRepository {
     }
   }
 
-  /** What a key refers to; null: it is unknown. Takes no lock, so it does not see a start in progress. */
+  /** The job or marker of a key; null if the key is unknown. Takes no lock, so it does not see a start in progress. */
   async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
     const row = await this.inWorkspace(workspaceId, (tx) =>
       tx.admission.findUnique({

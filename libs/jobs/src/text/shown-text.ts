@@ -18,8 +18,8 @@ interface Piece {
 }
 
 /**
- * The growing text of a job, as far as it may still change: where the next piece begins, and where a round began that may be withdrawn.
- * Concurrent rounds alternate in it. Pure.
+ * The growing text of a job, as far as it may still change: its length, and the pieces since the oldest open round began. Pieces of
+ * concurrent rounds alternate. Pure.
  */
 export class ShownText {
   /** Pieces since the oldest open round began. */
@@ -46,7 +46,7 @@ export class ShownText {
     return offset;
   }
 
-  /** Keeps the text of the round for good; returns its length. */
+  /** Ends a round whose text stays; returns the length of its text. */
   close(round: number): number {
     const pieces = this.pieces.filter((piece) => piece.round === round);
     if (pieces.length === 0) return 0;
@@ -69,7 +69,7 @@ export class ShownText {
   }
 
   /**
-   * Resumes the text of another worker. `shown`: what the log shows after the first `before` units, all of whose rounds are finished.
+   * Resumes the text of another worker. `shown`: the pieces in the log after the first `before` units. All rounds before them are finished.
    * `isOpen`: whether a round is unfinished.
    */
   resume(before: number, shown: readonly ShownPiece[], isOpen: (round: number) => boolean): void {

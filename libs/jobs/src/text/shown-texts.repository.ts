@@ -60,7 +60,7 @@ export class ShownTextsRepository {
   /** The text of the whole log. */
   async read(job: JobRef): Promise<ShownTexts> {
     const rows = await this.prisma.queryInWorkspace<{ type: string; body: unknown }>(job, showsOf(job));
-    // The log is written from NewJobEvent only, so type and body belong together.
+    // Only NewJobEvents are written to the log, so type and body belong together.
     return shownTexts(rows as NewJobEvent[]);
   }
 }

@@ -8,7 +8,7 @@ import type { TextPlace } from './text-place.js';
 export interface ShownTexts {
   readonly text: readonly ShownPiece[];
   readonly reasoning: readonly ShownPiece[];
-  /** UTF-16 units before these pieces; absent: none. */
+  /** UTF-16 units before these pieces; absent: 0. */
   readonly before?: { readonly text: number; readonly reasoning: number };
   /** Rounds whose text was shown and neither finished nor withdrawn, each with its place. */
   readonly open: ReadonlyMap<number, TextPlace | undefined>;

@@ -9,9 +9,9 @@ import { ThreadQueue } from './thread-queue.js';
 import { ThreadQueueRepository } from './thread-queue.repository.js';
 
 /**
- * Jobs that were accepted for a later instant. The row contains the instant, and the database's clock decides; the transaction of the start
- * sends a queue message for it. A job with a thread then enters the queue of the thread. A sweep each minute finds jobs whose
- * message was lost.
+ * Begins jobs that were accepted for a later instant. The row contains the instant, and the database's clock decides. The transaction of the
+ * start sends a queue message that is due then. At the instant, a job with a thread enters the queue of the thread. A sweep each minute finds
+ * jobs whose message was lost.
  */
 @Injectable()
 export class DelayedJobs extends QueueWorker {

@@ -51,8 +51,8 @@ export class ThreadQueueRepository {
   }
 
   /**
-   * A delayed job whose instant has come, with its thread; one without a thread is runnable now, and its queue message is sent. Null: it has
-   * ended or begun, or its instant has not come.
+   * Lets a delayed job begin, and returns its thread. A job without a thread is runnable now, and its queue message is sent. Returns null if
+   * the job has ended or begun, or its instant has not come.
    */
   promoteDue(workspaceId: string, jobId: string): Promise<{ threadId: string | null; kind: string } | null> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -65,10 +65,13 @@ export class ThreadQueueRepository {
     });
   }
 
-  /** The job whose turn begins, with its queue message; null: the thread is busy, or its queue is empty. */
+  /**
+   * Lets the first queued job of the thread begin, sends its queue message and returns it. Returns null if the thread is busy, or its queue
+   * is empty.
+   */
   promoteFirst(workspaceId: string, threadId: string): Promise<{ jobId: string; kind: string } | null> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      // Lock first and read in a later statement: its snapshot must not be older than the lock.
+      // The lock comes first, and a later statement reads: its snapshot must not be older than the lock.
       await tx.$queryRaw`
         SELECT 1 FROM thread WHERE workspace_id = ${workspaceId}::uuid AND id = ${threadId}::uuid FOR NO KEY UPDATE`;
       const [first] = await tx.$queryRaw<FirstInQueue[]>`

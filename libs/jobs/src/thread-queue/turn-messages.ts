@@ -24,7 +24,7 @@ export interface TurnStarter {
   rows(turn: Turn): readonly PartRow[];
 }
 
-/** The turn starters of the libs above, one per kind. */
+/** The turn starters of higher libs, one per kind. */
 @Injectable()
 export class TurnMessages {
   private readonly byKind = new Map<string, TurnStarter>();

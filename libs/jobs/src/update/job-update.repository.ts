@@ -22,7 +22,7 @@ export interface LockedRow {
   readonly cancelRequested: boolean;
 }
 
-/** What is written to the row before its lock is released. */
+/** The changes that are written before the lock of the row is released. */
 export interface JobUpdate {
   readonly events: readonly NewJobEvent[];
   readonly requeue: boolean;
@@ -48,7 +48,7 @@ export class JobUpdateRepository {
     return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** Null: no such job. The lock lasts to the end of the transaction; read other rows only after this call. */
+  /** Returns null if there is no such job. The lock lasts to the end of the transaction; read other rows only after this call. */
   async lock(tx: PrismaTransaction, workspaceId: string, jobId: string): Promise<LockedRow | null> {
     const [row] = await tx.$queryRaw<LockedRow[]>`
       SELECT kind, status, thread_id AS "threadId", created_by AS "createdBy", principal, lease_epoch AS epoch,
@@ -57,7 +57,10 @@ export class JobUpdateRepository {
     return row ?? null;
   }
 
-  /** Raises `answered` for `answers`. A worker that is about to wait then reads its rows again, because it may not have seen this change. */
+  /**
+   * Raises `answered` if `answers` is true. A worker that is about to wait then reads its rows again, because it may not have seen this
+   * change.
+   */
   async update(
     tx: PrismaTransaction,
     job: { readonly workspaceId: string; readonly jobId: string },

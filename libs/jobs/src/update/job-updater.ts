@@ -84,7 +84,10 @@ export class JobUpdater {
     private readonly actions: EventActions,
   ) {}
 
-  /** Null: no such job in the workspace. If `work` throws, everything is rolled back. `work` must not call anything outside the database. */
+  /**
+   * Returns null if the workspace has no such job. If `work` throws, everything is rolled back. `work` must not call anything outside the
+   * database.
+   */
   async update<T>(workspaceId: string, jobId: string, work: (job: LockedJob) => Promise<T>): Promise<T | null> {
     const done = await this.repository.inWorkspace(workspaceId, async (client) => {
       const row = await this.repository.lock(client, workspaceId, jobId);
