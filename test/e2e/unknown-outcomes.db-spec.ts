@@ -262,7 +262,11 @@ describe('tool with verify', () => {
       () => Promise.resolve({ outcome: 'unknown', note: 'The far side is silent.' }),
       'The far side is silent.',
     ],
-    ['fails', () => Promise.reject(new AppError({ code: 'internal', message: 'secret' })), 'The tool could not say.'],
+    [
+      'fails',
+      () => Promise.reject(new AppError({ code: 'internal', message: 'secret' })),
+      'The tool could not determine the outcome.',
+    ],
     ['does not answer', () => new Promise(() => undefined), 'The tool did not answer in time.'],
   ])('asks a person when verify %s, and shows that', async (_what, verified, verification) => {
     verify = verified;

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '#platform';
 /** How often a round with a broken stream is requested again. */
 export const maxRestartsPerRound = 2;
 
-/** Limits the duration of each response to `limitMs`; then the request is aborted and fails with `model_timeout`. */
+/** Limits the duration of each response to `limitMs`. After that the request is aborted and fails with `model_timeout`. */
 export function withRoundLimit(model: Model, limitMs: number, clock: Clock = systemClock): Model {
   return {
     async *stream(request, signal) {
@@ -12,7 +12,7 @@ export function withRoundLimit(model: Model, limitMs: number, clock: Clock = sys
       const stop = () => {
         controller.abort(signal.reason);
       };
-      let tooLong: ModelError | undefined; // created late, because an error costs its stack trace
+      let tooLong: ModelError | undefined; // created only on a timeout, because a stack trace is costly
       const timer = clock.after(limitMs, () => {
         tooLong = tookTooLong(limitMs);
         controller.abort(tooLong);
@@ -34,7 +34,7 @@ export function withRoundLimit(model: Model, limitMs: number, clock: Clock = sys
 function tookTooLong(limitMs: number): ModelError {
   return new ModelError({
     code: 'model_timeout',
-    message: `The model did not finish its answer within ${limitMs} ms`,
+    message: `The model did not finish its response within ${limitMs} ms`,
     retryable: false,
     afterFirstByte: true,
   });

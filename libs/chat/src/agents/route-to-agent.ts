@@ -7,12 +7,12 @@ import { toolLoop } from '../loop/tool-loop.js';
 import { chooseRoute } from '../routing/choose-route.js';
 import { routingRequest } from '../routing/routing-request.js';
 
-/** The candidates and the conversation of a choice. */
+/** The candidates, and the conversation for which an agent is chosen. */
 export interface AgentRouting {
   readonly model: Model;
   readonly modelName: string;
   readonly candidates: readonly AgentPreset[];
-  /** The conversation; the last user message is what an agent is chosen for. */
+  /** The conversation; the agent is chosen for its last user message. */
   readonly messages: readonly ChatMessage[];
   readonly limits: LoopLimits;
   readonly signal: AbortSignal;
@@ -20,7 +20,7 @@ export interface AgentRouting {
 
 type Round = Extract<LoopStep, { type: 'round-finished' }>;
 
-/** The round of the choice and the chosen agent; null: none of them. */
+/** The round of the choice, and the chosen agent; null if the model chose none. */
 export interface RoutedToAgent {
   readonly round: Round;
   readonly choice: { readonly agent: AgentPreset; readonly reasoning: string } | null;
@@ -55,7 +55,7 @@ export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent
   throw failureOf(next.value, signal);
 }
 
-/** Its number comes before every round that answers. */
+/** The number of the routing round: it comes before the rounds of the conversation. */
 export const ROUTING_ROUND = 0;
 
 function withoutEmptyDescription<T extends { readonly description: string }>(route: T) {
@@ -70,7 +70,7 @@ function lastUserMessage(messages: readonly ChatMessage[]): readonly ChatMessage
 
 function failureOf(end: LoopOutcome, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  if (end.type !== 'stopped') return new Error('the routing call ended without an answer');
+  if (end.type !== 'stopped') return new Error('the routing call ended without a response');
   const { code, message, cause } = end;
   return cause instanceof AppError ? cause : new AppError({ code, message });
 }

@@ -89,7 +89,7 @@ export class UnknownCalls {
       progress: () => undefined,
     });
     return Promise.race([
-      asked.catch((): Verification => ({ outcome: 'unknown', note: 'The tool could not say.' })),
+      asked.catch((): Verification => ({ outcome: 'unknown', note: 'The tool could not determine the outcome.' })),
       aborted,
     ]);
   }

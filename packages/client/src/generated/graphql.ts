@@ -801,7 +801,7 @@ export type ToolEffect =
   /** No effect: the tool changes nothing. */
   | 'PURE';
 
-/** How an answer shows calls of server tools to OpenAI clients. More values may be added. */
+/** How a response shows calls of server tools to OpenAI clients. More values may be added. */
 export type ToolEventFormat =
   /** As `<tool>` lines in the text. */
   | 'INLINE'

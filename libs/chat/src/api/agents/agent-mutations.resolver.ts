@@ -8,16 +8,16 @@ import { AgentsService } from '../../agents/agents.service.js';
 import { AgentRefInput, CreateAgentInput, RestoreAgentVersionInput, UpdateAgentInput } from './agent.input.js';
 import { AgentPayload } from './agent.model.js';
 
-/** Null empties these; of the other members it is as if they were absent. */
+/** Null empties these members. For all other members, null counts as absent. */
 const nullable = new Set(['model', 'maxRunningJobs', 'toolApproval', 'toolEventFormat']);
 const beside = new Set(['id', 'expectedVersion']);
 
-/** The input for a new agent. The service validates every member again. */
+/** Converts the input of a new agent. The service validates every member. */
 function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>): NewAgent {
   return { name, ...given(fields) };
 }
 
-/** The changed settings. The agent's id and the expected version are separate arguments. */
+/** Converts the changed settings. The agent's id and the expected version are separate arguments. */
 function toAgentChanges(input: UpdateAgentInput): AgentChanges {
   return given(input);
 }
@@ -27,15 +27,15 @@ function given(fields: object): AgentChanges {
     if (beside.has(name) || value === undefined || (value === null && !nullable.has(name))) return [];
     return [[name, name === 'limits' ? without(value) : value]];
   });
-  return Object.fromEntries(entries) as AgentChanges; // read again by the service
+  return Object.fromEntries(entries) as AgentChanges; // the service validates every member
 }
 
-/** Without members that are null. */
+/** Removes members that are null. */
 function without(limits: unknown): object {
   return Object.fromEntries(Object.entries(Object(limits) as object).filter(([, value]) => value != null));
 }
 
-/** Changes the agents of a workspace, for those who run it. */
+/** Changes the agents of a workspace, for members with the right to manage them. */
 @Resolver()
 export class AgentMutationsResolver {
   constructor(private readonly agents: AgentsService) {}

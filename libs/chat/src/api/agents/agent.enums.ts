@@ -2,10 +2,10 @@ import { defineEnum } from '#platform/api';
 
 import type { ToolEventFormat } from '../../agent.js';
 
-/** Values are those of the header `X-Tool-Event-Format`. */
+/** The values are those of the header `X-Tool-Event-Format`. */
 export const ToolEventFormatEnum = defineEnum(
   'ToolEventFormat',
-  'How an answer shows calls of server tools to OpenAI clients. More values may be added.',
+  'How a response shows calls of server tools to OpenAI clients. More values may be added.',
   {
     INLINE: ['inline', 'As `<tool>` lines in the text.'],
     OPEN_WEBUI: ['open-webui', 'As blocks that Open WebUI renders.'],

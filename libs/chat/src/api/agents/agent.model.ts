@@ -6,7 +6,7 @@ import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 import type { ToolEventFormat } from '../../agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 
-/** What an agent tightens; null: as the instance has it. */
+/** The limits of an agent. A null limit leaves that of the instance. */
 @ObjectType('AgentLimits', {
   description:
     'Limits of an agent. They can only tighten those of the installation. Null: the limit of the installation.',
@@ -37,7 +37,7 @@ export class AgentLimitsModel {
   onProviderDown?: 'wait' | 'fail' | null;
 }
 
-/** What an agent is made of. */
+/** The settings of an agent version. */
 @ObjectType({ isAbstract: true })
 abstract class AgentSettingsModel {
   @Field(() => String, {
@@ -74,7 +74,7 @@ abstract class AgentSettingsModel {
   toolEventFormat!: ToolEventFormat | null;
 }
 
-/** An agent as it is now. */
+/** An agent with its current settings. */
 @ObjectType('Agent', { description: 'A stored preset of the workspace: model, system prompt, tools and limits.' })
 export class AgentModel extends AgentSettingsModel {
   @Field(() => ID, { description: 'Its id.' })
@@ -138,7 +138,7 @@ export class AgentVersionModel extends AgentSettingsModel {
   createdAt!: number;
 }
 
-/** Who answers in a job. */
+/** The agent of a job. */
 @ObjectType({ description: 'The agent version that a job uses.' })
 export class JobAgent {
   @Field(() => ID, { description: 'The id of the agent, which may be archived by now.' })

@@ -19,7 +19,7 @@ import { AgentConnection, AgentModel, AgentVersionConnection } from './agent.mod
 const kind = 'agents';
 const versionKind = 'agentVersions';
 
-/** Shows the agents of a workspace. */
+/** Reads the agents of a workspace. */
 @Resolver(() => AgentModel)
 export class AgentsResolver {
   constructor(private readonly agentsOf: AgentsService) {}

@@ -8,7 +8,7 @@ import type { ChosenAgent } from '../../agent.js';
 import { RoundLoaders } from '../rounds/round-loaders.js';
 import { JobAgent } from './agent.model.js';
 
-/** Who answers in a job. */
+/** The agent of a job. */
 @Resolver(() => JobModel)
 export class JobAgentResolver {
   constructor(private readonly loaders: RoundLoaders) {}

@@ -10,8 +10,8 @@ import { Round } from './round.model.js';
 import { RoundLoaders } from './round-loaders.js';
 
 /**
- * The rounds and the text of a job. Methods take (parent, args, context) as graphql-js passes them: without parameter
- * decorators Nest binds them directly, which costs nothing per field.
+ * Resolves the rounds and the text of a job. Methods take (parent, args, context) as graphql-js passes them: Nest binds methods without
+ * parameter decorators directly, which costs nothing per field.
  */
 @Resolver(() => JobModel)
 export class JobRoundsResolver {
@@ -34,7 +34,7 @@ export class JobRoundsResolver {
   }
 }
 
-/** What a round shows that is computed. */
+/** Fields of a round that are computed. */
 @Resolver(() => Round)
 export class RoundFieldsResolver {
   @ResolveField(() => Usage)

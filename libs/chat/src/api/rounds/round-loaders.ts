@@ -7,14 +7,14 @@ import type { Scope } from '#platform';
 import type { ChosenAgent } from '../../agent.js';
 import { type RoundRecord, RoundsRepository } from '../../threads/rounds.repository.js';
 
-/** All by job id. */
+/** Data loaders, all by job id. */
 interface Loaders {
   readonly rounds: DataLoader<string, readonly RoundRecord[]>;
   readonly openText: DataLoader<string, string>;
   readonly agent: DataLoader<string, ChosenAgent | null>;
 }
 
-/** Batches the reads of what conversations of jobs contain. */
+/** Batches the reads of rounds, texts and agents of jobs. */
 @Injectable()
 export class RoundLoaders extends FeatureLoaders<Loaders> {
   constructor(private readonly rounds: RoundsRepository) {

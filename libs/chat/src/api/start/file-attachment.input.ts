@@ -22,7 +22,7 @@ export class FileAttachmentInput {
 
 type Given = Pick<FileAttachmentInput, 'hash' | 'mime'> & { readonly name?: string | null | undefined };
 
-/** The message with the files after its content. Throws `bad_request` with the field at fault. Pure. */
+/** The message with the files after its content. Throws `bad_request` with the invalid field. Pure. */
 export function attachTo(message: ChatMessage, given: readonly Given[] | null | undefined): ChatMessage {
   if (given == null || given.length === 0) return message;
   if (message.role !== 'user') throw invalid('attachments', 'Only messages with the role user have attachments');

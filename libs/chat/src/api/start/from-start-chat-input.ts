@@ -22,7 +22,7 @@ const longestTimeoutMs = 7 * 86_400_000;
 type Tools = Pick<StartChat, 'tools' | 'toolRuntimes' | 'client'>;
 type Given = Pick<StartChatInput, 'tools' | 'clientTools' | 'clientDeviceId'>;
 
-/** The tools of `startChat`: those of the server by name, those of the client as declared. Throws `bad_request`. Pure. */
+/** Reads the tools of `startChat`: server tools by name, client tools by definition. Throws `bad_request`. Pure. */
 export function toTools({ tools, clientTools, clientDeviceId }: Given): Tools {
   const names = tools ?? [];
   const declared = clientTools ?? [];
@@ -68,7 +68,7 @@ function toTerms({ timeoutMs, onTimeout, effect }: ClientToolInput): ClientToolO
 
 /** Reads the input of `startChat`. Throws `bad_request` with the invalid field, or `not_storable`. Pure. */
 export function fromStartChatInput(given: StartChatInput): StartChat {
-  // Normalized once, here: what is hashed is what is stored. The shape stays; only texts change.
+  // The input is normalized once, here, so that the hash covers exactly what is stored. The cast holds, because only texts change.
   const input = toStorable(given) as unknown as StartChatInput;
   const { threadId, clientMessageId, model, toolChoice, parameters, whenBusy, providerKey } = input;
   return {
@@ -100,7 +100,7 @@ export function toName(field: string, text: string | null | undefined): string |
   return text;
 }
 
-/** The key, and the hash of the rest of the input. Throws `bad_request`. */
+/** Reads the key, and computes the hash of the rest of the input. Throws `bad_request`. */
 export function toIdempotency(key: string | null | undefined, input: object): StartChat['idempotency'] {
   if (key == null) return null;
   if (parseKey(key) === null) throw invalid('idempotencyKey', `An idempotency key ${idempotencyKeyRule}`);

@@ -11,7 +11,7 @@ import { ChatService } from '../../chat.service.js';
 import { mayCreateThread } from './may-create-thread.js';
 import { toStartChat } from './to-start-chat.js';
 
-/** A start as it comes in over HTTP. */
+/** A start request over HTTP. */
 export interface StartCall {
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
@@ -27,7 +27,7 @@ export class JobStart {
     readonly limiter: StartLimiter,
   ) {}
 
-  /** Throws `bad_request`, `rate_limited` and what `ChatService.start` throws. Repetitions of a key are not charged. */
+  /** Throws `bad_request`, `rate_limited` and the errors of `ChatService.start`. A repeated key is not charged. */
   async start(
     principal: MemberPrincipal,
     call: StartCall,

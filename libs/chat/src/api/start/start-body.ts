@@ -5,7 +5,7 @@ import { named } from '#platform/api';
 
 import { maxModelRetryForMs } from './to-provider-down.js';
 
-/** Control fields of a start, by their plain name; each is accepted with a leading underscore too. */
+/** Control fields of a start, by their plain name; each is also accepted with a leading underscore. */
 export const controlFields = [
   'background',
   'threadId',
@@ -25,7 +25,7 @@ export const controlFields = [
   'attachments',
 ] as const;
 
-/** Sampling and routing fields that go to the provider as they are. Only those whose type OpenAI fixes are checked. */
+/** Sampling and routing fields, which are sent to the provider unchanged. Only fields whose type OpenAI defines are checked. */
 const parameters = {
   temperature: z.number(),
   top_p: z.number(),
@@ -55,7 +55,7 @@ const parameters = {
   plugins: z.array(z.unknown()),
 };
 
-/** Names of the fields that go to the provider. */
+/** Names of the fields that are sent to the provider. */
 export const parameterNames = Object.keys(parameters);
 
 const tool = z.object({
@@ -75,10 +75,10 @@ const toolChoice = z.union([
 
 const attachment = z.object({ hash: z.string(), mime: z.string(), name: z.string().optional() });
 
-/** Ids that clients make: short enough to be a key. */
+/** An id that a client chose. It must be short enough for an index key. */
 const clientId = z.string().min(1).max(256);
 
-/** The body of a start once control fields have lost their underscore. Null counts as absent; unknown fields fall away. */
+/** The body of a start, after the underscore of control fields was removed. Null counts as absent; unknown fields are removed. */
 export const startBody = named(
   'StartJob',
   z.object({
@@ -91,16 +91,16 @@ export const startBody = named(
     toolApproval: z.record(z.string(), z.unknown()).optional(),
     admissionId: z.string().optional(),
     whenBusy: z.enum(whenBusyChoices).optional(),
-    /** Accepts the job now and begins it at this instant. */
+    /** The job is accepted now and begins at this instant. */
     startAt: z.iso.datetime({ offset: true }).optional(),
     labels: jobLabels.optional(),
     modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
     onProviderDown: z.enum(['wait', 'fail']).optional(),
-    /** An agent by id, slug or name; `auto`: whichever fits. */
+    /** An agent by id, slug or name; `auto`: a model chooses one. */
     agent: z.string().min(1).max(256).optional(),
     model: z.string().min(1).max(256).optional(),
     messages: z.array(z.looseObject({ role: z.string() })),
-    /** Files of the last message, which must be the user's. */
+    /** Files of the last message, which must have the role user. */
     attachments: z.array(attachment).optional(),
     tools: z.array(tool).optional(),
     tool_choice: toolChoice.optional(),

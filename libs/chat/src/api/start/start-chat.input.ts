@@ -10,7 +10,7 @@ import type { StartChat } from '../../start-chat.js';
 import { AgentSelectionInput } from './agent-selection.input.js';
 import { FileAttachmentInput } from './file-attachment.input.js';
 
-/** One entry of a conversation, as it comes in. */
+/** One message of a conversation in a request. */
 @InputType({ description: "One message of a conversation, in OpenAI's format." })
 export class ChatMessageInput {
   @Field(() => String, { description: '`system`, `user`, `assistant` or `tool`.' })
@@ -41,7 +41,7 @@ export class ChatMessageInput {
   toolCallId?: string | null;
 }
 
-/** GraphQL's names of the outcomes of a call that no client serves. */
+/** GraphQL names of what happens to a call that no client runs. */
 export const OnClientTimeoutEnum = defineEnum(
   'OnClientTimeout',
   'What happens to a call that no client runs before its timeout.',
@@ -91,7 +91,7 @@ export class ClientToolInput {
   effect?: ToolEffect | null;
 }
 
-/** Input of `startChat`. */
+/** The input of `startChat`. */
 @InputType({ description: 'The conversation, the thread, and the options of a chat job.' })
 export class StartChatInput {
   @Field(() => String, { nullable: true, description: 'The user message. Set either this or `messages`.' })

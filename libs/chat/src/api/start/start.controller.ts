@@ -15,7 +15,7 @@ const words = { unauthenticatedText: 'Authentication required for background str
 const startDescription =
   'An OpenAI chat request with control fields, each of which may have a leading underscore. The job keeps running in the background when the client disconnects.';
 
-/** Starting chat jobs, by our route and by the one that OR3 clients know. */
+/** Starts chat jobs, on our route and on the route that OR3 clients use. */
 @ApiTags('Jobs')
 @Controller('api')
 @UseGuards(PrincipalGuard)

@@ -2,10 +2,12 @@ import { AppError } from '#platform';
 
 import type { ProviderDownOptions } from '../../outages/provider-outages.service.js';
 
-/** The longest time for which failed model requests may be repeated at least every minute: 7 days. */
+/** The longest time for which failed model requests may be retried at least once a minute: 7 days. */
 export const maxModelRetryForMs = 604_800_000;
 
-/** Reads the options of a start for a model provider that is down; null counts as absent. Throws `bad_request` with the field. Pure. */
+/**
+ * Reads the options of a start for a model provider that is down; null counts as absent. Throws `bad_request` with the invalid field. Pure.
+ */
 export function toProviderDown(given: { readonly modelRetryForMs?: unknown; readonly onProviderDown?: unknown }): {
   readonly providerDown?: ProviderDownOptions;
 } {

@@ -15,20 +15,20 @@ import { controlFields, parameterNames, type StartBody, startBody } from './star
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 
-/** The parsed start request, and what its caller is allowed to do. */
+/** The start request, and what its caller is allowed to do. */
 export interface StartInput {
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
   readonly mayCreateThread: boolean;
-  /** The OR3 route serves background requests only, and they must say that they are. */
+  /** The route of OR3 clients: it accepts only requests with `_background: true`. */
   readonly mustSayBackground: boolean;
 }
 
 type Fields = Readonly<Record<string, Storable>>;
 
 /**
- * Reads a start request. Throws `bad_request`: `Missing <field>` (as the contract spells it), `Invalid request body` with the
- * field at fault, or a sentence about the key. Unknown fields are ignored. Pure.
+ * Reads a start request. Throws `bad_request`: `Missing <field>` (as the contract spells it), `Invalid request body` with the invalid field,
+ * or a sentence about the key. Unknown fields are ignored. Pure.
  */
 export function toStartChat({ body, headers, mayCreateThread, mustSayBackground }: StartInput): StartChat {
   const given = storableFields(body);
@@ -69,11 +69,11 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
   };
 }
 
-/** Normalised once, here: what is hashed is what is stored. */
+/** Normalizes the body once, so that the hash covers exactly what is stored. */
 function storableFields(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
   try {
-    return toStorable(body) as Fields; // an object in, an object out
+    return toStorable(body) as Fields; // `toStorable` returns an object for an object
   } catch (error) {
     throw error instanceof AppError ? invalidBody('it has a value that cannot be stored') : error;
   }
@@ -130,7 +130,7 @@ function toAgent(agent: StartBody['agent']): Pick<StartChat, 'agent'> {
   return { agent: agent === 'auto' ? { type: 'auto' } : { type: 'agent', ref: agent } };
 }
 
-/** A tool that the server does not run may be sent to a client, so its definition must be one that a client can run. */
+/** Checks that a client can run a tool that the server does not run. */
 function toClientSide(
   { clientDeviceId = '', clientTools, toolRuntime = {} }: StartBody,
   tools: readonly ToolDefinition[],
@@ -154,7 +154,7 @@ export function toIdempotencyKey(given: string | string[] | undefined): string |
   });
 }
 
-/** Hash of the whole body except `_backgroundMode`, which selects how a job is shown and not what it does. */
+/** Hash of the whole body except `_backgroundMode`, which affects how a job is shown and not what it does. */
 function hashOf(given: Fields): string {
   const covered = Object.entries(given).filter(([name]) => name !== 'backgroundMode' && name !== '_backgroundMode');
   return createHash('sha256')
@@ -162,7 +162,7 @@ function hashOf(given: Fields): string {
     .digest('hex');
 }
 
-/** The key that a request brings along. Throws `bad_request`. */
+/** The provider key in the headers of a request. Throws `bad_request`. */
 export function providerKeyOf(headers: IncomingHttpHeaders): Secret | null {
   const given = [headers['x-or3-openrouter-key'], headers['x-provider-key']].find(
     (value) => value !== undefined && value !== '',

@@ -3,7 +3,7 @@ import { AppError } from '#platform';
 
 import type { StartChat } from '../../start-chat.js';
 
-/** Rules that a request brings along, under the member `name` of its input. Throws `bad_request` with the path of the wrong field. */
+/** Reads the approval rules of a request from the member `name` of its input. Throws `bad_request` with the path of the invalid field. */
 export function toToolApproval(value: unknown, name: string): Pick<StartChat, 'toolApproval'> {
   if (value === undefined || value === null) return {};
   try {

@@ -11,7 +11,7 @@ import { RoundLoaders } from '../rounds/round-loaders.js';
 import { MessageConnection, MessageModel, ThreadModel } from './thread.model.js';
 import { ThreadPages } from './thread-pages.js';
 
-/** What a thread shows beyond its own row. */
+/** Fields of a thread that are not in its row. */
 @Resolver(() => ThreadModel)
 export class ThreadFieldsResolver {
   constructor(private readonly pages: ThreadPages) {}
@@ -31,7 +31,7 @@ export class ThreadFieldsResolver {
   }
 }
 
-/** What a message shows beyond its own row. */
+/** Fields of a message that are not in its row. */
 @Resolver(() => MessageModel)
 export class MessageFieldsResolver {
   constructor(
@@ -51,7 +51,7 @@ export class MessageFieldsResolver {
 
   @ResolveField()
   async content({ jobId, content }: Message, _: unknown, context: GraphqlContext): Promise<unknown> {
-    // The text of a job is written into its answer before retention deletes the job.
+    // Retention writes the text of a job to its message before it deletes the job.
     if (jobId === null || content !== null) return content;
     const loaders = this.rounds.of(context);
     const [rounds, open] = await Promise.all([loaders.rounds.load(jobId), loaders.openText.load(jobId)]);

@@ -2,7 +2,7 @@ import { ArgsType, Field, ID, InputType } from '@nestjs/graphql';
 
 import { PageArgs } from '#platform/api';
 
-/** Which threads. */
+/** Filters of a list of threads. */
 @InputType({ description: 'Filters for threads. All given fields must match.' })
 export class ThreadFilterInput {
   @Field(() => ID, { nullable: true, description: 'Created by this user.' })

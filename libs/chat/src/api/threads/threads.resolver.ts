@@ -11,7 +11,7 @@ import { MessageConnection, ThreadConnection, ThreadModel } from './thread.model
 import { ThreadPages } from './thread-pages.js';
 import { MessagesArgs, ThreadsArgs } from './threads.args.js';
 
-/** Reads conversations; begins and names them. */
+/** Reads, creates and renames threads. */
 @Resolver(() => ThreadModel)
 export class ThreadsResolver {
   constructor(
