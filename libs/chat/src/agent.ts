@@ -1,18 +1,18 @@
 import type { ApprovalPolicy } from '#approvals';
 import type { ModelParameters } from '#models';
 
-/** Limits of an agent; for an absent one the instance's limit applies. Whole numbers >= 1; they only tighten the instance's limits. */
+/** Limits of an agent. Whole numbers >= 1. They can only tighten the instance's limits; an absent one leaves the instance's limit. */
 export interface AgentLimits {
   /** Rounds per response; the last round is requested without tools. */
   readonly maxRounds?: number;
   readonly maxToolCallsPerRound?: number;
   /** UTF-8 bytes of text and reasoning of one job. */
   readonly maxOutputBytes?: number;
-  /** Ms until a response of the model must be complete. */
+  /** Ms within which a response of the model must be complete. */
   readonly roundTimeoutMs?: number;
-  /** For this time (ms), model requests that failed before their first byte are retried at least once a minute. */
+  /** How long (ms) model requests that failed before their first byte are retried at least once a minute. */
   readonly modelRetryForMs?: number;
-  /** `fail`: its jobs fail instead of waiting for a model provider that is down. */
+  /** `fail`: the agent's jobs fail instead of waiting for a model provider that is down. */
   readonly onProviderDown?: 'wait' | 'fail';
 }
 
@@ -22,7 +22,7 @@ export type ToolEventFormat = (typeof toolEventFormats)[number];
 
 /** The settings of an agent. Stored in numbered versions that never change. */
 export interface AgentSettings {
-  /** Null: the model that a request names, else the workspace's default. */
+  /** The model of the agent. Null: the model that a request names, else the workspace's default. */
   readonly model: string | null;
   /** The system prompt; it comes before all messages of the client. */
   readonly instructions: string;
@@ -33,23 +33,23 @@ export interface AgentSettings {
   readonly limits: AgentLimits;
   /** Sampling parameters with OpenAI's names; they take precedence over those of a request. */
   readonly parameters: ModelParameters;
-  /** The agent's layer of the approval policy; it only tightens the others. Null: no layer. */
+  /** The agent's layer of the approval policy; it can only tighten the other layers. Null: no layer. */
   readonly toolApproval: ApprovalPolicy | null;
-  /** For `/v1` requests that do not specify a format. Null: `inline`. */
+  /** The format of `/v1` responses to requests that specify none. Null: `inline`. */
   readonly toolEventFormat: ToolEventFormat | null;
 }
 
 /** One version of an agent, as jobs use it. */
 export interface AgentPreset extends AgentSettings {
   readonly id: string;
-  /** 1, 2, 3 … */
+  /** The number of the version: 1, 2, 3 … */
   readonly version: number;
   readonly name: string;
   /** A name with lower case letters, digits, `.`, `_` and `-`; unique in the workspace. */
   readonly slug: string;
   /** The description by which `auto` chooses. */
   readonly description: string;
-  /** Maximum number of its jobs that run at once, over all its versions. Null: only the caps of workspace and user. */
+  /** Maximum number of its jobs that run at once, over all its versions. Null: only the caps of workspace and user apply. */
   readonly maxRunningJobs: number | null;
 }
 

@@ -7,7 +7,7 @@ import type { DirectCall } from './direct-call.js';
 import type { ExternalReference } from './external/external-chats.js';
 import type { StartChat } from './start-chat.js';
 
-/** What a start and the job that it becomes have in common. */
+/** The members that a start and the input of its job have in common. */
 type AskedOfJob = Pick<
   StartChat,
   'messages' | 'history' | 'alreadySaid' | 'tools' | 'client' | 'humanWait' | 'toolApproval' | 'providerDown'
@@ -22,16 +22,16 @@ export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRunt
   readonly toolPins?: Readonly<Record<string, string>>;
   /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Of a job that a tool call started: tightens the instance's limit. */
+  /** For a job that a tool call started: tightens the instance's limit of rounds. */
   readonly maxRounds?: number;
   readonly toolChoice?: ToolChoice;
   /** The pinned agent. Its tools are stored only in `toolPins`. */
   readonly agent?: ChosenAgent;
-  /** The agents that the job chooses from; never together with `agent`. */
+  /** The agents from which the job chooses; never together with `agent`. */
   readonly routing?: AgentCandidates;
   /** The job only makes this call; it uses no model. */
   readonly call?: DirectCall;
-  /** The conversation is a chat of another system. With `call`, the result of the call is written there. */
+  /** The conversation is a chat of another system. If `call` is present too, its result is written there. */
   readonly external?: ExternalReference;
   /** The job that this one retries: it adds no message, and the unfinished response of that job is left out of the prompt. */
   readonly retryOf?: string;
@@ -40,22 +40,25 @@ export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRunt
 }
 
 /**
- * The format of an input: 2 if a worker that knows only format 1 would ignore a part of it, such as instructions or a policy. All others
- * stay 1, so that workers of the older build can run them during a rolling deploy.
+ * The format of an input: 2 if a worker that knows only format 1 would ignore a part of it, such as instructions or a policy. All other
+ * inputs have format 1, so that workers of the older build can run them during a rolling deploy.
  */
 export function chatFormat({ agent, routing, call, client, external, toolPins = {} }: ChatInput): number {
   const isNew = [agent, routing, call, client?.handedOver, external].some((member) => member !== undefined);
   return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
 }
 
-/** Reads a stored input. `ChatService` has written the row, in this build or an older one. */
+/** Reads a stored input. `ChatService` of this build or of an older one has written it. */
 export function toChatInput(stored: unknown): ChatInput {
   if (typeof stored !== 'object' || stored === null || !('messages' in stored))
     throw new Error('not the input of a chat job');
-  return stored as ChatInput; // written from a ChatInput; see above
+  return stored as ChatInput; // see above: written from a ChatInput
 }
 
-/** The messages of the request that join the thread: all, or only those after the last response that the request repeats. */
+/**
+ * The messages of the request that join the thread: all of them, or, if the request contains the whole conversation, those after the last
+ * response.
+ */
 export function joiningMessages({ messages, history, alreadySaid, retryOf }: ChatInput): readonly ChatMessage[] {
   if (retryOf !== undefined) return [];
   return history === 'thread' ? messages : userMessagesSinceAnswer(messages).slice(alreadySaid);

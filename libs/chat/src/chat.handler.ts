@@ -34,7 +34,7 @@ import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
 import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
 
-/** One run of a chat job: runs its conversation and derives the job's outcome. Leaves the thread valid in every case. */
+/** One run of a chat job: runs its conversation and derives the job's outcome. The thread stays valid in every case. */
 class ChatSession {
   private readonly session: LoopSession;
 
@@ -131,7 +131,7 @@ export class ChatHandler implements JobHandler {
     try {
       return await this.answer(run);
     } catch (error) {
-      // The error ends the job outside of the loop, so its open calls and requests must be closed here.
+      // The error ends the job outside of the loop, so the open calls and requests must be closed here.
       if (endsWith(run, error)) {
         await run.commit();
         await this.calls.closer.close(run.job);
@@ -165,12 +165,12 @@ export class ChatHandler implements JobHandler {
       loop,
     );
     if (outcome.status !== 'waiting' || !calls.hasUndecided) return external?.deliver(outcome) ?? outcome;
-    // A tool could not report the outcome of its call: decide it from the rows, as after a crash.
+    // A tool could not report the outcome of its call. The rows are read again, and the call is decided as after a crash.
     await run.commit();
     return this.answer(run);
   }
 
-  /** Undefined: the conversation is not in another system. */
+  /** Undefined if the conversation is not in another system. */
   private externalOf(run: JobRun): ExternalRun | undefined {
     const { external, call } = toChatInput(run.job.input);
     if (external === undefined) return undefined;
@@ -178,7 +178,7 @@ export class ChatHandler implements JobHandler {
     return new ExternalRun(run, this.externalChats.of(external), options);
   }
 
-  /** The agent of the job. Choosing one calls a model, whose provider may be down. */
+  /** The agent of the job. Choosing an agent calls a model, whose provider may be down. */
   private async acting(run: JobRun): Promise<Acting | JobOutcome> {
     const { routing, providerDown } = toChatInput(run.job.input);
     if (routing === undefined) return counted(run, await this.agents.of(run));
@@ -198,8 +198,9 @@ export class ChatHandler implements JobHandler {
   }
 
   /**
-   * A job that begins for the first time and whose request contains the conversation has nothing to read. A job may begin several times under
-   * one claim: after an answer that arrived before it waited, or when a tool could not report the outcome of its call.
+   * The stored conversation. If a job begins for the first time and its request contains the conversation, there is nothing to read. A job
+   * may begin several times under one claim: after an answer that arrived before it waited, or if a tool could not report the outcome of its
+   * call.
    */
   private conversationOf({ job, totals }: JobRun, { history, call }: ChatInput): Promise<Conversation> {
     const isNew = job.epoch === 1 && totals.rounds === 0;
@@ -247,12 +248,12 @@ export class ChatHandler implements JobHandler {
     return this.agents.modelOf(job, agent);
   }
 
-  /** One round for the call, and one that ends the conversation. */
+  /** The limits of a single call: one round for the call, and one that ends the conversation. */
   private singleCall(): LoopInput['limits'] {
     return { ...this.agents.limitsOf(null), maxRounds: 2 };
   }
 
-  /** A retried question is part of the thread already; the unfinished response to it is left out. */
+  /** If this job is a retry, the question is already part of the thread, and the unfinished response to it is left out. */
   private historyOf({ retryOf }: ChatInput, { messages, jobs }: Conversation) {
     return buildHistory(retryOf === undefined ? messages : messages.filter(({ jobId }) => jobId !== retryOf), jobs);
   }
@@ -262,7 +263,10 @@ export class ChatHandler implements JobHandler {
   }
 }
 
-/** A claim compares the cap of an agent only where the row of the job names the agent: otherwise the job is queued again under its name. */
+/**
+ * A claim compares the cap of an agent only if the row of the job names the agent. Otherwise the job is queued again, with the agent in its
+ * row.
+ */
 function counted({ job }: JobRun, acting: Acting): Acting | JobOutcome {
   const { agent } = acting;
   const isCounted = agent === null || agent.maxRunningJobs === null || job.agentId !== null;

@@ -45,9 +45,10 @@ export class ChatService {
   ) {}
 
   /**
-   * Accepts a job that answers in a thread; it is committed on return. Throws `forbidden` (a viewer), `not_found` (no such thread for this
-   * principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of `JobStarter.start` (for a
-   * sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent or a file is gone.
+   * Accepts a job that answers in a thread; the job is committed on return. Throws `forbidden` (for a viewer), `not_found` (the principal has
+   * no such thread, or there is no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of
+   * `JobStarter.start` (for a sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent or a
+   * file does not exist any more.
    */
   async start(principal: Principal, given: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
@@ -85,8 +86,8 @@ export class ChatService {
   }
 
   /**
-   * Checks a chat that is started later, and stores the files of its messages. Returns the messages with references in place of contents.
-   * Throws as `start` for the right, the agent, the tools, the model and the messages.
+   * Checks a chat that will be started later, and stores the files of its messages. Returns the messages with references in place of
+   * contents. Throws the errors of `start` about the right, the agent, the tools, the model and the messages.
    */
   async acceptForLater(principal: Principal, request: StartChat): Promise<readonly ChatMessage[]> {
     const { workspaceId, userId } = principal;
@@ -103,7 +104,7 @@ export class ChatService {
 
   /**
    * Retries a failed or cancelled job as a new job of the same thread, with the current history. Throws `not_found`, `forbidden`, `conflict`
-   * for a job that has not ended or has completed, and for one that only its requester can continue, and the tool errors of `start`.
+   * (the job has not ended, has completed, or can only be continued by its requester), and the errors of `start` about tools.
    */
   async retry(
     principal: Principal,
@@ -120,7 +121,7 @@ export class ChatService {
     if (chat.call !== undefined) throw callNotRetried();
     if (client?.handedOver !== undefined) throw handedOverNotRetried();
     if (chat.tools.length > 0 && !this.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    // The provider key was erased at the job's end, and no other key replaces it.
+    // The provider key was erased at the job's end. Another key must not replace it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
     const terms = isAgents ? await this.agents.again(principal, jobId, toChatInput(input)) : NO_AGENT;
@@ -141,7 +142,7 @@ export class ChatService {
     });
   }
 
-  /** The pinned agent. If the agent is gone but the key started a job before, that job. */
+  /** Finds the agent and pins it. If the agent does not exist any more, but the key started a job before, returns that job. */
   private async termsOf(principal: Principal, given: StartChat): Promise<PinnedAgent | StartedJob> {
     const { agent } = given;
     return agent === undefined
@@ -149,7 +150,7 @@ export class ChatService {
       : this.orStarted(principal, given, () => this.agents.choose(principal, agent));
   }
 
-  /** What `check` resolves with. If it rejects because something is gone, but the key started a job before, that job. */
+  /** Returns the result of `check`. If `check` rejects, but the key started a job before, returns that job. */
   private async orStarted<Value>(
     { workspaceId, id }: Principal,
     { idempotency }: StartChat,
@@ -188,8 +189,8 @@ export class ChatService {
   }
 
   /**
-   * Pins the tools of a job to their current versions: a call of a tool that has changed since is refused. If agents answer, the job gets
-   * only their tools.
+   * Pins the tools of a job to their current versions: calls of a tool that has changed since are refused. With an agent, the job gets only
+   * the agent's tools.
    */
   private async pinsOf(
     principal: Principal,
@@ -230,7 +231,7 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),
   };
   const stored: unknown = toStorable(input);
-  return stored as ChatInput; // the same shape; only texts are normalized
+  return stored as ChatInput; // `toStorable` keeps the shape; only texts are normalized
 }
 
 function toExternal({ reference, call }: NonNullable<StartChat['external']>): Pick<ChatInput, 'external' | 'call'> {
@@ -250,7 +251,7 @@ function threadOf(request: StartChat): NonNullable<StartRequest['thread']> {
   };
 }
 
-/** A job that has to choose its agent belongs to none yet. */
+/** A job that still has to choose its agent counts for no agent yet. */
 function agentIdOf({ input: { agent } }: PinnedAgent): Pick<StartRequest, 'agentId'> {
   return agent === undefined ? {} : { agentId: agent.id };
 }

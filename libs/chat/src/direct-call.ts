@@ -5,15 +5,15 @@ export interface DirectCall {
   /** Absent: a new id is created. */
   readonly callId?: string;
   readonly name: string;
-  /** JSON text. */
+  /** The arguments as JSON text. */
   readonly arguments: string;
 }
 
 const nothing: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: false };
 
 /**
- * A model that requests exactly this call, so that it passes the same routing, policy and ledger as other calls. Once the call has a
- * result, it finishes without text.
+ * A model that requests exactly this call, so that the call has the same routing, policy and ledger as other calls. When the call has a
+ * result, the model finishes without text.
  */
 export function directCall(call: DirectCall): Model {
   return {

@@ -18,7 +18,7 @@ export type SessionEnd =
   | { readonly type: 'released' }
   /** The model provider is down: the job waits for this interrupt. */
   | { readonly type: 'paused'; readonly interruptId: string }
-  /** The job must not call its model and fails with this error; the error handling of nodes does not apply. */
+  /** The job must not call its model and fails with this error. Error handling of workflow nodes does not apply. */
   | { readonly type: 'refused'; readonly error: AppError };
 
 /** The newest round of a conversation: its text, and how its calls ended, by ordinal. */
@@ -36,7 +36,7 @@ export type Asking = Pick<ConversationOutage, 'before' | 'after'>;
  * decides what the end means for the job.
  */
 export class LoopSession {
-  /** The newest committed round; null: none. */
+  /** The newest committed round; null if there is none. */
   last: LastRound | null = null;
   private held: DeferredRoundCommit | undefined;
   private stream: ModelStream | undefined;
@@ -48,7 +48,7 @@ export class LoopSession {
     private readonly run: CallingRun,
     private readonly calls: JobCalls,
     private readonly asking: Asking,
-    /** Receives the ids of new calls. */
+    /** The ids of calls of the job. Ids of new calls are added. */
     private readonly callIds: Set<string> = new Set(),
   ) {}
 
@@ -91,7 +91,7 @@ export class LoopSession {
     }
   }
 
-  /** What hooks have changed in a round that failed, or denied: its error is written with these events. */
+  /** Appends the changes that hooks made in a round that they denied, or that failed. They are written with the error. */
   private keepHookEvents(): void {
     const events = this.hooked?.takeEvents() ?? [];
     if (events.length > 0) this.run.append({ events });
@@ -125,12 +125,12 @@ export class LoopSession {
     this.run.append({ rows: [row], counts: { contentLength: this.run.closeRound(round) } });
   }
 
-  /** Withdraws the shown text of an unfinished round while the job continues. */
+  /** Withdraws the shown text of an unfinished round; the job continues. */
   withdraw(open: OpenRound | null, reason: string): void {
     if (open !== null && !isSilent(open)) this.run.restartRound(open.round, reason);
   }
 
-  /** Decides before a round, and after a failed model request, whether another step replaces this one. Null: the step is taken. */
+  /** Checks before a round, and after a failed model request, whether the loop may continue. Returns null to take the step. */
   private async mayAsk(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
     if (step.type === 'round-started') return this.asking.before();
     if (step.type !== 'provider-down') return null;
@@ -182,7 +182,7 @@ export class LoopSession {
     const starts = goings.some((type) => !['open', 'refused', 'answered'].includes(type));
     let cancelled = false;
     if (!starts) {
-      // Nothing starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
+      // No call starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
     } else if (this.mayDefer(step, goings)) {
       this.held = new DeferredRoundCommit(this.run, round, systemClock);
@@ -201,7 +201,7 @@ export class LoopSession {
     return !step.calls.some(({ name }) => this.calls.hooks.has('afterToolCall', name));
   }
 
-  /** False: a cancel was requested first, and the calls were committed as cancelled. */
+  /** Returns false if a cancel was requested first; the calls were then committed as cancelled. */
   private async commitAndStart(round: FinishedRound): Promise<boolean> {
     const write = roundWrite(this.run, round, startState);
     if (await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write))) return true;

@@ -10,15 +10,14 @@ import type { ExternalReference } from './external/external-chats.js';
 import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
 /**
- * A request to answer in a thread, in the background: the one input of GraphQL, REST, the OpenAI API and sub-jobs, each of which has
- * one parser into it.
+ * A request for a response in a thread, in the background. GraphQL, REST, the OpenAI API and sub-jobs each have one parser that produces it.
  */
 export interface StartChat {
-  /** Our id of the thread, or the client's own. Null: a new thread. */
+  /** Our id of the thread, or the client's id. Null: a new thread. */
   readonly threadRef: string | null;
   /** Creates the thread if `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
-  /** `threadRef` was created for this job, so no row can refer to it. */
+  /** `threadRef` was created for this job, so no row refers to it. */
   readonly threadIsNew?: boolean;
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
@@ -40,35 +39,35 @@ export interface StartChat {
   readonly history: 'thread' | 'request';
   /** How many of the messages that would join the thread, from the first on, it already contains. Absent: none. */
   readonly alreadySaid?: number;
-  /** The only tools that may be called: names of server tools, or definitions as a request sends them. */
+  /** The only tools that may be called: names of server tools, or tool definitions. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
-  /** Absent: no client runs tools, and a call for one is skipped. */
+  /** Absent: no client runs tools, and a call of a client tool is skipped. */
   readonly client?: ClientSide;
-  /** `reject`: the job is cancelled if it or a sub-job opens a request to a person. Absent: it waits. */
+  /** `reject`: the job is cancelled if it or a sub-job opens a request to a person. Absent: the job waits. */
   readonly humanWait?: 'reject';
   /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
-  /** Of a sub-job: the call that starts it, the policy layers of the agents of its parent jobs, and its limit of rounds. */
+  /** For a sub-job: the call that starts it, the policy layers of the agents of its parent jobs, and its limit of rounds. */
   readonly below?: {
     readonly parent: ParentCall;
     readonly callerPolicies: readonly ApprovalPolicy[];
     readonly maxRounds: number;
   };
-  /** Takes precedence over the settings of the instance and the agent while the model provider is down. */
+  /** Takes precedence, while the model provider is down, over the settings of the instance and the agent. */
   readonly providerDown?: ProviderDownOptions;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;
   /** How many jobs may be queued behind the active one of the thread. Default 10. */
   readonly maxQueued?: number;
-  /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
+  /** The job is accepted now and begins at this instant (ms since the epoch). Absent or past: it begins at once. */
   readonly startAt?: number;
   readonly idempotency: Idempotency | null;
-  /** For this job only; stored encrypted and erased when the job ends. */
+  /** A provider key for this job only, stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   readonly backgroundMode: unknown;
-  /** A chat of another system: the job reads its messages there. With `call`, the job has no thread and only makes this call. */
+  /** The chat is in another system, where the job reads its messages. With `call`, the job has no thread and only makes this call. */
   readonly external?: { readonly reference: ExternalReference; readonly call?: DirectCall };
   /** Rows that are written with the job; their failure refuses the start. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];

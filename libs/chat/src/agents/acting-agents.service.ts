@@ -20,9 +20,9 @@ import { type RoutedToAgent, routeToAgent, ROUTING_ROUND } from './route-to-agen
 interface MadeChoice {
   readonly chosen: ChosenAgent;
   readonly round: RoutedToAgent['round'];
-  /** Empty: the model gave no reason, or chose none. */
+  /** The reason that the model gave. Empty if it gave none, or chose no agent. */
   readonly reasoning: string;
-  /** The model chose none, so the default agent is used. */
+  /** The model chose no agent, so the default agent is used. */
   readonly isFallback: boolean;
   readonly modelName: string;
   /** Ms since the epoch. */
@@ -60,12 +60,12 @@ function routingWrite(job: { readonly workspaceId: string; readonly jobId: strin
   };
 }
 
-/** Node runs count from 1. */
+/** The node run of the routing round: node runs count from 1, so it belongs to none. */
 const NO_NODE = 0;
 
 /** The agent of a job, and the job's input with the agent applied. */
 export interface Acting {
-  /** Null: no agent. */
+  /** Null if the job has no agent. */
   readonly agent: AgentPreset | null;
   readonly input: ChatInput;
 }
@@ -82,19 +82,19 @@ export class ActingAgents {
   ) {}
 
   /**
-   * The agent of a job. A choice is committed with its event before the job uses it, so it is made once even if the job begins several times.
-   * Throws `agent_gone`, and the errors of a model call.
+   * The agent of a job. A choice is committed with its event before the job uses it, so it is made only once, even if the job begins several
+   * times. Throws `agent_gone`, and the errors of a model call.
    */
   async of(run: JobRun): Promise<Acting> {
     const input = toChatInput(run.job.input);
     const { agent: pinned, routing } = input;
     if (pinned === undefined && routing === undefined) return { agent: null, input };
     const agent = pinned === undefined ? await this.chosen(run, input, routing) : await this.load(run.job, pinned);
-    // A direct call must be one that the agent may make; no model is offered the agent's tools.
+    // A direct call must be one that the agent may make. No model runs, so the agent's tools need not be offered.
     return { agent, input: input.call === undefined ? applyAgent(input, agent) : input };
   }
 
-  /** The model of the agent. Throws the errors of `ModelCatalog`. */
+  /** The model that the agent uses. Throws the errors of `ModelCatalog`. */
   async modelOf(
     job: ClaimedJob,
     agent: AgentPreset | null,
@@ -105,7 +105,7 @@ export class ActingAgents {
     return { model: withRoundLimit(readable, limitMs), modelName };
   }
 
-  /** The instance's limits of a conversation, tightened by those of the agent, and by `maxRounds`. */
+  /** The instance's limits of a conversation, tightened by the limits of the agent and by `maxRounds`. */
   limitsOf(agent: Pick<AgentPreset, 'limits'> | null, maxRounds = Infinity): LoopLimits {
     const { MAX_ROUNDS, MAX_TOOL_CALLS_PER_ROUND, MAX_OUTPUT_BYTES } = this.config.values;
     const limits = {
@@ -134,10 +134,10 @@ export class ActingAgents {
     const { round, choice } = await routeToAgent({
       ...{ model: hooked ?? model, modelName, candidates, messages: input.messages, limits, signal },
     }).catch((error: unknown) => {
-      if (!signal.aborted && !isProviderDown(error)) keepEvents(); // with the error of the job
+      if (!signal.aborted && !isProviderDown(error)) keepEvents(); // written with the error of the job
       throw error;
     });
-    keepEvents(); // with the choice
+    keepEvents(); // written with the choice
     crashpoint('after-routing-answer');
     const agent = choice?.agent ?? candidates.find(({ id }) => id === routing?.fallback);
     if (agent === undefined) throw agentGone();

@@ -13,13 +13,13 @@ import { coveredBy } from './apply-agent.js';
 /** The agent of a job, as pinned when the job is accepted. */
 export interface PinnedAgent {
   readonly input: Pick<ChatInput, 'agent' | 'routing'>;
-  /** Null: the agent has no model of its own, or is not chosen yet. */
+  /** Null if the agent has no model of its own, or is not chosen yet. */
   readonly model: string | null;
   /** Names of the server's tools that the job may offer. */
   readonly tools: readonly string[];
 }
 
-/** No agent answers. */
+/** For a job without an agent. */
 export const NO_AGENT: PinnedAgent = { input: {}, model: null, tools: [] };
 
 /** Finds the agent when a job is accepted, and pins it. */
@@ -73,7 +73,7 @@ function toPin({ id, version }: AgentPin): AgentPin {
   return { id, version };
 }
 
-/** The agent as a job stores and shows it. */
+/** Converts the agent to the form that a job stores and shows. */
 export function toChosen({ id, version, name, slug }: AgentPreset): ChosenAgent {
   return { id, version, name, slug };
 }

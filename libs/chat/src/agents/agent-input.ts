@@ -6,19 +6,19 @@ import { defined, readInput, toStorableText } from '#platform';
 import { type AgentSettings, toolEventFormats } from '../agent.js';
 import { agentInvalid } from './agents.errors.js';
 
-/** The input of a new agent. Absent settings are empty, or the workspace's. */
+/** The input of a new agent. Absent settings are empty, or those of the workspace. */
 export interface NewAgent extends Partial<Omit<AgentSettings, 'toolApproval'>> {
   readonly name: string;
-  /** Default: derived from the name. It stays when the name changes. */
+  /** Default: derived from the name. The slug stays the same if the name changes. */
   readonly slug?: string;
   readonly description?: string;
-  /** Maximum number of its jobs that run at once; null: only the caps of workspace and user. */
+  /** Maximum number of its jobs that run at once; null: only the caps of workspace and user apply. */
   readonly maxRunningJobs?: number | null;
-  /** In the format of a workspace's policy; null: none. */
+  /** A policy in the format of a workspace's policy; null: none. */
   readonly toolApproval?: unknown;
 }
 
-/** Absent members stay unchanged. */
+/** The changes of an agent. Absent members do not change. */
 export type AgentChanges = Partial<NewAgent>;
 
 /** A parsed and normalized input. */

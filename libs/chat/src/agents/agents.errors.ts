@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** The agent is unknown, archived, or of another workspace. */
+/** The agent is unknown, archived, or belongs to another workspace. */
 export const agentNotFound = () => new AppError({ code: 'not_found', message: 'Agent not found', field: 'agent' });
 
 export const agentVersionNotFound = () =>
@@ -52,6 +52,6 @@ export const tooManyAgents = (limit: number) =>
 export const noAgents = () =>
   new AppError({ code: 'no_agents', message: 'No agents configured for auto-routing', field: 'agent' });
 
-/** The version that a job was pinned to is gone: its row was deleted by hand. */
+/** The version that a job is pinned to does not exist any more: its row was deleted with SQL. */
 export const agentGone = () =>
   new AppError({ code: 'agent_gone', message: 'The agent of this job does not exist any more.' });

@@ -31,19 +31,19 @@ export interface AgentIdentity {
 export class AgentsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** All, by name. */
+  /** All agents, by name. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<Agent[]> {
     return asTheyAre(tx, scope, await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' } }));
   }
 
-  /** All, by name, without their settings. */
+  /** All agents, by name, without their settings. */
   async listed(tx: PrismaTransaction, scope: Scope): Promise<ListedAgent[]> {
     const select = { id: true, name: true, slug: true, description: true, createdAt: true } as const;
     const rows = await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' }, select });
     return rows.map(({ createdAt, ...row }) => ({ ...row, createdAt: createdAt.getTime() }));
   }
 
-  /** By our id, else its slug, else its name. Null: absent, archived, or not readable. */
+  /** Finds an agent by our id, else by its slug, else by its name. Returns null if it is absent, archived, or not readable. */
   async find(tx: PrismaTransaction, scope: Scope, given: string): Promise<Agent | null> {
     const ref = toStorableText(given);
     const named = { OR: [...(isId(ref) ? [{ id: ref }] : []), { slug: ref }, { name: ref }] };
@@ -68,7 +68,7 @@ export class AgentsRepository {
     return row === undefined ? null : toAgent(row, row);
   }
 
-  /** Every name and slug that an agent of the workspace is found by; does not check rights. */
+  /** Every name and slug by which an agent of the workspace is found. Does not check rights. */
   async namesNow(workspaceId: string): Promise<ReadonlySet<string>> {
     const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.agent.findMany({ where: { workspaceId, archivedAt: null }, select: { slug: true, name: true } }),
@@ -114,7 +114,7 @@ export class AgentsRepository {
     await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
-  /** Newest first; `below` is a version number. */
+  /** The versions of an agent, newest first; `below` is a version number. */
   async versions(
     tx: PrismaTransaction,
     scope: Scope,
@@ -126,7 +126,7 @@ export class AgentsRepository {
     return rows.map(toVersion);
   }
 
-  /** Null: no such version. */
+  /** Returns null if there is no such version. */
   async version(tx: PrismaTransaction, scope: Scope, { id, version: number }: AgentPin): Promise<AgentVersion | null> {
     const row = await tx.agentVersion.findFirst({ where: { ...versionsOf(scope, id), number } });
     return row === null ? null : toVersion(row);
@@ -148,7 +148,7 @@ export class AgentsRepository {
     return pins.flatMap(({ id }) => presets.get(id) ?? []);
   }
 
-  /** The agent that a job has chosen; null: none yet. */
+  /** The agent that a job has chosen; null if it has chosen none yet. */
   async chosen(workspaceId: string, jobId: string): Promise<ChosenAgent | null> {
     const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.round.findUnique({ where: { workspaceId_jobId_number: { workspaceId, jobId, number: ROUTING_ROUND } } }),
@@ -186,18 +186,18 @@ const agentColumns = Prisma.sql`SELECT a.id, a.name, a.slug, a.description, a.ma
   v.number, v.model, v.instructions, v.tools, v.external_tools AS "externalTools", v.limits, v.parameters,
   v.tool_approval AS "toolApproval", v.tool_event_format AS "toolEventFormat"`;
 
-/** SHA-256 (hex) of canonical JSON. */
+/** The hash of an agent's settings: SHA-256 (hex) of their canonical JSON. */
 export function hashOf({ model, instructions, tools, externalTools, ...rest }: AgentSettings): string {
   const { limits, parameters, toolApproval, toolEventFormat } = rest;
   const hashed = {
     ...{ model, instructions, tools, externalTools, limits, parameters, toolApproval },
-    // Versions without one keep the hash that they were stored with.
+    // Versions that were stored before this setting existed keep their hash.
     ...(toolEventFormat === null ? {} : { toolEventFormat }),
   };
   return createHash('sha256').update(canonicalJson(hashed)).digest('hex');
 }
 
-/** The casts hold: `readAgentInput` has parsed them from JSON. */
+/** The casts hold: `readAgentInput` has parsed the settings from JSON. */
 function toJsonColumns({ limits, parameters, toolApproval }: AgentSettings) {
   return {
     limits: limits as Prisma.InputJsonObject,
@@ -220,7 +220,7 @@ function versionsOf(scope: Scope, agentId: string): Prisma.AgentVersionWhereInpu
   return { workspaceId: scope.workspaceId, agentId, agent: { is: readable(scope) } };
 }
 
-/** Adds the current version to each agent, in one statement. */
+/** Reads the current version of each agent, in one statement. */
 async function asTheyAre(tx: PrismaTransaction, { workspaceId }: Scope, rows: readonly AgentRow[]): Promise<Agent[]> {
   if (rows.length === 0) return [];
   const current = rows.map(({ id: agentId, version: number }) => ({ agentId, number }));
@@ -254,7 +254,7 @@ function toVersion(row: AgentVersionRow): AgentVersion {
 function toSettings({ model, instructions, tools, externalTools, ...json }: VersionFields): AgentSettings {
   return {
     ...{ model, instructions, tools, externalTools },
-    // The casts hold: `addVersion` has stored parsed input.
+    // The casts hold: `addVersion` stores only parsed input.
     limits: json.limits as AgentSettings['limits'],
     parameters: json.parameters as AgentSettings['parameters'],
     toolApproval: json.toolApproval as AgentSettings['toolApproval'],

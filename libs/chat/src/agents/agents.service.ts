@@ -34,7 +34,7 @@ import { type AgentIdentity, AgentsRepository, hashOf } from './agents.repositor
 
 const MAX_AGENTS = 100;
 
-/** For how long another process may still accept the old names of an agent, ms. */
+/** How long another process may still accept an old name of an agent, ms. */
 const FRESH_MS = 1_000;
 
 const PLAIN: AgentSettings = {
@@ -42,17 +42,18 @@ const PLAIN: AgentSettings = {
   ...{ limits: {}, parameters: {}, toolApproval: null, toolEventFormat: null },
 };
 
-/** A change of an agent, and the version that it is based on. */
+/** A change of an agent. */
 export interface AgentChange {
   readonly ref: string;
   readonly changes: AgentChanges;
-  /** The version that the change is based on; null: any. */
+  /** The version that the change is based on; null: any version. */
   readonly expectedVersion: number | null;
 }
 
 /**
- * The agents of a workspace: every member may read and use them, those with the right to manage agents change them. A change of settings
- * creates a new version; old versions stay, and jobs keep theirs. Changes of one workspace are serialized and audited.
+ * The agents of a workspace. Every member may read and use them; members with the right to manage agents may change them. A change of
+ * settings creates a new version; old versions stay, and jobs keep the version that they use. Changes of one workspace are serialized and
+ * audited.
  */
 @Injectable()
 export class AgentsService {
@@ -81,7 +82,7 @@ export class AgentsService {
     return this.prisma.withWorkspace(principal, (tx) => this.agents.listed(tx, scopeOf(principal)));
   }
 
-  /** By id, slug or name. Throws `not_found`, also for an archived agent. */
+  /** Finds an agent by id, slug or name. Throws `not_found`, also for an archived agent. */
   async find(principal: Principal, ref: string): Promise<Agent> {
     const { workspaceId } = principal;
     const mayRead = abilityOf(principal).can('read', asSubject('Agent', { workspaceId }));
@@ -90,7 +91,7 @@ export class AgentsService {
     return agent;
   }
 
-  /** Whether `ref` may be the name of an agent, now or a second ago, so that a `/v1` request may mean the agent instead of a model. */
+  /** Whether `ref` is, or was within the last second, the name of an agent. If so, a `/v1` request may mean the agent instead of a model. */
   async mayBeNamed(workspaceId: string, ref: string): Promise<boolean> {
     if (isId(ref)) return true;
     const names = await this.names.get(workspaceId, () => this.agents.namesNow(workspaceId));
@@ -104,7 +105,7 @@ export class AgentsService {
     return presets;
   }
 
-  /** Newest first, below number `below`. Throws `not_found`. */
+  /** The versions below number `below`, newest first. Throws `not_found`. */
   async versions(
     principal: MemberPrincipal,
     ref: string,
@@ -117,7 +118,10 @@ export class AgentsService {
     return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
-  /** The first agent becomes the default. Throws `bad_request` with the invalid member, `conflict` (name or slug in use, limit reached). */
+  /**
+   * Creates an agent; the first of a workspace becomes the default. Throws `bad_request` with the invalid member, `conflict` (name or slug in
+   * use, limit reached).
+   */
   async create(principal: MemberPrincipal, input: NewAgent): Promise<Agent> {
     assertMayManage(principal);
     const read = readAgentInput(input);
@@ -134,8 +138,8 @@ export class AgentsService {
   }
 
   /**
-   * Creates an agent, or updates the one with its slug (without a slug: its name); absent fields stay. Repeating it changes nothing. Throws
-   * as `create` and `update` do.
+   * Creates an agent, or updates the one with its slug (without a slug: with its name); absent fields do not change. Repeating the call
+   * changes nothing. Throws the errors of `create` and `update`.
    */
   async upsert(principal: MemberPrincipal, input: NewAgent): Promise<Agent> {
     assertMayManage(principal);
@@ -149,7 +153,7 @@ export class AgentsService {
     return this.update(principal, { ref: existing.id, changes: input, expectedVersion: null });
   }
 
-  /** Throws the errors of `create`, and `not_found`, `conflict` (another member has changed it). */
+  /** Throws the errors of `create`, `not_found`, and `conflict` (another member has changed the agent). */
   async update(principal: MemberPrincipal, { ref, changes, expectedVersion }: AgentChange): Promise<Agent> {
     assertMayManage(principal);
     const read = readAgentInput(changes);
@@ -189,7 +193,10 @@ export class AgentsService {
     });
   }
 
-  /** The agent can no longer be found and its name is free; jobs that use it continue. Throws `not_found`, `conflict` (the default of several). */
+  /**
+   * Archives an agent: it is no longer found, and its name becomes free. Jobs that use it continue. Throws `not_found`, `conflict` (the
+   * default agent, if there are others).
+   */
   async archive(principal: MemberPrincipal, ref: string): Promise<Agent> {
     assertMayManage(principal);
     const archived = await this.prisma.withWorkspace(principal, async (tx) => {
@@ -216,7 +223,7 @@ export class AgentsService {
     await this.agents.setVersion(tx, scopeOf(principal), { id, number: version + 1, settings });
   }
 
-  /** Tools that an agent was granted before may be gone; newly granted ones must exist. */
+  /** New tools must exist. Tools that the agent already had may have been removed since. */
   private async assertTools(
     principal: MemberPrincipal,
     given: Pick<AgentSettings, 'tools' | 'externalTools'>,

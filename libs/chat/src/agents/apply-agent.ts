@@ -5,13 +5,13 @@ import type { AgentPreset, AgentSettings } from '../agent.js';
 import type { ChatInput } from '../chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 
-/** Those of `names` that a list of names and globs matches. */
+/** The names that a list of names and globs matches. */
 export function coveredBy(patterns: readonly string[], names: readonly string[]): readonly string[] {
   return names.filter((name) => patterns.some((pattern) => pattern === name || matchesGlob(pattern, name)));
 }
 
 /**
- * Applies an agent to a request: offers the agent's tools, and of the request's tools only those that clients run; the agent's parameters
+ * Applies an agent to a request. Offers the agent's tools, and of the request's tools only those that clients run. The agent's parameters
  * take precedence. The server's tools are those that were pinned when the job was accepted (`toolPins`). Tools that the agent leaves to
  * clients are dropped if the request has no client. Pure.
  */
@@ -45,7 +45,7 @@ export function instructed(
   return [{ role: 'system', content: agent.instructions }, ...messages];
 }
 
-/** Limits of the instance, tightened by those of the agent. */
+/** The limits of the instance, tightened by those of the agent. */
 export function tightened(limits: LoopLimits, agent: Pick<AgentSettings, 'limits'> | null): LoopLimits {
   const { maxRounds, maxToolCallsPerRound, maxOutputBytes } = agent?.limits ?? {};
   return {

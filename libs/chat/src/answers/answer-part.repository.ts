@@ -70,7 +70,7 @@ export interface SessionStep {
   readonly sessionId: string;
   readonly threadId: string;
   readonly answerId: string;
-  /** The session's answer so far; null: the session is new. */
+  /** The session's answer so far; null if the session is new. */
   readonly afterAnswerId: string | null;
 }
 
@@ -105,13 +105,13 @@ function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...
 
 const lockNotAvailable = '55P03';
 
-/** The second of two equal concurrent requests violates one of these. */
+/** Unique constraints. Of two equal concurrent requests, the second violates one of them. */
 const onceOnly: ReadonlySet<string | undefined> = new Set([
   'openai_answer_workspace_id_principal_idempotency_key_key',
   'openai_answer_resumes',
 ]);
 
-/** Whether a write failed because a concurrent one of the same session, thread or key was first. The caller then reads again. */
+/** Whether a write failed because a concurrent write for the same session, thread or key was committed first. The caller then reads again. */
 export function isConcurrentWrite(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const constraint = violatedConstraint(error);

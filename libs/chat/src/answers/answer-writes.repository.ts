@@ -22,7 +22,7 @@ export class AnswerWritesRepository {
        WHERE workspace_id = ${workspaceId}::uuid AND principal = ${principal} AND session_id = ${sessionId} FOR UPDATE`;
   }
 
-  /** Stores the answer and its key. Throws `idempotency_key_mismatch` for a key that is used for something else. */
+  /** Stores the answer and its key. Throws `idempotency_key_mismatch` for a key that was used for something else. */
   async insert(job: LockedJob, answer: NewAnswer): Promise<void> {
     const { client, workspaceId, jobId } = job;
     const { principal, idempotency } = answer;
@@ -36,9 +36,9 @@ export class AnswerWritesRepository {
   }
 
   /**
-   * Adds the messages that a client sent with the results of a round to the job's thread. While a job waits, no other job adds messages to its
-   * thread. A start locks the thread first and then may want the session, which is locked here: to prevent a deadlock this waits only for a
-   * moment and then fails with an error that `isConcurrentWrite` recognizes; nothing is written.
+   * Adds the messages that a client sent with the results of a round to the job's thread. While a job waits, no other job adds messages to
+   * its thread. A start locks the thread first, and then perhaps the session, which is already locked here. To prevent a deadlock, this
+   * method waits only `threadWaitMs` for the thread. Then it fails with an error that `isConcurrentWrite` recognizes, and nothing is written.
    */
   async storeUserMessages(
     { client, workspaceId, jobId, row: { threadId, createdBy } }: LockedJob,

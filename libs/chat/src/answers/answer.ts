@@ -1,7 +1,7 @@
 import type { JobKind, JobStatus } from '#jobs';
 import type { ChatMessage } from '#models';
 
-/** `agent`: the format of the agent that the job chooses. */
+/** The formats of answers. `agent`: the format of the agent that the job chooses. */
 export const answerFormats = ['inline', 'open-webui', 'none', 'openai', 'agent'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
@@ -17,7 +17,7 @@ export interface Answer {
   readonly id: string;
   readonly jobId: string;
   readonly principal: string;
-  /** The client's id of its conversation; null: none. */
+  /** The client's id of its conversation; null if it gave none. */
   readonly sessionId: string | null;
   /** The model that the request named. */
   readonly model: string;
@@ -25,7 +25,7 @@ export interface Answer {
   /** The window begins after this event and this round. */
   readonly afterSeq: number;
   readonly afterRound: number;
-  /** SHA-256 (hex) of the request; null: without a key. */
+  /** SHA-256 (hex) of the request; null for a request without a key. */
   readonly requestHash: string | null;
   readonly job: {
     readonly kind: JobKind;
@@ -34,7 +34,7 @@ export interface Answer {
     readonly createdBy: string | null;
   };
   readonly state: AnswerState;
-  /** The agent that `auto` has chosen; null: none yet, or the request named one. */
+  /** The agent that `auto` has chosen; null if it has chosen none yet, or the request named an agent. */
   readonly agent: string | null;
 }
 
@@ -46,38 +46,38 @@ export type NewAnswer = Pick<
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** The client's notes about its request. */
   readonly about: object | null;
-  /** Of a continuation, and of an answer that resumes one: the applied results, and the messages after them. */
+  /** For a continuation, and for an answer that resumes one: the applied results, and the messages after them. */
   readonly applied: (ContinuationDigests & { readonly messages: readonly ChatMessage[] }) | null;
-  /** Id of the answer from whose applied results this one resumes; null: it starts from the beginning, or continues a run. */
+  /** Id of the answer from whose applied results this one resumes. Null if it starts from the beginning, or continues a run. */
   readonly resumes: string | null;
 };
 
-/** Distinguishes a repeated continuation from another one. SHA-256, hex. */
+/** SHA-256 (hex) digests that distinguish a repeated continuation from another one. */
 export interface ContinuationDigests {
-  /** Of the results, and of their conversation if the request has no session. */
+  /** Digest of the results, and of their conversation if the request has no session. */
   readonly results: string;
-  /** Of the other fields of the request that affect the response. */
+  /** Digest of the other fields of the request that affect the response. */
   readonly request: string;
 }
 
 /** A conversation of one principal, by the client's id. */
 export interface AnswerSession {
   readonly threadId: string;
-  /** Null: it was deleted with its job. */
+  /** Null if it was deleted with its job. */
   readonly latest: Answer | null;
-  /** The id that `latest` must still have when the session moves on. */
+  /** The id that `latest` must still have when the session moves to a new answer. */
   readonly latestId: string;
 }
 
-/** What is known about a request before it is started. */
+/** The stored answers that a request may refer to, read before it is started. */
 export interface KnownAnswers {
-  /** Null: the request has no session id, or a new one. */
+  /** Null if the request has no session id, or a new one. */
   readonly session: AnswerSession | null;
   /** The newest answer of the job whose open calls have the requested ids. */
   readonly pending: Answer | null;
-  /** An ended job had the id of a pending call before, so only the conversation shows whether the request continues `pending`. */
+  /** An ended job has used the id of a pending call before, so only the conversation shows whether the request continues `pending`. */
   readonly isIdReused: boolean;
-  /** The answer of the newest continuation that applied these results; one of an equal request if there is any. */
+  /** The answer of the newest continuation that applied these results, preferably of an equal request. */
   readonly applied: AppliedAnswer | null;
 }
 
@@ -93,6 +93,6 @@ export interface AnsweredSessionCall {
   readonly name: string;
   /** JSON text. */
   readonly arguments: string;
-  /** What the model reads. */
+  /** The result that the model reads. */
   readonly result: string;
 }

@@ -21,22 +21,22 @@ interface KnownRow extends AnswerRow {
   readonly why: 'session' | 'pending' | 'applied';
   readonly threadId: string | null;
   readonly latestId: string | null;
-  /** Of `applied`: all other fields of the request were equal. Of `pending`: an ended job had the id of its call before. */
+  /** For `applied`: all other fields of the request were equal. For `pending`: an ended job has used the id of its call before. */
   readonly mark: boolean | null;
 }
 
-/** What a request refers to, looked up before it is started. */
+/** The values by which a request refers to stored answers. */
 export interface AnswerLookup {
   readonly sessionId: string | null;
   /** Ids of the calls whose results the request contains. */
   readonly callIds: readonly string[];
-  /** Null: it contains no results that may have been applied before. */
+  /** Null if the request contains no results that may have been applied before. */
   readonly digests: ContinuationDigests | null;
   /** The model that the request names. */
   readonly model: string;
 }
 
-/** Calls of older answers are not looked up, so that the cost of a turn does not grow with its conversation. */
+/** Calls of older answers are not searched, so that the cost of a turn does not grow with its conversation. */
 const mostAnswers = 500;
 
 /** Only calls of the client are open: no other request, and no call that runs elsewhere. */
@@ -81,7 +81,7 @@ SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", found.m
 export class AnswersRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The answer of this idempotency key; null: none. */
+  /** The answer of this idempotency key; null if there is none. */
   async findByKey({ workspaceId, id }: Asker, key: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
@@ -91,7 +91,7 @@ export class AnswersRepository {
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }
 
-  /** By id. */
+  /** The answer with this id; null if there is none. */
   async find({ workspaceId, id: principal }: Asker, id: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
@@ -119,7 +119,7 @@ export class AnswersRepository {
     };
   }
 
-  /** Those of `ids` that are settled calls of the session's newest 500 answers; the newest call if a provider repeated an id. */
+  /** The calls with these ids that are settled in the session's newest 500 answers. If a provider repeated an id, the newest call. */
   async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
     if (ids.length === 0) return [];
@@ -154,7 +154,7 @@ export class AnswersRepository {
     return rows.map(({ content }) => content);
   }
 
-  /** The round after which the job's next answer begins; null: this is the last one. */
+  /** The round after which the job's next answer begins; null if this answer is the last one. */
   async endOfWindow({ workspaceId, jobId, afterRound }: Answer): Promise<number | null> {
     const { _min: next } = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.openaiAnswer.aggregate({
@@ -165,7 +165,7 @@ export class AnswersRepository {
     return next.afterRound;
   }
 
-  /** The `toolEventFormat` of the agent that the job of an answer chose; null: not set, or not chosen yet. */
+  /** The `toolEventFormat` of the agent that the job of an answer chose; null if it is not set, or no agent is chosen yet. */
   async formatOfChosen({ workspaceId, jobId }: Answer): Promise<ToolEventFormat | null> {
     const rows = await this.prisma.queryInWorkspace<{ format: ToolEventFormat | null }>(
       { workspaceId },
@@ -176,7 +176,7 @@ export class AnswersRepository {
     return rows[0]?.format ?? null;
   }
 
-  /** Whether the server has started a `once` tool for the job: a retry of the whole request might repeat its effect. */
+  /** Whether the server has started a `once` tool for the job. If so, a retry of the whole request might repeat its effect. */
   async hasRunOnce({ workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>): Promise<boolean> {
     const begun = [{ startedAt: { not: null } }, { status: 'running', executor: 'queue' }];
     const call = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
@@ -188,7 +188,7 @@ export class AnswersRepository {
     return call !== null;
   }
 
-  /** The newest answer of a job, in the transaction that has locked it; null: a client other than `/v1` started the job. */
+  /** The newest answer of a job, in the transaction that has locked the job. Null if a client other than `/v1` started the job. */
   async latestOf(tx: PrismaTransaction, workspaceId: string, jobId: string): Promise<Answer | null> {
     const [row] = await tx.$queryRaw<AnswerRow[]>(
       Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id

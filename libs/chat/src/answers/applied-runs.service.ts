@@ -31,8 +31,8 @@ export class AppliedRuns {
   ) {}
 
   /**
-   * The run of `answer`, up to the start of the job's next answer. A round without calls ends it: the new answer replaces that text. Null: the
-   * job or its rounds were deleted.
+   * The run of `answer`, up to the start of the job's next answer. A round without calls ends the run: the new answer replaces that text.
+   * Returns null if the job or its rounds were deleted.
    */
   async read(principal: Principal, answer: Answer): Promise<AppliedRun | null> {
     const { workspaceId, jobId, afterRound } = answer;

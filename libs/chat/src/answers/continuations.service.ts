@@ -38,7 +38,7 @@ interface Continuation {
   readonly order: ContinuationInput;
 }
 
-/** What became of a continuation, or the results that have to pass the hooks first. */
+/** The result of a continuation, or the results that must pass the hooks first. */
 type Applied = { readonly answer: Answer } | { readonly unfiltered: Pick<Continuation, 'handed' | 'order'> };
 
 type Decide = (held: LockedAnswer) => ContinuationInput | null;
@@ -54,9 +54,10 @@ export class Continuations {
   ) {}
 
   /**
-   * `decide` reads the run under the lock and returns what to apply; if it throws or returns null, nothing changes. One transaction settles all
-   * calls, stores the messages that came with the results, re-queues the job and starts the new answer. Null: the job is absent or of another
-   * principal, or `decide` returned null. `decide` is called again after the hooks of the results. May throw an error that `isConcurrentWrite` recognizes.
+   * `decide` reads the run under the lock and returns what to apply; if it throws or returns null, nothing changes. One transaction settles
+   * all calls, stores the messages that came with the results, re-queues the job and starts the new answer. Returns null if the job is absent
+   * or belongs to another principal, or if `decide` returned null. If the results must pass hooks, `decide` is called again after the hooks.
+   * May throw an error that `isConcurrentWrite` recognizes.
    */
   async apply(
     principal: Principal,
@@ -72,7 +73,7 @@ export class Continuations {
     return second !== null && 'answer' in second ? second.answer : null;
   }
 
-  /** `ends` null: the results did not pass the hooks yet. */
+  /** `ends` null: the results have not passed the hooks yet. */
   private look(
     principal: Principal,
     { workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>,

@@ -11,8 +11,8 @@ import { toContent } from '../threads/turn-message.part.js';
 import { AnswersRepository } from './answers.repository.js';
 
 /**
- * Clients send whole conversations. If a turn produced no response, the client sends its user messages again after the results with which
- * they came, and the thread already contains them.
+ * Counts messages that a thread already contains. Clients send whole conversations. If a turn produced no response, the client sends its user
+ * messages again after the results with which they came.
  */
 @Injectable()
 export class DuplicateMessageFilter {
@@ -27,7 +27,7 @@ export class DuplicateMessageFilter {
     { threadId, callId }: { readonly threadId: string; readonly callId: string },
     messages: readonly ChatMessage[],
   ): Promise<number> {
-    // As the start has stored them.
+    // files are replaced as at the start, so that the messages can be compared
     const { messages: stored } = takeInlineFiles(userMessagesSinceAnswer(messages), this.config.values.FILE_TYPES);
     const texts = stored.map((message) => canonicalJson(toStorable(toContent(message))));
     if (texts.length === 0) return 0;

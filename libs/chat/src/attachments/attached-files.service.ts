@@ -8,7 +8,7 @@ import { matchesGlob } from '#tools';
 
 import { partsOf, referenceOf, takeInlineFiles, withParts } from './file-parts.js';
 
-/** Files of one request. */
+/** Maximum number of files in one request. */
 const mostFiles = 100;
 
 /** The files that messages refer to: checked when a job starts, and read when its model is called. */
@@ -50,7 +50,7 @@ export class AttachedFiles {
     if (visual && this.isTextOnly(modelName)) throw textOnly(modelName);
   }
 
-  /** The model, with the contents of files in place of references in each request. */
+  /** Wraps the model: each request contains the contents of files in place of references. */
   readable(
     model: Model,
     { workspaceId, modelName }: { readonly workspaceId: string; readonly modelName: string },
@@ -106,18 +106,18 @@ const textOnly = (modelName: string) =>
 
 /** Limits of the files that a model reads. */
 interface ReadableLimits {
-  /** Bytes of files in one request. */
+  /** Maximum bytes of files in one request. */
   readonly maxBytes: number;
   /** The model takes neither images nor PDFs. */
   readonly isTextOnly: boolean;
 }
 
-/** Whether a model reads a file of this type as text. */
+/** Whether a model can read a file of this type as text. */
 function isTextFile(mime: string): boolean {
   return mime.startsWith('text/') || mime === 'application/json';
 }
 
-/** Whether a model has to take images or PDFs to read it. */
+/** Whether a model must support images or PDFs to read a file of this type. */
 function isVisual(mime: string): boolean {
   return mime.startsWith('image/') || mime === 'application/pdf';
 }
@@ -129,7 +129,7 @@ export function filesToSend(
   { maxBytes, isTextOnly }: ReadableLimits,
 ): ReadonlySet<string> {
   const counts = new Map<string, number>();
-  // A map keeps the position of the first insertion, and the newest use is inserted first.
+  // A map keeps the position of the first insertion, so the newest use is inserted first.
   for (const part of partsOf(messages).toReversed()) {
     const { hash } = referenceOf(part) ?? {};
     if (hash !== undefined) counts.set(hash, (counts.get(hash) ?? 0) + 1);

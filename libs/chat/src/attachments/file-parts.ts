@@ -15,7 +15,7 @@ export function toFilePart({ hash, mime, name }: FileReference): ContentPart {
   return { type: 'file', file: { file_id: hash, mime, ...defined({ filename: name }) } };
 }
 
-/** The stored file that a part refers to; null: none. `mime` is the type that the client declared, if any. */
+/** The stored file that a part refers to; null if it refers to none. `mime` is the type that the client declared, if any. */
 export function referenceOf(part: ContentPart): { readonly hash: string; readonly mime: string | null } | null {
   if (part.type !== 'file') return null;
   const { file_id: hash, mime } = part.file;
@@ -23,12 +23,12 @@ export function referenceOf(part: ContentPart): { readonly hash: string; readonl
   return { hash, mime: typeof mime === 'string' ? mime : null };
 }
 
-/** Every part of the messages that have parts. */
+/** All parts of messages whose content consists of parts. */
 export function partsOf(messages: readonly ChatMessage[]): readonly ContentPart[] {
   return messages.flatMap(({ content }) => (typeof content === 'string' || content === null ? [] : content));
 }
 
-/** The messages with other parts; the same list if no message has parts. Pure. */
+/** Replaces the parts of the messages. Returns the same list if no message has parts. Pure. */
 export function withParts(
   messages: readonly ChatMessage[],
   change: (part: ContentPart) => ContentPart,

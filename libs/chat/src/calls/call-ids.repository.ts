@@ -8,7 +8,7 @@ interface Owner {
   readonly jobId: string;
 }
 
-/** The ids by which `/v1` clients name calls: an id means one unfinished job among all jobs of a principal. */
+/** The ids by which `/v1` clients name calls. Among all unfinished jobs of a principal, an id belongs to one job. */
 @Injectable()
 export class CallIdsRepository {
   constructor(private readonly prisma: PrismaService) {}

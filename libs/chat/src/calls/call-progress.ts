@@ -1,7 +1,7 @@
 import { type Clock, type TextRedactor, type Timer, toStorableText } from '#platform';
 import type { ToolProgress } from '#tools';
 
-/** At most two events per second. */
+/** Ms between two progress events. */
 const betweenMs = 500;
 const longestMessage = 500;
 
@@ -23,7 +23,7 @@ export class CallProgress {
     if (this.timer === undefined) this.show();
   }
 
-  /** No progress may follow the end. */
+  /** Stops the reports. Call it before the end of the call is written, because no progress may follow the end. */
   close(): void {
     this.isOver = true;
     this.timer?.cancel();

@@ -1,7 +1,7 @@
 import type { NewInterrupt } from '#jobs';
 import type { Approval, ToolFailure, ToolOutcome } from '#tools';
 
-/** Where a call goes. Decided when its round is committed, and again for a call that another worker left open. */
+/** Where a call goes. The route is decided before its round is committed, and again for a call that another worker left open. */
 export type CallRoute =
   /** This worker runs it. */
   | ({ readonly type: 'run' } & Allowed)
@@ -16,9 +16,9 @@ export type CallRoute =
       readonly executor: 'worker' | 'client';
       readonly interrupt: NewInterrupt;
     }
-  /** A hook has returned its result: it does not run. */
+  /** A hook has returned the result, so the call does not run. */
   | { readonly type: 'answered'; readonly outcome: ToolOutcome }
-  /** It must not run (`denied`), or its arguments are invalid (`error`), so that no request is opened. */
+  /** The call must not run (`denied`), or its arguments are invalid (`error`), so no request is opened. */
   | {
       readonly type: 'refused';
       readonly status: 'denied' | 'error';

@@ -31,7 +31,7 @@ import { CallIdsRepository } from './call-ids.repository.js';
 import type { CallRoute } from './call-route.js';
 import { requesterOf } from './requester-of.js';
 
-/** What the routing of all calls of a job depends on. */
+/** The parts of a job that the routing of all its calls depends on. */
 export interface RouteContext {
   readonly job: GateJob;
   readonly offered: readonly OfferedTool[];
@@ -52,11 +52,11 @@ export interface RoutedCall {
   readonly name: string;
   /** JSON text as the model wrote it. */
   readonly arguments: string;
-  /** Null: the call is new. */
+  /** Null if the call is new. */
   readonly state: CallState | null;
-  /** Why a person must decide about the call even if the policy allows it. */
+  /** Why a person must decide about the call, even if the policy allows it. */
   readonly mustAsk?: string;
-  /** The route is only looked at: a use of a grant is not recorded. */
+  /** True: the route is not final, so the use of a grant is not recorded. */
   readonly isPreview?: boolean;
 }
 
@@ -82,7 +82,8 @@ export class CallRouter {
   async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
     const { job, offered, unknownTool } = context;
     const offer = offered.find(({ name }) => name === call.name);
-    // A request may carry the definition of a tool of the server. Without the tool, the definition looks like one for clients.
+    // A request may contain the definition of a server tool. If the server has lost the tool, its definition looks like that of a client
+    // tool.
     const isServers = call.state !== null && call.state.runtime !== 'client';
     const isClients = offer?.handling === 'client' && !isServers;
     const asked = {
@@ -102,7 +103,7 @@ export class CallRouter {
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
     const isHandedOver = isClients && context.client?.handedOver !== undefined;
     if (answer.type === 'ask' || (isClients && !isHandedOver)) {
-      // A function that the client runs has a schema of the client, which we may be unable to compile.
+      // A function that the client runs has a schema of the client, which the server may be unable to compile.
       const schema = isHandedOver ? undefined : isClients ? offer.definition.function.parameters : tool?.parameters;
       const problem = problemOf(asked, schema);
       if (problem !== null) return problem;
@@ -111,7 +112,7 @@ export class CallRouter {
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
     if (tool === null && call.state !== null && (isServers || offer?.handling !== 'clientless'))
       return unavailable(call.name);
-    // Offered when the job was accepted but withdrawn since: the model reads why, or the text for an unknown tool.
+    // The tool was offered when the job was accepted and was withdrawn since. The model reads why, or the text for an unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
       return refused(call.name, 'blocked', { text: tool?.withdrawn, unknownTool });
     if (tool.asks === 'person') {
@@ -130,7 +131,7 @@ export class CallRouter {
     const offer = offered.find((tool) => tool.name === name);
     const any = { type: 'object' };
     if (offer?.handling !== 'client') return (await this.catalog.of(job.workspaceId)).find(name)?.parameters ?? any;
-    // A function that the client runs has a schema of the client, which we may be unable to compile.
+    // A function that the client runs has a schema of the client, which the server may be unable to compile.
     return client?.handedOver === undefined ? (offer.definition.function.parameters ?? any) : any;
   }
 
@@ -179,7 +180,7 @@ export class CallRouter {
     return { type: 'open', status: 'awaiting_approval', executor: 'worker', interrupt };
   }
 
-  /** A person answers the call; until then it waits like a call that a client runs. */
+  /** Opens a question to a person. Until they answer it, the call waits like a call that a client runs. */
   private askPerson({ job }: RouteContext, call: RoutedCall, question: ReturnType<typeof toAskedPerson>): CallRoute {
     const interrupt = humanInputInterrupt({ id: call.interruptId, job, call, ...question });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
@@ -212,12 +213,14 @@ function termsOf(client: ClientSide | undefined, name: string): ClientToolOption
   return client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
 }
 
-/** Whether the tool has changed since the call was proposed. A tool that is gone is refused elsewhere. */
+/**
+ * Whether the tool has changed since the call was proposed. False for a tool that does not exist any more: another check refuses its calls.
+ */
 function isChanged(proposed: string | null | undefined, current: string | null): boolean {
   return (proposed ?? null) !== null && current !== null && proposed !== current;
 }
 
-/** Null: the arguments are no valid question; the tool then reports the error. */
+/** Returns null if the arguments are not a valid question; the tool then reports the error. */
 function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
   const parsed = parseArguments(text);
   try {
@@ -251,7 +254,7 @@ function unavailable(name: string): CallRoute {
   return { type: 'refused', status: 'error', approval: 'withdrawn', failure };
 }
 
-/** Refuses a call with invalid arguments before a request is opened. Null: its arguments are valid. */
+/** Refuses a call with invalid arguments before a request is opened. Returns null if its arguments are valid. */
 function problemOf(
   call: { readonly name: string; readonly arguments: string },
   parameters: JsonSchema = { type: 'object' },

@@ -8,27 +8,27 @@ export interface ConversationNode {
   readonly nodeId: string;
   /** The enclosing nodes, outermost first. */
   readonly path: readonly string[];
-  /** Distinguishes the conversations of one node run; null: its only one. */
+  /** Distinguishes the conversations of one node run; null for its only one. */
   readonly branch: string | null;
 }
 
 /** The run of a job (`JobRun`), or the part of it that belongs to a node: a conversation writes through it. */
 export interface CallingRun {
   readonly job: ClaimedJob;
-  /** Absent: the job's own conversation. */
+  /** Absent for the job's own conversation. */
   readonly node?: ConversationNode;
-  /** Aborts when model calls and tools of the conversation must stop. */
+  /** Aborts when the model calls and tools of the conversation must stop. */
   readonly signal: AbortSignal;
   /** The process drains: no further round may start. */
   readonly draining: boolean;
-  /** Of the whole job: what its conversations wait for. */
+  /** What the conversations of the whole job wait for. */
   readonly activity: RunActivity;
   /** Aborts the whole job's run. */
   abort(reason: Error): void;
   assertValid(): void;
   text(round: number, text: string): Promise<void> | undefined;
   reasoning(round: number, text: string): Promise<void> | undefined;
-  /** Returns by how many UTF-16 units the content of the job has grown. */
+  /** Ends the text of a round. Returns by how many UTF-16 units the content of the job has grown. */
   closeRound(round: number): number;
   restartRound(round: number, reason: string): void;
   append(write: RunWrite): void;

@@ -5,7 +5,7 @@ import type { ToolOutcome } from '#tools';
 import type { CallingRun } from './calling-run.js';
 import { type FinishedRound, roundWrite } from './round-write.js';
 
-/** Viewers see pure calls that take longer than this as running. */
+/** Calls that take longer than this are written and shown as running, in ms. */
 const timeoutMs = 50;
 
 /**
@@ -24,12 +24,12 @@ export class DeferredRoundCommit {
     clock: Clock,
   ) {
     this.timer = clock.after(timeoutMs, () => {
-      // A refused write has already aborted the run.
+      // If the write is refused, `commit` aborts the run, so the error needs no handling here.
       this.writing = run.commit(this.toWrite()).catch(() => undefined);
     });
   }
 
-  /** Buffers the outcome for the round's write; false: the round is written, so the outcome needs a write of its own. */
+  /** Buffers the outcome for the round's write. Returns false if the round is written, so that the outcome needs a write of its own. */
   async take(ordinal: number, outcome: ToolOutcome): Promise<boolean> {
     if (this.writing !== undefined) {
       await this.writing; // a call cannot be settled by the statement that inserts it
@@ -39,17 +39,17 @@ export class DeferredRoundCommit {
     return true;
   }
 
-  /** The next call may read a result in pages, so its whole text must be durable. */
+  /** Whether a result is too long for its row. The next call may read it in pages, so the whole text must be durable. */
   get needsDisk(): boolean {
     return [...this.outcomes.values()].some((outcome) => outcome.status === 'completed' && outcome.whole !== undefined);
   }
 
-  /** The run was aborted, and the round will be written with all its calls ended. */
+  /** The run was aborted before the round was written; all its calls will be written as ended. */
   get endsUnwritten(): boolean {
     return this.writing === undefined && this.run.signal.aborted;
   }
 
-  /** Call it when all calls have ended, or none may start any more. */
+  /** Call it when all calls have ended, or no further call may start. */
   close(): void {
     this.timer.cancel();
     if (this.writing !== undefined) return;

@@ -48,16 +48,16 @@ export interface CallServices {
   readonly hooks: ConversationHooks;
 }
 
-/** A new round with the routes of its calls. */
+/** A new round, and the routes of its calls. */
 interface RoutedRound {
-  /** With the arguments that hooks have changed; the same object if they have changed none. */
+  /** The round with the arguments that hooks have changed; the same object if they have changed none. */
   readonly step: RoundFinished;
   readonly routes: CallRoutes;
-  /** What hooks have changed of its calls. */
+  /** Events of the changes that hooks made to its calls. */
   readonly applied: readonly NewJobEvent[];
 }
 
-/** A route with the changes of hooks. */
+/** A route, and events of the changes that hooks made. */
 interface HookedRoute {
   readonly route: CallRoute;
   readonly applied: readonly NewJobEvent[];
@@ -92,7 +92,7 @@ export class JobCalls {
     return [...this.open.values()].filter((interruptId) => interruptId !== null);
   }
 
-  /** Calls that run elsewhere, `<round>:<ordinal>` each: the job waits for them without a request. */
+  /** Calls that run elsewhere, each as `<round>:<ordinal>`: the job waits for them without a request. */
   get elsewhere(): readonly string[] {
     return [...this.open].flatMap(([key, interruptId]) => (interruptId === null ? [key] : []));
   }
@@ -102,7 +102,7 @@ export class JobCalls {
     return this.services.router.takeIds(this.run.job, callIds);
   }
 
-  /** Decides the routes of a new round's calls, before it is committed. `withheld`: tools that hooks have removed from the request. */
+  /** Decides the routes of a new round's calls before the round is committed. `withheld`: tools that hooks have removed from the request. */
   async routeRound(planned: RoundFinished, withheld: ReadonlySet<string> = NONE): Promise<RoutedRound> {
     const { round } = planned;
     const open = planned.calls.filter(({ disposition }) => disposition.type !== 'settled');
@@ -130,17 +130,20 @@ export class JobCalls {
     return { step: isChanged ? { ...planned, calls } : planned, routes, applied };
   }
 
-  /** The route of a new call after its hooks. A call with changed arguments is judged again, so that an approver sees what runs. */
+  /**
+   * Routes a new call after its hooks. If they change its arguments, it is judged again, so that an approver sees the arguments that will
+   * run.
+   */
   private async routeNew(
     call: RoutedCall,
     { effect }: Pick<PlannedCall, 'effect'>,
   ): Promise<{ readonly route: CallRoute; readonly arguments: string; readonly applied: readonly NewJobEvent[] }> {
     const { round, callId, name: tool } = call;
     const parsed = parseArguments(call.arguments);
-    // The model reads why its arguments are invalid.
+    // If the arguments are invalid, the route reports it to the model.
     if (!this.hooks.has('beforeToolCall', tool) || !parsed.ok)
       return { route: await this.route(call), arguments: call.arguments, applied: [] };
-    // A call that a hook denies, answers or changes uses no grant.
+    // The first judgement is a preview: a call that a hook denies, answers or changes uses no grant.
     const route = await this.route({ ...call, isPreview: true });
     if (route.type === 'refused') return { route, arguments: call.arguments, applied: [] };
     const parameters = await this.services.router.schemaOf(this.context, tool);
@@ -161,7 +164,7 @@ export class JobCalls {
     return { ...hooked, route: await this.route({ ...call, arguments: args, ...mustAsk }) };
   }
 
-  /** The outcome of a call whose result a hook has returned. */
+  /** The outcome of a call whose result a hook returned. */
   private answerOf(callId: string, value: unknown): ToolOutcome {
     return this.hooks.outcomeOf(callId, typeof value === 'string' ? value : JSON.stringify(value));
   }
@@ -178,7 +181,7 @@ export class JobCalls {
     }
   }
 
-  /** Runs the open calls of the round that may run; a call without a result is still open. */
+  /** Runs the open calls of the round that may run. A call without a result in the returned list is still open. */
   async settle(step: RunStep, held: DeferredRoundCommit | undefined): Promise<readonly CallResult[]> {
     const { round, calls } = step;
     const results: CallResult[] = [];
@@ -210,12 +213,12 @@ export class JobCalls {
   async close(): Promise<void> {
     if (this.open.size === 0) return;
     const { job, node } = this.run;
-    await this.run.commit(); // the rows to close must exist
+    await this.run.commit(); // a call can be closed only after its row was written
     await this.services.closer.close(job, node === undefined ? undefined : [...this.open.keys()].map(roundOf));
     this.open.clear();
   }
 
-  /** The sub-jobs of the round that was just committed. */
+  /** Starts the sub-jobs of the round that was just committed. */
   private async startJobs(): Promise<void> {
     const routes = [...(this.fresh?.routes.values() ?? [])];
     const ids = routes.flatMap(({ type, toolCallId }) => (type === 'sub-job' ? [toolCallId] : []));
@@ -227,7 +230,7 @@ export class JobCalls {
     return route.type === 'open' ? { ...route, interrupt: atNode(route.interrupt, this.run.node) } : route;
   }
 
-  /** Routes a call that another lease left open. Undefined: another process runs it, or a request is open. */
+  /** Routes a call that another lease left open. Returns undefined if another process runs the call, or a request is open. */
   private async reroute(round: number, call: LoopCall): Promise<CallRoute | undefined> {
     const known = this.ledger.get(keyOf({ round, ordinal: call.ordinal }));
     const state = known?.state ?? null;
@@ -263,15 +266,15 @@ export class JobCalls {
   }
 
   /**
-   * The hooks see arguments that an approver has edited when the call starts. What they change was not approved, so the call is denied if
-   * they deny, change or answer it. Null: nothing was edited, or the hooks let the call run.
+   * Runs the hooks on arguments that an approver has edited. A change by a hook was not approved, so the call is denied if a hook denies,
+   * changes or answers it. Returns null if no one edited the arguments, or the hooks let the call run.
    */
   private async deniedEdit(call: LedgerCall, { approvedArguments }: CallState): Promise<HookedRoute | null> {
     const { round, callId, name: tool, effect } = call;
     if (!this.hooks.has('beforeToolCall', tool) || approvedArguments === null || approvedArguments === call.arguments)
       return null;
     const parsed = parseArguments(approvedArguments);
-    if (!parsed.ok) return null; // the tool reports what is wrong
+    if (!parsed.ok) return null; // the tool reports the error
     const step = { callId, tool, arguments: parsed.value, effect, approval: 'approved' as const };
     const { event, end, applied } = await this.hooks.beforeCall(step, () => null);
     if (end === null && event.arguments === parsed.value) return null;
@@ -295,7 +298,7 @@ export class JobCalls {
     this.open.set(keyOf(call), interrupt.id);
   }
 
-  /** Commits the start of an approved call that runs elsewhere. False: a cancel was requested first. */
+  /** Commits the start of an approved call that runs elsewhere. Returns false if a cancel was requested first. */
   private async send(call: LedgerCall, rows: readonly PartRow[]): Promise<boolean> {
     const item = toToolCallItem({ ...call, status: 'running' });
     const body = { round: call.round, internalStatus: 'running', call: item };
@@ -340,7 +343,7 @@ function approvalSoFar(route: CallRoute): 'none' | 'required' | 'approved' {
   return 'approval' in route && route.approval === 'grant' ? 'approved' : 'none';
 }
 
-/** The result of a call that must not run; its receipt contains no more than that. */
+/** The result of a call that must not run. Its receipt contains only why it was refused, and no earlier approval. */
 function refused({ ordinal }: LoopCall, route: Extract<CallRoute, { type: 'refused' }>): CallResult {
   const { status, approval, failure } = route;
   const receipt = approval === null ? {} : { receipt: { approval, edited: null } };

@@ -3,7 +3,7 @@ import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 /** Reads the rest of a truncated result. */
 const pagerName = 'read_tool_output';
 
-/** The tool that is also offered once a result was truncated; undefined: the workspace does not have it. */
+/** The tool that is also offered after a result was truncated; undefined if the workspace does not have it. */
 export function pagerOf(tools: WorkspaceTools): OfferedTool | undefined {
   const definition = tools.definitionOf(pagerName);
   return definition === undefined ? undefined : resolveOffered([definition], tools)[0];

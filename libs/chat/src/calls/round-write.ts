@@ -25,7 +25,7 @@ export interface FinishedRound {
   readonly startedAt: number;
   /** UTF-16 units of text that the round adds to the job's content. */
   readonly contentLength: number;
-  /** Changes by hooks, written with the round. */
+  /** Events of the changes that hooks made, written with the round. */
   readonly hookEvents: readonly NewJobEvent[];
 }
 
@@ -33,14 +33,15 @@ export interface FinishedRound {
 export type RunState = { readonly status: 'pending' | 'running' | 'cancelled' } | ToolOutcome;
 
 /**
- * A `once` call is started by a commit of its own, right before it is sent: after a crash between the two commits it is known not to have
- * been sent. The others may be sent again, and save that commit.
+ * The state of a call at the commit of its round. A `once` call is started by a separate commit, right before it is sent: if the worker
+ * crashes between the two commits, the call is known not to have been sent. Other calls may be sent again, so their start needs no separate
+ * commit.
  */
 export function startState({ effect }: Pick<PlannedCall, 'effect'>): RunState {
   return { status: startsAlone(effect) ? 'pending' : 'running' };
 }
 
-/** Whether the start of a call is not part of its round's commit. */
+/** Whether the start of a call needs a separate commit. */
 export function startsAlone(effect: PlannedCall['effect'] | undefined): boolean {
   return effect === 'once';
 }
@@ -76,7 +77,7 @@ export function roundWrite(
     },
   };
   const callEvents = calls.map((call): NewJobEvent => {
-    // It starts right after this commit, so no extra event is written for the start.
+    // The call starts right after this commit, so no extra event is written for its start.
     const status = call.status === 'pending' ? 'running' : call.status;
     const body = { round: step.round, internalStatus: status, call: toToolCallItem({ ...call, status }) };
     return { type: 'tool-call', body };
@@ -97,7 +98,7 @@ export function roundWrite(
 
 type RoundCall = NewCall & Beside;
 
-/** What is stored in addition to the row of a call. */
+/** Rows that are stored in addition to the row of a call. */
 interface Beside {
   /** The whole result, if the row contains only a preview of it. */
   readonly whole?: string;
@@ -113,7 +114,7 @@ function isQueued(call: RoundCall): call is RoundCall & { readonly id: string; r
   return call.executor === 'queue' && call.id !== undefined && call.ttlMs !== undefined;
 }
 
-/** "Allowed by policy" is only stored if the round also has calls that a person decides. */
+/** "Allowed by policy" is stored only if a person decides about another call of the round. */
 function withoutPolicy(call: NewCall): NewCall {
   return call.approval === 'policy' ? { ...call, approval: null } : call;
 }

@@ -4,7 +4,7 @@ import type { ClientSide, OfferedTool } from '#tools';
 
 import type { RouteContext } from './call-router.js';
 
-/** The options of a request that apply to all its calls. */
+/** The options of a request that apply to all calls of its job. */
 export interface CallOptions {
   /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
@@ -16,7 +16,7 @@ export interface CallOptions {
   readonly agent?: { readonly name: string | null; readonly toolApproval: ApprovalPolicy | null } | null;
 }
 
-/** The context in which the calls of a job are decided. */
+/** The context in which the calls of a job are routed. */
 export function routeContext(
   job: Pick<ClaimedJob, 'workspaceId' | 'jobId' | 'threadId' | 'createdBy' | 'principal'>,
   { client, toolApproval, callerPolicies = [], agent = null }: CallOptions,

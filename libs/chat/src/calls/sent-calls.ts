@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobRef } from '#jobs';
 import { SubJobs, ToolQueue } from '#tools';
 
-/** Hints after the commit of calls that run elsewhere. If a process dies before its hint, a sweep finds the calls. */
+/** Publishes hints and starts sub-jobs after calls that run elsewhere were committed. If a process dies first, a sweep finds the calls. */
 @Injectable()
 export class SentCalls {
   constructor(
@@ -11,7 +11,7 @@ export class SentCalls {
     private readonly subJobs: SubJobs,
   ) {}
 
-  /** Wakes the tool workers, which otherwise look every second. */
+  /** Wakes the tool workers, which otherwise poll every second. */
   queued({ workspaceId }: JobRef): void {
     this.queue.hint(workspaceId);
   }

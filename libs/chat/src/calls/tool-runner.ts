@@ -30,26 +30,26 @@ import type { DeferredRoundCommit } from './deferred-round-commit.js';
 import { requesterOf } from './requester-of.js';
 import { startsAlone } from './round-write.js';
 
-/** A call that may run now. `toRun`: the arguments for the tool, which a person may have edited. */
+/** A call that may run now. `toRun`: the arguments for the tool; a person may have edited them. */
 export interface RunnableCall extends LoopCall {
   readonly toRun: string;
   /** Fingerprint of the tool that may run. */
   readonly toolVersion: string;
-  /** 1 for the first start of the call. */
+  /** The number of this start of the call, from 1. */
   readonly attempt: number;
 }
 
 /** The state of the round whose calls run here. */
 interface RoundState {
   readonly round: number;
-  /** Whether this run has committed the round, and with it the start of the calls that may be sent again. */
+  /** Whether this run has committed the round. That commit starts all calls that may be sent again. */
   readonly isStarted: boolean;
   /** Buffers the outcomes of a round that is not written yet. */
   readonly held: DeferredRoundCommit | undefined;
   readonly hooks: StepHooks;
 }
 
-/** The outcome of a call, and what hooks have changed of it. */
+/** The outcome of a call, and the changes that hooks made to it. */
 type Ended = ToolOutcome & { readonly applied?: readonly AppliedHook[] };
 
 interface EndedCall {
@@ -59,7 +59,7 @@ interface EndedCall {
   readonly isHeld: boolean;
 }
 
-/** Runs the calls of a committed round on this worker: start, execute, settle, each stored before the next. */
+/** Runs the calls of a committed round on this worker. Each call is started, executed and settled; the start and the end are stored. */
 @Injectable()
 export class ToolRunner {
   constructor(
@@ -72,8 +72,8 @@ export class ToolRunner {
   /** Returns the results in the order of the calls, without calls that could not be started. */
   async runCalls(run: CallingRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
     const { round, held } = state;
-    // One unit of work, from the commit that starts a call to the commit that settles it: in between, a draining process must not take
-    // the job for one that only waits for a model.
+    // All calls count as one unit of work, from the commit that starts a call to the commit that settles it. Otherwise a draining process
+    // could conclude between them that the job only waits for a model.
     const work = runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
       start: async (call) => {
@@ -98,10 +98,10 @@ export class ToolRunner {
     });
   }
 
-  /** Commits the start of a call, unless the round's commit was its start. */
+  /** Commits the start of a call, unless the commit of the round has started it. */
   private async start(run: CallingRun, call: RunnableCall, { round, isStarted }: RoundState): Promise<StartVerdict> {
     if (isStarted && !startsAlone(call.effect)) return 'started';
-    // Another worker will start it; a call that was not started here has no unknown outcome.
+    // Another worker will start the call. Because this worker did not start it, its outcome is not unknown.
     if (run.signal.reason instanceof Draining) return 'refused';
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
     const body = { round, internalStatus: 'running', call: item };
@@ -129,7 +129,7 @@ export class ToolRunner {
   private async execute(run: CallingRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
     const tool = (await this.catalog.offeredTo(requesterOf(job))).find(call.name);
-    // It existed when the call was routed and is gone now: the model reads the text for an unknown tool.
+    // The tool existed when the call was routed and does not exist any more: the model reads the text for an unknown tool.
     if (tool === undefined) return unregistered(call.name);
     if (tool.version !== call.toolVersion) return changed(call.name);
     this.telemetry.toolStarted(tool);
@@ -182,7 +182,8 @@ export class ToolRunner {
         { type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } },
       ],
     });
-    // A pure call can be repeated, so its result is written with the next commit, unless the model may read it in pages.
+    // A pure call can be repeated, so its result is written with the next commit. If the model may read the result in pages, it is written at
+    // once.
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
     const isPaged = outcome.status === 'completed' && outcome.whole !== undefined;
     if (tool?.effect !== 'pure' || isPaged) await run.commit();

@@ -18,7 +18,7 @@ import { type PendingCall, PendingCallsRepository } from './pending-calls.reposi
 /** A tool call without a model. */
 export interface StartDirectCall {
   readonly call: DirectCall;
-  /** The call waiting for a client that this one replaces; a call can be replaced once. */
+  /** A call that waits for a client and is replaced by this one. It can be replaced only once. */
   readonly inPlaceOf: PendingCall | null;
   /** The agent that the tool belongs to, and whose policy applies. */
   readonly agent: AgentPreset;
@@ -41,12 +41,12 @@ export class DirectCalls {
     private readonly config: Config,
   ) {}
 
-  /** A call that waits for a client of this principal, by the id that the client knows; null: none. */
+  /** A call that waits for a client of this principal, by the id that the client knows; null if there is none. */
   pending(principal: Principal, callId: string): Promise<PendingCall | null> {
     return this.pendingCalls.find(principal, callId);
   }
 
-  /** The job that this key started before; null: none. Throws `idempotency_key_mismatch`, `admission_cancelled`. */
+  /** The job that this key started before; null if there is none. Throws `idempotency_key_mismatch`, `admission_cancelled`. */
   replay(
     { workspaceId, id: principal }: Principal,
     idempotency: NonNullable<StartRequest['idempotency']>,
@@ -55,8 +55,8 @@ export class DirectCalls {
   }
 
   /**
-   * Accepts the job; it is committed on return. Throws `forbidden` (a viewer), `bad_request` (no such tool, or tools are switched off),
-   * `already_executed`, and the errors of `JobStarter.start`.
+   * Accepts the job; it is committed on return. Throws `forbidden` (for a viewer), `bad_request` (there is no such tool, or tools are
+   * switched off), `already_executed`, and the errors of `JobStarter.start`.
    */
   async start(principal: Principal, request: StartDirectCall): Promise<StartedJob> {
     const { workspaceId, id, userId } = principal;
@@ -91,6 +91,6 @@ export class DirectCalls {
       call: { ...call, callId },
     };
     const stored: unknown = toStorable(input);
-    return stored as ChatInput; // the same shape; only texts are normalized
+    return stored as ChatInput; // `toStorable` keeps the shape; only texts are normalized
   }
 }

@@ -14,7 +14,7 @@ const executedCalls: CommitPart<Row> = {
   SELECT r.workspace_id, r.tool_call_id, r.job_id FROM ${rows} r RETURNING 1`,
 };
 
-/** Marks a call that waits for a client as run by a job; a call can be marked once. */
+/** Marks a call that waits for a client: a job runs it instead. A call can be marked once. */
 export function executedCallRow(
   job: { readonly workspaceId: string; readonly jobId: string },
   toolCallId: string,

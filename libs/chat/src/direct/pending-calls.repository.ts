@@ -10,7 +10,7 @@ export interface PendingCall {
   /** The id that the client knows. */
   readonly callId: string;
   readonly name: string;
-  /** JSON text of the arguments to run. */
+  /** The arguments to run, as JSON text. */
   readonly arguments: string;
   /** The server runs it instead of the client. */
   readonly isExecuted: boolean;
@@ -22,8 +22,8 @@ export class PendingCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Finds a call by the id that the client knows, which is unique among the calls that wait for one principal of the OpenAI API; elsewhere
-   * the newest call is returned. Null: none, or it waits for another principal.
+   * Finds a call by the id that the client knows. The id is unique among the calls that wait for one principal of the OpenAI API; elsewhere
+   * the newest call is returned. Returns null if there is none, or it waits for another principal.
    */
   async find(principal: Pick<Principal, 'workspaceId' | 'id'>, callId: string): Promise<PendingCall | null> {
     const { workspaceId, id } = principal;

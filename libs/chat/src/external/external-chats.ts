@@ -6,29 +6,29 @@ import type { LedgerCall } from '#tools';
 
 import type { CollectedCall } from '../loop/collected-call.js';
 
-/** Refers to a chat in another system; stored with the input of the job, so it contains no secret in the clear. */
+/** Refers to a chat in another system. It is stored with the input of the job, so it must not contain a secret in plain text. */
 export interface ExternalReference {
-  /** The `source` of the `ExternalChat` that knows it. */
+  /** The `source` of the `ExternalChat` to which the chat belongs. */
   readonly source: string;
-  /** Whose chat it is, by the id that this user has there. */
+  /** The id that the user of the chat has in the other system. */
   readonly userId: string;
   /** Sorts the jobs of the chat that are queued (`StartRequest.queueOrder`). */
   readonly order: string;
   readonly [field: string]: unknown;
 }
 
-/** What the model is asked; `skip`: the job completes without asking it. */
+/** The request for the model. `skip`: the job completes without calling the model. */
 export type ExternalQuestion =
   | { readonly type: 'ask'; readonly messages: readonly ChatMessage[]; readonly withTools: boolean }
   | { readonly type: 'skip'; readonly why: string };
 
-/** A committed response of the model, with all its calls. They have ids that the conversation has not used. */
+/** A committed response of the model, with all its calls. Their ids are new in the conversation. */
 export interface ExternalAnswer {
   readonly text: string;
   readonly calls: readonly CollectedCall[];
 }
 
-/** How the call of a job ended. `call`: its row; null: it was never recorded. */
+/** How the call of a job ended. `call`: its row; null if the call was never recorded. */
 export interface ExternalCallEnd {
   readonly call: LedgerCall | null;
   /** Why the job did not complete. */
@@ -36,14 +36,15 @@ export interface ExternalCallEnd {
 }
 
 /**
- * Chats whose messages and tool calls are documents of another system. A job asks the model once and writes its response there, or runs one
- * call and writes its result. The writing methods run again after a crash, so they must have the same effect as once.
+ * The adapter for chats whose messages and tool calls are documents of another system. A job calls the model once and writes its response
+ * there, or runs one call and writes its result there. The writing methods may run again after a crash, so repeating them must not change the
+ * result.
  */
 export interface ExternalChat {
   readonly source: string;
-  /** Reads the conversation. Not called once the response is committed. */
+  /** Reads the conversation. Not called if the response is already committed. */
   question(run: JobRun, reference: ExternalReference): Promise<ExternalQuestion>;
-  /** False: the response is empty and nothing was written. */
+  /** Returns false if the response is empty; nothing is written then. */
   writeAnswer(run: JobRun, reference: ExternalReference, answer: ExternalAnswer): Promise<boolean>;
   /** `signal` replaces that of the run, which may be aborted. */
   writeCallEnd(
@@ -53,7 +54,7 @@ export interface ExternalChat {
   ): Promise<void>;
 }
 
-/** The external chats of this process, which the libs above register at boot. */
+/** The external chats of this process. Higher libs register them at boot. */
 @Injectable()
 export class ExternalChats {
   private readonly bySource = new Map<string, ExternalChat>();

@@ -5,10 +5,10 @@ import type { Conversation, ConversationRepository } from '../history/conversati
 import type { CollectedCall } from '../loop/collected-call.js';
 import type { ExternalChat, ExternalQuestion, ExternalReference } from './external-chats.js';
 
-/** How long a job that ends may take to write so. */
+/** How long an ending job may take to write its end to the other system, in ms. */
 const lastWriteMs = 15_000;
 
-/** One run of a job whose conversation is in another system: asks there what to do, and writes there how it ended. */
+/** One run of a job whose conversation is in another system: reads the conversation there, and writes the end of the job there. */
 export class ExternalRun {
   constructor(
     private readonly run: JobRun,
@@ -20,7 +20,7 @@ export class ExternalRun {
     },
   ) {}
 
-  /** Undefined: the response is committed, or the job makes a call. */
+  /** Returns undefined if the response is already committed, or the job makes a call. */
   async question({ rounds }: Pick<Conversation, 'rounds'>): Promise<ExternalQuestion | undefined> {
     if (this.options.isCall || rounds.some(({ partial }) => !partial)) return undefined;
     const question = await this.chat.question(this.run, this.options.reference);
@@ -28,7 +28,7 @@ export class ExternalRun {
     return question;
   }
 
-  /** Writes what is committed, unless the job waits or another worker continues it. */
+  /** Writes the committed response or call end, unless the job waits or another worker continues it. */
   async deliver(outcome: JobOutcome): Promise<JobOutcome> {
     const { signal } = this.run;
     if (outcome.status === 'waiting' || outcome.status === 'released') return outcome;
@@ -40,7 +40,7 @@ export class ExternalRun {
     return written;
   }
 
-  /** The job ends with this error. A call is written as failed; an answer is not written. */
+  /** The job ends with this error. A call is written as failed; nothing is written for a response. */
   async fail(error: unknown): Promise<void> {
     if (!this.options.isCall) return;
     await this.writeCallEnd({ status: 'failed', code: 'failed', message: messageOf(this.run.signal, error) });
@@ -50,7 +50,7 @@ export class ExternalRun {
     if (outcome.status !== 'completed') return outcome;
     const { rounds } = await this.options.conversations.load(this.run.job);
     const round = rounds.toSorted((a, b) => a.number - b.number).at(-1);
-    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as CollectedCall[]); // written by the loop
+    const calls = round === undefined || round.captured === null ? [] : (JSON.parse(round.captured) as CollectedCall[]); // the loop wrote it
     const isWritten = await this.chat.writeAnswer(this.run, this.options.reference, { text: round?.text ?? '', calls });
     if (isWritten) return outcome;
     return { status: 'failed', code: 'empty_answer', message: 'The model sent an empty response. Ask again.' };

@@ -14,7 +14,10 @@ export interface HistoryMessage {
   /** As the client sent it; null for the message of a job, whose rounds contain the text. */
   readonly content: unknown;
   readonly jobId: string | null;
-  /** The client sent the message to a running job, with the results of a round, and it follows that round. Absent: it stands alone. */
+  /**
+   * The client sent the message to a running job, with the results of a round; the message follows that round. Absent: the message belongs to
+   * no round.
+   */
   readonly sentTo?: { readonly jobId: string; readonly afterRound: number } | null;
 }
 
@@ -34,10 +37,10 @@ export interface HistoryRound {
 }
 
 /**
- * The conversation of a thread as a provider accepts it, in the order of positions. A job's message expands to its rounds, their calls and
- * exactly one result for each call, also for an open call; a job that did not complete ends with a message that states so. A message sent to a
- * running job follows the round that it belongs to. Leaves out messages of jobs that `jobs` does not contain (the loop gets the rounds of the
- * current job instead). Pure.
+ * The conversation of a thread in the form that a provider accepts, in the order of positions. The message of a job is replaced by the job's
+ * rounds, their calls and exactly one result for each call, also for an open call. If a job did not complete, a message that states so
+ * follows. A message that was sent to a running job follows its round. Messages of jobs that are not in `jobs` are left out (the loop gets
+ * the rounds of the current job instead). Pure.
  */
 export function buildHistory(
   messages: readonly HistoryMessage[],

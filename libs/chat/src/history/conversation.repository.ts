@@ -18,18 +18,18 @@ interface StoredRound {
 
 type StoredCall = LedgerCall & { readonly jobId: string };
 
-/** What a job needs to begin, or to continue after another worker. */
+/** The rows that a job needs to begin, or to continue after another worker. */
 export interface Conversation {
   /** The thread before this job's response, oldest first. */
   readonly messages: readonly HistoryMessage[];
-  /** The jobs that wrote into it. */
+  /** The jobs that wrote messages of the thread. */
   readonly jobs: ReadonlyMap<string, HistoryJob>;
   /** This job's own committed rounds and calls. */
   readonly rounds: readonly StoredRound[];
   readonly calls: readonly LedgerCall[];
-  /** Text of an uncommitted round was shown: it must be withdrawn before the round is requested again. */
+  /** The number of an uncommitted round whose text was shown. The text must be withdrawn before the round is requested again. */
   readonly openRound: number | null;
-  /** The messages that its client sent after the results of a round, by round. */
+  /** The messages that the job's client sent after the results of a round, by round. */
   readonly messagesAfterRound: ReadonlyMap<number, readonly ChatMessage[]>;
 }
 
@@ -52,7 +52,7 @@ interface Row {
 const maxMessages = 400;
 
 /**
- * Settled calls that were not decided by a person need no state. A call may have had several requests: the one that approved it contains the
+ * Settled calls about which no person decided need no state. A call may have had several requests. The one that approved it contains the
  * conditions, and only a `report` keeps an unknown outcome from being decided again.
  */
 const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
@@ -75,7 +75,7 @@ export const callJson = `json_build_object('jobId', c.job_id, 'round', c.round, 
       'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error,
       'state', ${stateSql})`;
 
-/** One statement, so that it is consistent. `own` is the message that the job writes; rounds of nodes belong to no message. */
+/** One statement, so that the result is consistent. `own` is the message that the job writes; rounds of nodes belong to no message. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
 thread_messages AS (
@@ -107,7 +107,7 @@ interface Place {
   readonly messageId: string | null;
 }
 
-/** Most conversations in one statement. */
+/** Maximum number of conversations in one statement. */
 const maxTogether = 50;
 
 /** Reads the conversations of chat jobs, as the API's role inside the workspace. */
@@ -132,7 +132,7 @@ export class ConversationRepository {
       return await this.read(workspaceId, jobs);
     } catch (error) {
       if (jobs.length <= 1) return [error instanceof Error ? error : new Error(String(error))];
-      // One of them may be too large, so each is read alone.
+      // One of the conversations may be too large, so each is read separately.
       return (await Promise.all(jobs.map((job) => this.loadAll(workspaceId, [job])))).flat();
     }
   }

@@ -10,9 +10,9 @@ const BEGIN = '<<<UNTRUSTED-DATA';
 const END = 'UNTRUSTED-DATA>>>';
 
 /**
- * The assistant message that closes a turn whose job failed or was cancelled on the way: the text shown since the last committed
- * round, a note that it was stopped, and a digest of the calls made, so that the next turn does not repeat them. The digest is one
- * block of JSON lines: no line break and no angle bracket inside them is literal, so no tool output can end the block.
+ * The assistant message that closes a turn whose job failed or was cancelled: the text shown since the last committed round, a note that it
+ * was stopped, and a digest of the calls made, so that the next turn does not repeat them. The digest is one block of JSON lines. Line breaks
+ * and angle brackets in it are escaped, so no tool output can end the block.
  */
 export function interruptedTurn(partialText: string, calls: readonly LedgerCall[]): string {
   const lines = calls.slice(0, MAX_CALLS).map(digestLine);
@@ -36,7 +36,7 @@ function digestLine(call: LedgerCall): string {
   });
 }
 
-/** A call that was open when its job ended is shown with the status that closing it gives. */
+/** The status that an open call gets when its ended job is closed. */
 function endOf(call: LedgerCall): string {
   if (!isOpen(call.status)) return call.status;
   return call.status === 'running' && call.effect === 'once' ? 'interrupted' : 'cancelled';

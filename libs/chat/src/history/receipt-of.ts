@@ -1,7 +1,7 @@
 import { type ReceiptCall, redactArguments } from '#approvals';
 import { type LedgerCall, readArguments, runArguments } from '#tools';
 
-/** The call's entry in the receipt of its round; empty if no policy applied to it. */
+/** The entry of the call in the receipt of its round; empty if no policy applied to the call. */
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {
   const { state } = call;
   if (state === undefined || state === null || state.approval === null) return {};

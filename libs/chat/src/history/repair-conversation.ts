@@ -5,8 +5,8 @@ import { toProviderArguments, toProviderName } from './round-messages.js';
 const NO_RESULT = 'Tool result not available';
 
 /**
- * Makes a conversation valid for every provider. Each assistant message with tool calls is followed by exactly its results, in the order of
- * the calls; a call without a result gets `Tool result not available`; results without a call and further results are dropped. Ids are
+ * Makes a conversation valid for every provider. Each assistant message with tool calls is followed by one result for each call, in the order
+ * of the calls. A call without a result gets `Tool result not available`; results without a call and second results are dropped. Ids are
  * unique in the conversation (repeated and empty ones are renamed, in calls and results). An empty assistant message is dropped. A valid
  * conversation is returned unchanged. Pure.
  */
@@ -14,7 +14,7 @@ export function repairConversation(messages: readonly ChatMessage[]): readonly C
   const repaired: ChatMessage[] = [];
   const used = new UsedIds();
   messages.forEach((message, index) => {
-    if (message.role === 'tool') return; // added after its call, or dropped without one
+    if (message.role === 'tool') return; // Results are added after their call.
     if (message.role !== 'assistant') repaired.push(message);
     else if ((message.tool_calls ?? []).length > 0)
       repaired.push(...answer(message, resultsAfter(messages, index), used));
@@ -23,7 +23,7 @@ export function repairConversation(messages: readonly ChatMessage[]): readonly C
   return repaired;
 }
 
-/** The results up to the next assistant message, by id; several with one id keep their order. */
+/** The results up to the next assistant message, by id; several results with the same id keep their order. */
 function resultsAfter(messages: readonly ChatMessage[], index: number): Map<string, ToolMessage[]> {
   let end = index + 1;
   while (end < messages.length && messages[end]?.role !== 'assistant') end++;
@@ -52,10 +52,10 @@ function answer(message: AssistantMessage, results: Map<string, ToolMessage[]>, 
   return [{ ...message, content, tool_calls: calls }, ...answers];
 }
 
-/** The ids of a conversation. Finding a free id takes constant time, however often one is repeated. */
+/** The ids of a conversation. Finding a free id takes constant time, even if an id is repeated often. */
 class UsedIds {
   private readonly ids = new Set<string>();
-  /** By original id: the number to try next. */
+  /** By original id: the number of the next variant to try. */
   private readonly next = new Map<string, number>();
 
   free(given: string): string {

@@ -13,8 +13,8 @@ export interface AnsweredCall {
 
 /**
  * A round as provider-valid messages: the assistant's response and exactly one result for each of its calls, in their order. A round without
- * text and calls is left out, because providers refuse an empty message. If people decided about calls, our receipt follows the results, and
- * no tool's output can replace it.
+ * text and calls is left out, because providers refuse an empty message. If people decided about calls, a receipt of the server follows the
+ * results, where no tool output can replace it.
  */
 export function roundMessages(round: { text: string; calls: readonly AnsweredCall[] }): readonly ChatMessage[] {
   const { text, calls } = round;
@@ -38,19 +38,19 @@ export function roundMessages(round: { text: string; calls: readonly AnsweredCal
   ];
 }
 
-/** Providers refuse a request whose history contains an invalid tool name, even one that the model invented. */
+/** Replaces an invalid tool name, such as one that the model invented: providers refuse a request whose history contains it. */
 export function toProviderName(name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64);
   return plain === '' ? 'unnamed' : plain;
 }
 
-/** The same for arguments: text that is not a JSON object becomes an empty object; the call's result explains the error. */
+/** Like `toProviderName`, for arguments: text that is not a JSON object becomes an empty object. The call's result explains the error. */
 export function toProviderArguments(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
   } catch {
-    // completed below if it was only truncated
+    // truncated text is completed below
   }
   const parsed = readArguments(text);
   return parsed.ok ? JSON.stringify(parsed.value) : '{}';

@@ -2,7 +2,7 @@ import type { ChatMessage, ContentPart, MessageContent, MessageToolCall } from '
 
 /**
  * Converts a message from a client to the provider's format, tolerantly: `content` is a string, an array of parts, or an object with the
- * members of a whole message (`content`, `tool_calls`, `tool_call_id`, `name`). Null: it cannot be converted. `developer` counts as
+ * members of a whole message (`content`, `tool_calls`, `tool_call_id`, `name`). Returns null if it cannot be converted. `developer` counts as
  * `system`. Tool calls and results may still be inconsistent: see `repairConversation`.
  */
 export function toChatMessage(role: string, content: unknown): ChatMessage | null {
@@ -33,7 +33,7 @@ function toContent(value: unknown): MessageContent | null {
   return Array.isArray(value) ? value.filter(isPart) : null;
 }
 
-/** Parts of unknown types are passed to the provider unchanged. */
+/** Parts of unknown types are sent to the provider unchanged. */
 function isPart(value: unknown): value is ContentPart {
   if (!isRecord(value) || typeof value['type'] !== 'string') return false;
   return value['type'] !== 'text' || typeof value['text'] === 'string';

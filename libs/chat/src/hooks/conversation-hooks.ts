@@ -33,7 +33,7 @@ export class StepHooks {
   constructor(
     private readonly services: ConversationHooks,
     private readonly run: { readonly job: ClaimedJob; readonly signal: AbortSignal },
-    /** The name of the agent; null: none. */
+    /** The name of the agent; null if there is none. */
     private readonly agent: string | null,
   ) {}
 
@@ -43,20 +43,20 @@ export class StepHooks {
     return hooks.has(on) && hooks.has(on, { ...this.fields, ...defined({ tool }) });
   }
 
-  /** The fields that all events of the conversation have and that are known at once. */
+  /** The fields of every event of the conversation, except `userId`. */
   private get fields(): Omit<HookedJob, 'userId'> {
     const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.run.job;
     return { workspaceId, jobId, threadId, principal, kind, agent: this.agent, workflow, labels };
   }
 
-  /** The model with its hooks; null: there are none, or the conversation only makes a call. */
+  /** The model with its hooks. Null if there are no such hooks, or the conversation only makes a call. */
   modelOf({ model, modelName, limits }: Pick<LoopInput, 'model' | 'modelName' | 'limits'>): HookedModel | null {
     const { hooks } = this.services;
     if (modelName === '' || !(this.has('beforeModelCall') || this.has('afterModelCall'))) return null;
     return new HookedModel({ model, hooks, job: () => this.job(), maxOutputBytes: limits.maxOutputBytes });
   }
 
-  /** `problemOf`: what is wrong with changed arguments; null: nothing. */
+  /** `problemOf` returns what is wrong with changed arguments, or null. */
   async beforeCall(
     step: RequestedStep,
     problemOf: (args: JsonObject) => string | null,
@@ -68,7 +68,7 @@ export class StepHooks {
     );
   }
 
-  /** The end of a call after its hooks. */
+  /** Runs the hooks on the end of a call. */
   async afterCall(
     call: { readonly callId: string; readonly tool: string; readonly arguments: JsonObject },
     outcome: ToolOutcome,
@@ -78,7 +78,7 @@ export class StepHooks {
     return filterResult(hooks, { ...(await this.job()), ...call }, { outcome, redact });
   }
 
-  /** The outcome of a call that a hook has answered. */
+  /** The outcome of a call whose result a hook returned. */
   outcomeOf(callId: string, text: string): ToolOutcome {
     return hookResult(this.services.redactor.of(this.run.job.workspaceId).redact(text), callId);
   }

@@ -13,11 +13,11 @@ interface ModelHooksInit {
   readonly model: Model;
   readonly hooks: Pick<Hooks, 'filter' | 'has'>;
   readonly job: () => Promise<HookedJob>;
-  /** UTF-8 bytes of a response that may be buffered. */
+  /** Maximum UTF-8 bytes of a response that are buffered. */
   readonly maxOutputBytes: number;
 }
 
-/** The request of a round after `beforeModelCall`. */
+/** The result of `beforeModelCall` for a round. */
 type Prepared =
   { readonly type: 'ask'; readonly change: Partial<ModelRequest> } | { readonly type: 'answer'; readonly text: string };
 
@@ -29,9 +29,8 @@ interface Collected {
 }
 
 /**
- * A model whose requests and responses pass the hooks. Hooks of `beforeModelCall` run once a round, also if the round is requested again.
- * While there is a hook of `afterModelCall` for the job, a response is buffered until the hooks have seen it: viewers never see text that a
- * hook removes.
+ * A model whose requests and responses pass the hooks. Hooks of `beforeModelCall` run once a round, even if the round is requested again. If
+ * a hook of `afterModelCall` applies to the job, a response is buffered until the hooks have run: viewers never see text that a hook removes.
  */
 export class HookedModel implements Model {
   private round = 0;
@@ -51,14 +50,14 @@ export class HookedModel implements Model {
     this.hidden = new Set();
   }
 
-  /** The events of the changes of the round, each once: append them with what ends the round. */
+  /** Returns each event of the round's changes once. Append them to the write that ends the round. */
   takeEvents(): readonly NewJobEvent[] {
     const events = hookApplied(this.changes, { round: this.round });
     this.changes = [];
     return events;
   }
 
-  /** The tools that hooks removed from the request of the round: calls of these tools must not run. */
+  /** The tools that hooks removed from the request of the round. Calls of these tools must not run. */
   get withheld(): ReadonlySet<string> {
     return this.hidden;
   }
@@ -85,7 +84,7 @@ export class HookedModel implements Model {
       name,
       ...defined({ description, parameters: schema }),
     }));
-    // A provider's messages have these members.
+    // Messages of a provider have these members.
     const event = { ...job, round: this.round, model, messages: messages as readonly HookedMessage[] };
     const before = { ...event, tools: shown, parameters };
     const { event: after, end, applied } = await hooks.filter('beforeModelCall', before, { signal });
@@ -99,7 +98,7 @@ export class HookedModel implements Model {
       change: {
         ...(after.messages === before.messages
           ? {}
-          : { messages: repairConversation(after.messages as readonly ChatMessage[]) }), // the schema of outcomes has checked their members
+          : { messages: repairConversation(after.messages as readonly ChatMessage[]) }), // hook outcomes are validated by their schema
         ...(after.tools === shown ? {} : { tools: tools.flatMap((tool) => toDefinition(tool, kept)) }),
         ...(after.parameters === parameters ? {} : { parameters: after.parameters }),
       },
@@ -155,7 +154,7 @@ export class HookedModel implements Model {
   }
 }
 
-/** A request must not force the call of a tool that it no longer has, and without tools it has no choice. */
+/** Removes a tool choice that names a removed tool, and any tool choice if no tool is left. */
 function withChange(request: ModelRequest, change: Partial<ModelRequest>): ModelRequest {
   const { tools = [], toolChoice, ...changed } = { ...request, ...change };
   if (tools.length === 0) return changed;
@@ -170,7 +169,7 @@ function textPart(text: string): readonly ModelPart[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
-/** A tool with what a hook has changed of it; none if the hook has removed it. */
+/** A tool with the changes that hooks made to it; empty if a hook removed the tool. */
 function toDefinition(
   tool: ToolDefinition,
   kept: ReadonlyMap<string, Pick<ToolDefinition['function'], 'description' | 'parameters'>>,

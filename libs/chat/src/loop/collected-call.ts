@@ -1,13 +1,13 @@
 import type { RequestedCall } from '#models';
 import type { PlannedCall } from '#tools';
 
-/** A call of a response whose calls run elsewhere. */
+/** A call of a response. The loop does not run it; its job runs elsewhere. */
 export interface CollectedCall extends RequestedCall {
-  /** Why it must not run. Absent: it may. */
+  /** Why the call must not run. Absent: it may run. */
   readonly refusal?: string;
 }
 
-/** Refuses a call beyond the limit, and one with too long arguments. Whether its tool exists is decided where it runs. */
+/** Refuses a call beyond the limit, and a call with too long arguments. The place where the call runs checks whether its tool exists. */
 export function toCollectedCall(
   { ordinal, callId, name, arguments: text, disposition }: PlannedCall,
   maxCalls: number,

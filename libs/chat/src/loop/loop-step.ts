@@ -17,12 +17,12 @@ export interface LoopCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
-  /** As stored in its row; absent: the call comes from an earlier run. */
+  /** As stored in the call's row. Absent: the call comes from an earlier run. */
   readonly effect?: ToolEffect;
   readonly status: ToolCallStatus;
   /** The result that the model reads; empty while the call is open. */
   readonly text: string;
-  /** Why it ran or not, for the receipt; absent: no person decided about a call of its round. */
+  /** Why the call ran or not, for the receipt. Absent: no person decided about a call of the round. */
   readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
@@ -34,7 +34,7 @@ export interface LoopRound {
   readonly reasoning: string;
   readonly finishReason: FinishReason;
   readonly calls: readonly LoopCall[];
-  /** JSON arguments of the call to `LoopInput.capture`: the response. */
+  /** JSON arguments of the call to `LoopInput.capture`, which are the response. */
   readonly captured?: string;
 }
 
@@ -43,14 +43,17 @@ export interface CallResult {
   readonly ordinal: number;
   readonly status: SettledStatus;
   readonly text: string;
-  /** What kept it from running; replaces the receipt of its approval. */
+  /** Why the call did not run; replaces the receipt of its approval. */
   readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
 /** All limits are whole numbers >= 1. */
 export interface LoopLimits {
   readonly maxRounds: number;
-  /** `without-tools`: the last round is requested without tools, so that it answers. `like-others`: with tools, and the loop stops after its calls. */
+  /**
+   * `without-tools`: the last round is requested without tools, so the model must respond with text. `like-others`: the last round has tools,
+   * and the loop stops after its calls.
+   */
   readonly lastRound?: 'without-tools' | 'like-others';
   readonly maxToolCallsPerRound: number;
   /** UTF-8 bytes of the text and reasoning of all rounds. */
@@ -64,24 +67,24 @@ export interface LoopInput {
   readonly model: Model;
   readonly modelName: string;
   readonly parameters?: ModelParameters;
-  /** Applies to the first round; later ones use `auto`. */
+  /** For the first round; later rounds use `auto`. */
   readonly toolChoice?: ToolChoice;
-  /** The conversation before the rounds; provider-valid (see `buildHistory`). */
+  /** The conversation before the rounds, valid for the provider (see `buildHistory`). */
   readonly messages: readonly ChatMessage[];
   readonly rounds: readonly LoopRound[];
   /** The tools that the model may call, in the order of the request. */
   readonly offered: readonly OfferedTool[];
-  /** Reads the rest of a truncated result; also offered once there is such a result. */
+  /** The tool that reads the rest of a truncated result. Offered once a result was truncated. */
   readonly pager?: OfferedTool;
   /** A tool that is never run: the loop ends when the model calls it, and its arguments are the response. */
   readonly capture?: ToolDefinition;
   /** The loop ends with its first response, and calls in it are not run: the JSON of all `CollectedCall` is the response (`captured`). */
   readonly collectsCalls?: true;
-  /** Returns the number of each new round; absent: the one after the last. */
+  /** Returns the number of each new round. Absent: one more than the last. */
   readonly nextRound?: () => number;
   /** Ids of calls of the job's other conversations; new calls get other ids. */
   readonly usedCallIds?: ReadonlySet<string>;
-  /** Present: ids of calls for clients are reserved before the calls are planned, and this function replaces ids that are taken. */
+  /** If present, ids of calls for clients are reserved before the calls are planned. This function replaces ids that are taken. */
   readonly newCallId?: () => string;
   /** The messages that the client sent after the results of a round, by round. */
   readonly messagesAfterRound?: ReadonlyMap<number, readonly ChatMessage[]>;
@@ -100,11 +103,11 @@ export type LoopStep =
   /** All text of one read from the model's stream. */
   | { readonly type: 'text'; readonly round: number; readonly text: string }
   | { readonly type: 'reasoning'; readonly round: number; readonly text: string }
-  /** Text and reasoning of the round are withdrawn, and it is requested again. */
+  /** Text and reasoning of the round are withdrawn, and the round is requested again. */
   | { readonly type: 'round-restarted'; readonly round: number; readonly reason: string }
   /**
-   * The provider could not be used and nothing of the round is shown. `committed`: rounds before it. The reply requests the round again, at
-   * once or although requests to the provider are paused (`probe`); without a reply the loop stops with the failure.
+   * The provider could not be used, and nothing of the round is shown. `committed`: number of rounds before it. The reply requests the round
+   * again: `again`, or `probe` even if requests to the provider are paused. Without a reply the loop stops with the failure.
    */
   | {
       readonly type: 'provider-down';
@@ -114,7 +117,7 @@ export type LoopStep =
     }
   /** Ids of calls for clients. The reply contains those that are taken. */
   | { readonly type: 'take-call-ids'; readonly round: number; readonly callIds: readonly string[] }
-  /** Commit it with its calls before the next step is requested: the first tool starts after it. */
+  /** Commit the round with its calls before you request the next step: the first tool starts after it. */
   | {
       readonly type: 'round-finished';
       readonly round: number;
@@ -147,7 +150,7 @@ export interface OpenRound {
 }
 
 export type LoopOutcome =
-  /** The model answered. */
+  /** The model responded without further calls. */
   | { readonly type: 'finished'; readonly reason: FinishReason }
   /** Calls of the round are open and cannot be settled here. */
   | { readonly type: 'waiting'; readonly round: number; readonly calls: readonly LoopCall[] }

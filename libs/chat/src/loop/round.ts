@@ -14,7 +14,7 @@ import { roundMessages } from '../history/round-messages.js';
 import type { LoopInput, LoopRound } from './loop-step.js';
 import { onlyRepeats } from './stop-conditions.js';
 
-/** One model call and the tools it offers. */
+/** One model call, and the tools that it offers. */
 export interface RoundRequest {
   readonly round: number;
   readonly offered: readonly OfferedTool[];
@@ -68,7 +68,7 @@ function offeredAfter({ offered, pager }: LoopInput, rounds: readonly LoopRound[
   return rounds.some(({ calls }) => calls.some(({ text }) => canReadOn(text))) ? [...offered, pager] : offered;
 }
 
-/** A note for the model that explains why this round has no tools; null: it has tools. */
+/** A note for the model that explains why this round has no tools; null if it has tools. */
 function withheldNote({ offered, limits }: LoopInput, rounds: readonly LoopRound[]): readonly ChatMessage[] | null {
   if (offered.length === 0) return null;
   const isLast = rounds.length + 1 >= limits.maxRounds;
@@ -76,24 +76,24 @@ function withheldNote({ offered, limits }: LoopInput, rounds: readonly LoopRound
   return onlyRepeats(rounds, 2) ? [{ role: 'system', content: REPEAT_NOTE }] : null;
 }
 
-/** A forced choice would force a call in every round, so it applies to the first round only. */
+/** A forced choice applies to the first round only. Otherwise every round would contain the forced call. */
 function choiceOf(choice: ToolChoice | undefined, rounds: readonly LoopRound[]): ToolChoice | undefined {
   return rounds.length === 0 || choice === undefined || choice === 'none' ? choice : 'auto';
 }
 
-/** What one batch of the model's stream added. */
+/** The text that one batch of the model's stream added. */
 export interface Addition {
   readonly text: string;
   readonly reasoning: string;
 }
 
-/** Collects one response of the model while it streams, and limits it to the bytes that the job has left. */
+/** Collects one response of the model while it streams, up to the bytes that the job has left. */
 export class RoundAnswer {
   text = '';
   reasoning = '';
   calls: readonly RequestedCall[] = [];
   finish: { readonly finishReason: FinishReason; readonly usage: ModelUsage } | null = null;
-  /** True once text was dropped. */
+  /** True after text was dropped. */
   isFull = false;
 
   constructor(private bytesLeft: number) {}

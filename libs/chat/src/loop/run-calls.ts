@@ -1,11 +1,11 @@
-/** Result of the attempt to start a call: this worker runs it, it was settled meanwhile, or no call may start any more. */
+/** The result of an attempt to start a call: this worker runs it, the call was settled meanwhile, or no further call may start. */
 export type StartVerdict = 'started' | 'settled' | 'refused';
 
-/** How the consumer runs calls. */
+/** The functions by which the consumer runs calls. */
 export interface RunCallsPorts<Call, Outcome> {
-  /** Most concurrent calls, >= 1. */
+  /** Maximum number of concurrent calls, >= 1. */
   readonly concurrency: number;
-  /** Acquires the right to run a call, durably. `refused` (fenced, or the job is being cancelled) keeps all later calls from starting. */
+  /** Acquires the right to run a call, durably. After `refused` (the run is fenced, or the job is being cancelled) no further call starts. */
   readonly start: (call: Call) => Promise<StartVerdict>;
   /** Runs a started call; must not throw. */
   readonly execute: (call: Call) => Promise<Outcome>;

@@ -5,7 +5,7 @@ import type { LoopOutcome, LoopRound } from './loop-step.js';
 /** Decides from the committed rounds, whose calls are all settled, whether the loop ends, and how. */
 export type StopCondition = (rounds: readonly LoopRound[]) => LoopOutcome | null;
 
-/** The model requested no more calls. */
+/** The model requested no further calls. */
 export const answered: StopCondition = (rounds) => {
   const last = rounds.at(-1);
   return last?.calls.length === 0 ? { type: 'finished', reason: last.finishReason } : null;

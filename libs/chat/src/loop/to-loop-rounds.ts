@@ -15,7 +15,7 @@ export interface CommittedRound {
 
 /**
  * The rounds of an interrupted job from its rows, for `LoopInput.rounds`: settled calls have the result that the model reads, and the loop
- * hands out open ones again. Rows may be in any order.
+ * returns open calls to its consumer again. Rows may be in any order.
  */
 export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly LedgerCall[]): readonly LoopRound[] {
   const byRound = Map.groupBy(

@@ -12,12 +12,11 @@ type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;
 type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
 
 /**
- * The tool loop: calls the model, has its tool calls run, passes it the results, until it answers or a limit is reached. Pure: it awaits
- * only the model and the consumer, reads no clock and stores nothing.
- *
- * The consumer stores `round-finished` with its calls before it requests the next step, so no tool starts before its round is committed. An
- * interrupted conversation passes its committed rounds: open calls of the last one are handed out again, settled ones never. `return()`
- * closes the connection to the model. Throws only errors that are not failures of the model.
+ * The tool loop: calls the model, has its tool calls run, passes it the results, until it answers or a limit is reached. Pure: it awaits only
+ * the model and the consumer, reads no clock and stores nothing. The consumer stores `round-finished` with its calls before it requests the
+ * next step, so no tool starts before its round is committed. A resumed conversation passes its committed rounds: the loop yields open calls
+ * of the last round again, and never settled ones. `return()` closes the connection to the model. Throws only errors that are not failures of
+ * the model.
  */
 export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   const rounds = [...input.rounds];
@@ -36,7 +35,7 @@ export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   }
 }
 
-/** Hands out the open calls of a committed round and takes their results. */
+/** Yields the open calls of a committed round and receives their results. */
 function* settleCalls(last: LoopRound): Generator<LoopStep, LoopRound, LoopReply> {
   const open = last.calls.filter((call) => isOpen(call.status));
   if (open.length === 0) return last;
@@ -54,7 +53,7 @@ function waits(round: LoopRound, signal: AbortSignal): LoopOutcome | null {
   return signal.aborted ? stoppedBy(null, signal, null) : { type: 'waiting', round: round.round, calls: open };
 }
 
-/** Requests one round until there is a complete response, or none can be obtained. */
+/** Requests one round until a response is complete, or none can be obtained. */
 async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<LoopRound | Stopped> {
   const { limits, signal } = input;
   if (signal.aborted) return stoppedBy(null, signal, null);
@@ -127,7 +126,7 @@ function* finishRound(
 
 const NO_IDS: ReadonlySet<string> = new Set();
 
-/** Those of the provider's ids of calls for clients that another call already has. */
+/** Reserves the provider's ids of calls for clients. Returns those that another call already has. */
 function* takeCallIds(
   { newCallId }: LoopInput,
   { round, offered }: RoundRequest,
@@ -146,11 +145,13 @@ function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): st
   return call === undefined ? null : toStorableText(call.arguments);
 }
 
-/** All calls as JSON (`CollectedCall`), each with an id that the conversation has not used; null: none, or no tool was offered. */
+/**
+ * All calls as JSON (`CollectedCall`), each with an id that is new in the conversation. Null if there are no calls, or no tool was offered.
+ */
 function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }: RoundAnswer): string | null {
   if (calls.length === 0 || offered.length === 0) return null;
   const maxCalls = input.limits.maxToolCallsPerRound;
-  // An id becomes part of a path, so that others get one of ours.
+  // An id becomes part of a path. An id with other characters is replaced by one of ours.
   const named = calls.map((call) => (/^[\w-]{1,128}$/.test(call.callId) ? call : { ...call, callId: '' }));
   const planned = planCalls(named, {
     ...{ round, offered, earlier: [], usedCallIds: usedCallIds(input, [], NO_IDS), maxCalls },

@@ -45,7 +45,7 @@ export class JobConversations {
   private readonly entered = new Set<string>();
   private readonly roundsOf = new Map<number, Set<number>>();
   private readonly callIds: Set<string>;
-  /** Waits for a model provider, by the node run. */
+  /** Ids of the interrupts that wait for a model provider, by node run. */
   private readonly pauses = new Map<number, Set<string>>();
   private lastRound: number;
 
@@ -73,7 +73,7 @@ export class JobConversations {
     return end.type === 'limit' ? { type: 'limit', text } : { type: 'answered', text, captured };
   }
 
-  /** Makes a call for a node, by the same rules as a model's, and once. Throws like `converse`. */
+  /** Makes a call for a node, once, by the same rules as for a call of a model. Throws like `converse`. */
   async callTool(view: NodeCallingRun, call: DirectCall): Promise<NodeCallEnd> {
     const request: NodeRequest = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
     const conversation = await this.runToEnd(view, request);
@@ -83,21 +83,21 @@ export class JobConversations {
     return { type: 'finished', ...end };
   }
 
-  /** The number of a round that the job makes outside of its nodes. */
+  /** Returns the number of a round that the job makes outside of its nodes. */
   takeRound(): number {
     this.lastRound += 1;
     return this.lastRound;
   }
 
   /**
-   * Closes the open calls of a node run that is abandoned while its job continues, the requests about them, and the node run's own `requests`
-   * without a call.
+   * Closes the open calls of a node run that was abandoned while its job continues, their requests, and the node run's own `requests` without
+   * a call.
    */
   async close(nodeRun: number, requests: readonly string[] = []): Promise<void> {
     const rounds = [...(this.roundsOf.get(nodeRun) ?? [])];
     const own = [...requests, ...(this.pauses.get(nodeRun) ?? [])];
     if (rounds.length === 0 && own.length === 0) return;
-    await this.run.commit(); // the rows to close must exist
+    await this.run.commit(); // a call can be closed only after its row was written
     await this.services.calls.closer.close(this.run.job, rounds, own);
   }
 
@@ -114,7 +114,7 @@ export class JobConversations {
         case 'finished':
           return { type: 'answered', last: session.last };
         case 'waiting':
-          // A tool could not report the outcome of its call: decide it from the rows, as after a crash.
+          // A tool could not report the outcome of its call. The rows are read again, and the call is decided as after a crash.
           if (calls.hasUndecided) continue;
           return { type: 'waiting', interruptIds: calls.interruptIds, calls: calls.elsewhere };
         case 'paused':
@@ -153,7 +153,7 @@ export class JobConversations {
     return { session, calls, end: await session.drive(input) };
   }
 
-  /** Only the first use takes the rows that `open` has read. */
+  /** Only the first use takes the rows that `open` has read; later uses read again. */
   private async committed({ node }: NodeCallingRun): Promise<StoredConversations> {
     const key = keyOf(node);
     if (this.entered.has(key)) {
@@ -164,7 +164,7 @@ export class JobConversations {
     return this.unread.get(key) ?? { rounds: [], calls: [] };
   }
 
-  /** The node waits for the model provider: its retries and its time are not used. */
+  /** The node waits for the model provider. The wait uses neither its retries nor its timeout. */
   private pause({ node: { nodeRun } }: NodeCallingRun, interruptId: string): NodeWait {
     this.pauses.set(nodeRun, (this.pauses.get(nodeRun) ?? new Set<string>()).add(interruptId));
     return { type: 'waiting', interruptIds: [interruptId], calls: [] };
@@ -203,7 +203,7 @@ export class JobConversations {
   }
 }
 
-/** The agent's layer of the policy. Only chats know their agent by name. */
+/** The policy layer of the agent. Its name is omitted, because only chats know their agent by name. */
 function layerOf(options: ConversationOptions, asked: Pick<NodeConversation, 'agent'>): CallOptions {
   const agent = agentOf(options, asked);
   return agent === null ? {} : { agent: { name: null, toolApproval: agent.toolApproval } };
@@ -223,7 +223,7 @@ function keyOf({ nodeRun, branch }: Pick<ConversationNode, 'nodeRun' | 'branch'>
   return JSON.stringify([nodeRun, branch]);
 }
 
-/** Shows viewers the calls that an earlier worker left with an unknown outcome. */
+/** Shows viewers the calls whose outcome is unknown since an earlier worker was lost. */
 export function showLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
   const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
   const nodes = new Map(rounds.map(({ number, nodeId }) => [number, nodeId]));

@@ -4,14 +4,14 @@ import type { AgentSettings } from '../agent.js';
 import type { CallOptions } from '../calls/route-context.js';
 import type { ProviderDownOptions } from '../outages/provider-outages.service.js';
 
-/** The settings of an agent that apply to conversations naming it, in addition to those that their nodes have copied. */
+/** The settings of an agent for conversations that name it, in addition to those that their nodes have copied. */
 export type NodeAgentOptions = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
 
-/** What applies to all conversations of a job. */
+/** Options of all conversations of a job. */
 export interface ConversationOptions extends CallOptions {
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** Takes precedence over the settings of the instance and the agents while the model provider is down. */
+  /** Takes precedence, while the model provider is down, over the settings of the instance and the agents. */
   readonly providerDown?: ProviderDownOptions;
   /** The agents of conversations, by the names that the conversations use. */
   readonly agents?: Readonly<Record<string, NodeAgentOptions>>;
@@ -19,25 +19,25 @@ export interface ConversationOptions extends CallOptions {
 
 /** A conversation with a model, including its tools. */
 export interface NodeConversation {
-  /** Whether its text is streamed: then shown text is kept if the job ends in mid-round. */
+  /** Whether its text is streamed. If so, the shown text is kept if the job ends in mid-round. */
   readonly isShown: boolean;
-  /** The agent that answers, by its name in the options: its layer of the policy, its limits and its client tools apply. */
+  /** The agent of the conversation, by its name in the options: its policy layer, its limits and its client tools apply. */
   readonly agent?: string;
-  /** Null: the workspace's default. */
+  /** The model; null: the workspace's default. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];
   /** Names of the server's tools that it may call; `*`: all. Unknown names are not offered. */
   readonly tools: readonly string[];
   /** A tool that is never run: its arguments are the response. */
   readonly capture?: ToolDefinition;
-  /** Applies to the first round. */
+  /** For the first round. */
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
-  /** Limit of rounds, including those before a crash or a wait; >= 1. The node applies the agent's own limit. */
+  /** Limit of rounds, >= 1, including rounds before a crash or a wait. The node applies the agent's own limit. */
   readonly maxIterations: number;
 }
 
-/** The agent that answers; null: none. */
+/** The agent of a conversation; null if it names none. */
 export function agentOf(
   { agents = {} }: ConversationOptions,
   { agent }: Pick<NodeConversation, 'agent'>,
@@ -57,9 +57,9 @@ export interface NodeWait {
 export type NodeAnswer =
   /** `captured`: JSON arguments, if the response was a call of the capture tool. */
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
-  /** All permitted rounds requested calls, and those have run; `text` is that of the last round. */
+  /** The model requested calls in every permitted round, and those calls have run. `text` is that of the last round. */
   | { readonly type: 'limit'; readonly text: string }
   | NodeWait;
 
-/** The result of a node's own call; `text` is what a model would read. */
+/** The result of a call that a node made itself; `text` is what a model would read. */
 export type NodeCallEnd = { readonly type: 'finished'; readonly status: string; readonly text: string } | NodeWait;

@@ -10,7 +10,7 @@ import type { CommittedRound } from '../loop/to-loop-rounds.js';
 /** A committed round of a node's conversation. */
 export interface NodeRound extends CommittedRound {
   readonly nodeRun: number;
-  /** The reported id; null: the node run has no row. */
+  /** The reported id; null if the node run has no row. */
   readonly nodeId: string | null;
   readonly branch: string | null;
 }
@@ -57,7 +57,7 @@ const isUnfinished = Prisma.sql`coalesce(n.status NOT IN ('completed', 'error', 
 export class NodeConversationsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those of all unfinished nodes of a job. */
+  /** The conversations of all unfinished nodes of a job. */
   async resume(job: JobRef): Promise<ResumedConversations> {
     const { workspaceId, jobId } = job;
     const [row] = await this.prisma.queryInWorkspace<ResumedRow>(

@@ -35,7 +35,7 @@ export class NodeConversations {
     return new JobConversations(run, { repository, loops, calls }, options, resumed);
   }
 
-  /** The messages of the job's thread before its own response, valid for a provider; empty without a thread. */
+  /** The messages of the job's thread before its own response, valid for a provider; empty for a job without a thread. */
   async history({ job }: JobRun): Promise<readonly ChatMessage[]> {
     if (job.threadId === null) return [];
     const { workspaceId, threadId, messageId } = job;
@@ -43,7 +43,7 @@ export class NodeConversations {
     return buildHistory(messages, jobs);
   }
 
-  /** Closes everything that a job has open, if it ends before its conversations are opened. */
+  /** Closes all open calls and requests of a job that ends before its conversations are opened. */
   async closeAll(run: JobRun): Promise<void> {
     await run.commit();
     await this.calls.closer.close(run.job);

@@ -27,7 +27,7 @@ export type NodeRequest = Omit<NodeConversation, 'model'> & {
   readonly model: string | null | DirectCall;
 };
 
-/** The state of a conversation, among the others of its job. */
+/** The state that a conversation shares with the others of its job. */
 export interface NodeRounds {
   readonly options: ConversationOptions;
   readonly rounds: readonly LoopRound[];
@@ -46,7 +46,7 @@ export class NodeLoops {
     private readonly attached: AttachedFiles,
   ) {}
 
-  /** `routed`: every tool that a call may name. Throws the errors of `ModelCatalog`. */
+  /** `routed`: all tools that a call may name. Throws the errors of `ModelCatalog`. */
   async inputFor(
     { job, signal }: CallingRun,
     request: NodeRequest,
@@ -90,7 +90,7 @@ export class NodeLoops {
     return { model: this.attached.readable(model, { workspaceId, modelName }), modelName };
   }
 
-  /** The instance's limits, tightened by the agent's. The node counts its rounds, because a person may grant it more. */
+  /** The limits of the instance, tightened by those of the agent. The node counts its rounds itself, because a person may grant it more. */
   private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentOptions | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
     const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;
@@ -121,7 +121,7 @@ export class NodeLoops {
   }
 }
 
-/** The result that the model reads after a call to a tool that is unknown, or hidden from it. */
+/** The result that the model reads after a call of a tool that is unknown, or hidden from it. */
 export function unknownTool(name: string): string {
   return `Tool ${name} not found or no handler registered`;
 }

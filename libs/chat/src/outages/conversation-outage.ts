@@ -10,7 +10,7 @@ import { type Outage, planRetry, type RetryPlan, type RetryPolicy } from './plan
 export interface FailedRequest {
   readonly failure: ModelError;
   readonly round: number;
-  /** Rounds that the conversation has committed. */
+  /** Number of rounds that the conversation has committed. */
   readonly committed: number;
 }
 
@@ -20,13 +20,13 @@ interface Paused {
   readonly interruptId: string;
 }
 
-/** The job must not ask its model and fails. */
+/** The job must not call its model, and fails. */
 interface Refused {
   readonly type: 'refused';
   readonly error: AppError;
 }
 
-/** What a conversation does after a failed request. `failed` with null: with the failure itself. */
+/** What a conversation does after a failed request. `failed` with a null error: it fails with the error of the request. */
 export type AfterFailure =
   | Paused
   | { readonly type: 'ask'; readonly ask: 'again' | 'probe' }
@@ -39,16 +39,16 @@ export interface OutageServices {
   /** Whether an earlier claim, or this one, may have waited for the provider. */
   readonly mayHaveWaited: () => boolean;
   readonly newest: (place: string) => Promise<StoredOutage | null>;
-  /** Why the job must not call its model any more; null: it may. */
+  /** The error that forbids further calls of the model; null if the job may call it. */
   readonly refusal: () => Promise<AppError | null>;
   readonly onWait: () => void;
 }
 
-/** The failed requests of one conversation. The counts survive waits: they are on the interrupts that the waits opened. */
+/** Counts the failed requests of one conversation. The counts survive waits, because the interrupts of the waits contain them. */
 export class ConversationOutage {
   private current: (Outage & { readonly committed: number }) | undefined;
   private stored: StoredOutage | null | undefined;
-  /** A person asked for a retry: the request is sent although requests are paused. */
+  /** A person asked for a retry, so the request is sent even if requests are paused. */
   private mayProbe = false;
 
   constructor(
@@ -56,7 +56,7 @@ export class ConversationOutage {
     private readonly services: OutageServices,
   ) {}
 
-  /** Before a round: what prevents the model call. An open wait stays the one that the job waits for. */
+  /** Returns what prevents the model call of a round, or null. If a wait is still open, the job continues to wait for its interrupt. */
   async before(): Promise<Paused | Refused | null> {
     const error = await this.services.refusal();
     if (error !== null) return { type: 'refused', error };
@@ -89,12 +89,12 @@ export class ConversationOutage {
     }
   }
 
-  /** The process drains, and nothing of the round is shown. */
+  /** The process drains; nothing of the round is shown, so another worker can request it. */
   private mustLeave(): boolean {
     return this.run.draining && !this.run.signal.aborted;
   }
 
-  /** Reads once: an earlier worker may have counted failures of the same round. */
+  /** Reads the stored counts once, because an earlier worker may have counted failures of the same round. */
   private async load(): Promise<StoredOutage | null> {
     if (this.stored !== undefined) return this.stored;
     const stored = this.services.mayHaveWaited() ? await this.services.newest(this.place) : null;

@@ -5,24 +5,27 @@ import { PrismaService } from '#platform';
 
 /** The newest wait of a conversation for its provider. */
 export interface StoredOutage {
-  /** Of the interrupt. */
+  /** The id of the interrupt. */
   readonly id: string;
-  /** Ms since the epoch. */
+  /** The first failure, ms since the epoch. */
   readonly since: number;
   readonly failures: number;
-  /** Committed rounds of the conversation when the request failed: another number means that it has continued since. */
+  /**
+   * Number of committed rounds of the conversation when the request failed. A different number now means that the conversation has continued
+   * since.
+   */
   readonly committed: number;
-  /** `retry` and `give_up`: a person's decision; `retried`: its timer; null: open. */
+  /** `retry` and `give_up`: a person's decision. `retried`: the timer's. Null: the wait is open. */
   readonly outcome: string | null;
 }
 
-/** A wait that a person ended by giving the provider up. */
+/** A wait that a person ended with `give_up`. */
 export interface GivenUp {
   readonly code: string;
   readonly message: string;
 }
 
-/** Reads the state of a job's conversations in an outage of their provider. */
+/** Reads the waits of a job's conversations for their model provider. */
 @Injectable()
 export class OutagesRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -37,7 +40,7 @@ export class OutagesRepository {
       }),
     );
     if (row === null) return null;
-    const request = row.request as unknown as Omit<StoredOutage, 'id' | 'outcome'>; // as the outage wrote it
+    const request = row.request as unknown as Omit<StoredOutage, 'id' | 'outcome'>; // `ConversationOutage` wrote it
     const { since, failures, committed } = request;
     return { id: row.id, since, failures, committed, outcome: outcomeOf(row.outcome) };
   }
@@ -50,11 +53,11 @@ export class OutagesRepository {
       }),
     );
     if (row === null) return null;
-    const { code, reason } = row.request as { readonly code: string; readonly reason: string }; // as the outage wrote it
+    const { code, reason } = row.request as { readonly code: string; readonly reason: string }; // `ConversationOutage` wrote it
     return { code, message: reason };
   }
 }
 
 function outcomeOf(outcome: unknown): string | null {
-  return (outcome as { readonly outcome?: string } | null)?.outcome ?? null; // every outcome has this field
+  return (outcome as { readonly outcome?: string } | null)?.outcome ?? null; // every outcome has this member
 }

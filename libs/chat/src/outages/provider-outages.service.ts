@@ -18,12 +18,12 @@ export interface ProviderDownOptions {
 }
 
 /**
- * Decides whether a job may ask its model, and what follows a request that failed because the provider cannot be used: it is
- * repeated, or the job waits.
+ * Decides whether a job may call its model, and what follows a request that failed because the provider cannot be used: a retry, or a wait of
+ * the job.
  */
 @Injectable()
 export class ProviderOutages {
-  /** Jobs that have waited under their present claim. */
+  /** Jobs that have waited under their current claim. */
   private readonly waited = new WeakSet<ClaimedJob>();
 
   constructor(
@@ -32,7 +32,7 @@ export class ProviderOutages {
     private readonly config: Config,
   ) {}
 
-  /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence, before the instance's. */
+  /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence; those of the instance come last. */
   of(run: CallingRun, terms: readonly (ProviderDownOptions | undefined)[]): ConversationOutage {
     const mayHaveWaited = () => run.job.epoch > 1 || this.waited.has(run.job);
     return new ConversationOutage(run, {
@@ -44,7 +44,9 @@ export class ProviderOutages {
     });
   }
 
-  /** A job acts for its requester, so it stops calling its model once they could not start it any more. The check is at most a second old. */
+  /**
+   * A job acts for its requester, so it stops calling its model when the requester may no longer start it. The check is at most a second old.
+   */
   private async accessLost({ workspaceId, principal: id }: ClaimedJob): Promise<AppError | null> {
     if (id === 'system') return null;
     const principal = await this.principals.find(workspaceId, id);
@@ -64,7 +66,7 @@ export class ProviderOutages {
     const { values } = this.config;
     const onProviderDown = firstOf(terms, 'onProviderDown') ?? values.ON_PROVIDER_DOWN;
     const retryForMs = firstOf(terms, 'modelRetryForMs') ?? values.MODEL_RETRY_FOR_MS;
-    // A node that fails is retried by its own rules: retries here would multiply with them.
+    // A failed node is retried by its own rules. Retries here would multiply with those.
     const isLeftToNode = node !== undefined && onProviderDown === 'fail';
     return {
       retryForMs: isLeftToNode ? 0 : retryForMs,

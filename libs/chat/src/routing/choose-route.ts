@@ -11,13 +11,16 @@ export interface RoutingReply {
   readonly text: string;
 }
 
-/** The chosen route, and why. */
+/** The chosen route, and the reason. */
 export interface ChosenWay<Route> {
   readonly route: Route;
   readonly reasoning: string;
 }
 
-/** The route that a response chooses; null: none. A call with invalid arguments chooses none, even if there is text. Pure. */
+/**
+ * The route that a response chooses; null if it chooses none. A call with invalid arguments chooses none, even if the response has text.
+ * Pure.
+ */
 export function chooseRoute<Route extends Choosable>(
   routes: readonly Route[],
   { captured, text }: RoutingReply,

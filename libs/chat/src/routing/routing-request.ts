@@ -2,12 +2,15 @@ import type { ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
 import type { Choosable } from './choose-route.js';
 
-/** A route as described to the model. */
+/** A route with the description that the model reads. */
 export interface DescribedRoute extends Choosable {
   readonly description: string | null;
 }
 
-/** Asks a model to choose: the system prompt, and the tool call that is its response. The user's message is what it chooses for. */
+/**
+ * The request to a model to choose a route: the system prompt, and the tool whose call is the response. The model chooses for the user's
+ * message.
+ */
 export interface RoutingRequest {
   readonly system: string;
   readonly capture: ToolDefinition;

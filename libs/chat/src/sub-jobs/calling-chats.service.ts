@@ -15,7 +15,7 @@ import { toolsOffered } from '../tools-offered.js';
 import { type CallingJob, StartedJobsRepository } from './started-jobs.repository.js';
 import { startJob } from './sub-job-names.js';
 
-/** What a job passes to its sub-jobs. */
+/** The values that a job passes to its sub-jobs. */
 export interface HandedDown {
   readonly job: CallingJob;
   /** Names of the server's tools. */
@@ -26,7 +26,7 @@ export interface HandedDown {
   readonly providerKey: Secret | null;
 }
 
-/** Reads what a job may pass to its sub-jobs: never more than it has itself at this moment. */
+/** Reads what a job may pass to its sub-jobs: never more than the job itself has now. */
 @Injectable()
 export class CallingChats {
   constructor(
@@ -37,7 +37,7 @@ export class CallingChats {
     private readonly secretBox: SecretBox,
   ) {}
 
-  /** Null: no such call. Throws `agent_gone`. */
+  /** Returns null if there is no such call. Throws `agent_gone`. */
   async of(context: ToolContext): Promise<HandedDown | null> {
     const { workspaceId, jobId } = context;
     const job = await this.jobs.calling(context);
@@ -55,7 +55,7 @@ export class CallingChats {
     };
   }
 
-  /** The tools of the parent that its requester could call now. A sub-job of the deepest level gets no tool that starts jobs. */
+  /** The tools of the parent that its requester could call now. A sub-job at the maximum depth gets no tool that starts jobs. */
   private async toolsOf(
     { workspaceId, jobId, principal }: ToolContext,
     { job, input, agent }: { readonly job: CallingJob; readonly input: ChatInput; readonly agent: AgentPreset | null },

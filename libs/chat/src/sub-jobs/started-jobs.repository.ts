@@ -5,7 +5,7 @@ import { isId, Prisma, PrismaService } from '#platform';
 
 import type { ChosenAgent } from '../agent.js';
 
-/** A job whose call starts another job, with what that job inherits. */
+/** A job whose call starts another job, with the values that the new job inherits. */
 export interface CallingJob {
   readonly kind: JobKind;
   readonly threadId: string | null;
@@ -15,20 +15,20 @@ export interface CallingJob {
   readonly input: unknown;
   /** The provider key of the job, encrypted for its row. */
   readonly keyCipher: Uint8Array | null;
-  /** The agent that answers; null: none. */
+  /** The agent of the job; null if it has none. */
   readonly agent: ChosenAgent | null;
   /** The id of the call's row. */
   readonly toolCallId: string;
 }
 
-/** A call of a job, by the idempotency key that it has in every attempt. */
+/** Identifies a call of a job by its idempotency key, which is the same in every attempt. */
 export interface CallOfJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly idempotencyKey: string;
 }
 
-/** A job that a call has started, as models see it. */
+/** A started job, in the form that models read. */
 export interface StartedBelow {
   readonly job_id: string;
   readonly thread_id: string | null;
@@ -38,9 +38,9 @@ export interface StartedBelow {
   readonly parent_job_id: string;
 }
 
-/** The same with its result. */
+/** A started job with its result. */
 export interface EndOfStarted extends StartedBelow {
-  /** Its content; null until it is completed. */
+  /** The content of the job; null until it is completed. */
   readonly result: string | null;
   readonly error: string | null;
 }
@@ -49,7 +49,7 @@ const mostListed = 50;
 
 const handle = Prisma.sql`s.id AS job_id, s.thread_id, s.status, s.depth, s.parent_job_id, s.input->'tools' AS tools`;
 
-/** Sub-jobs of a job, or of other jobs of its thread by the same user, because a later turn may ask for them. */
+/** Selects sub-jobs of a job, and of other jobs of its thread by the same user, because a later turn may ask for them. */
 const below = (
   workspaceId: string,
   jobId: string,
@@ -63,7 +63,7 @@ const below = (
 export class StartedJobsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: no such call. A job that chose its agent has it in its round 0. */
+  /** Returns null if there is no such call. If the job chose its agent, its round 0 contains the choice. */
   async calling({ workspaceId, jobId, idempotencyKey }: CallOfJob): Promise<CallingJob | null> {
     const [row] = await this.prisma.queryInWorkspace<CallingJob>(
       { workspaceId },
@@ -85,7 +85,7 @@ export class StartedJobsRepository {
     );
   }
 
-  /** Null: none that the job may read. */
+  /** Returns null if the job may read no such sub-job. */
   async find(workspaceId: string, jobId: string, startedId: string): Promise<StartedBelow | null> {
     const [row] = await this.prisma.queryInWorkspace<StartedBelow>(
       { workspaceId },
@@ -94,7 +94,7 @@ export class StartedJobsRepository {
     return row ?? null;
   }
 
-  /** The same with its result. */
+  /** Like `find`, with the result. */
   async findEnd(workspaceId: string, jobId: string, startedId: string): Promise<EndOfStarted | null> {
     if (!isId(startedId)) return null;
     const [row] = await this.prisma.queryInWorkspace<EndOfStarted>(

@@ -11,15 +11,15 @@ import { ChatService } from '../chat.service.js';
 import { CallingChats, type HandedDown } from './calling-chats.service.js';
 import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
 
-/** The same text for an unknown model and for one that the workspace does not allow. */
+/** The error is the same for an unknown model and for one that the workspace does not allow. */
 const modelUnavailable = (name: string) =>
   new AppError({ code: 'bad_request', message: `Model "${name.slice(0, 200)}" is not available.`, field: 'model' });
 
-/** Every job that the caller may not read. */
+/** The error is the same for every job that the caller may not read, and for an absent one. */
 const startedJobUnavailable = (id: string) =>
   new AppError({ code: 'not_found', message: `Job "${id.slice(0, 64)}" is not available.` });
 
-/** Sub-jobs write to threads, and a thread belongs to a user. */
+/** A job without a user cannot start sub-jobs: they write to threads, and a thread belongs to a user. */
 const nothingStarts = () =>
   new AppError({
     code: 'forbidden',
@@ -28,7 +28,7 @@ const nothingStarts = () =>
 
 /** Limit of rounds of a sub-job. */
 const maxRounds = 10;
-/** How long `result` waits for a running job, so that a model need not ask repeatedly. */
+/** How long `result` waits for a running job, in ms, so that a model need not ask repeatedly. */
 const timeoutMs = 8_000;
 const pollMs = 400;
 
@@ -50,8 +50,8 @@ export class StartedJobs {
   ) {}
 
   /**
-   * Returns the job that this call has started, the same one for every attempt. Throws for an unavailable model, for a job that no person has
-   * started or could start now, and the errors of `ChatService.start`.
+   * Returns the job that this call has started, the same job for every attempt. Throws if the model is not available, or if no user has
+   * started the calling job or its user may no longer start jobs. Also throws the errors of `ChatService.start`.
    */
   async start(wanted: WantedJob, context: ToolContext): Promise<StartedBelow> {
     const { workspaceId, jobId, idempotencyKey: key } = context;
@@ -85,7 +85,7 @@ export class StartedJobs {
     return this.jobs.list(workspaceId, jobId);
   }
 
-  /** The state of a sub-job. Waits a while for the end of a running one. */
+  /** The state of a sub-job. If it runs, waits up to 8 s for its end. */
   async result(startedId: string, context: ToolContext): Promise<EndOfStarted> {
     const { workspaceId, jobId, signal } = context;
     const giveUpAt = systemClock.monotonic() + timeoutMs;
@@ -98,7 +98,7 @@ export class StartedJobs {
     }
   }
 
-  /** Whether it is the parent's model, or one that the workspace allows by name. */
+  /** Whether the model is the parent's, or one that the workspace allows by name. */
   private async isAvailable({ workspaceId }: Principal, model: string, { job }: HandedDown): Promise<boolean> {
     if (model === job.model) return true;
     const direct = await this.models.directModels(workspaceId);

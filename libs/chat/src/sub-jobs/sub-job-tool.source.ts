@@ -8,7 +8,7 @@ import { StartedJobs } from './started-jobs.service.js';
 import { startJob } from './sub-job-names.js';
 
 const longestPrompt = 20_000;
-/** Longer than `result` waits for a running job. */
+/** Longer than the 8 s for which `result` waits for a running job. */
 const timeoutMs = 30_000;
 
 /** The tools by which models start sub-jobs and read their results. */
@@ -55,7 +55,7 @@ function subJobTools(workspaceId: string, jobs: Pick<StartedJobs, 'start' | 'lis
   ];
 }
 
-/** Adds the tools that start sub-jobs to the catalog, if the operator enabled them. */
+/** Adds the tools that start sub-jobs to the catalog, if the operator has enabled them. */
 @Injectable()
 export class SubJobToolSource implements WorkspaceToolSource {
   readonly name = 'sub-jobs';

@@ -31,7 +31,7 @@ export class MessagesRepository {
     const { limit, after, reverse = false } = page;
     return this.prisma.withWorkspace(scope, async (tx) => {
       const [ids, workspaceId, most] = [[...threadIds], scope.workspaceId, limit + 1];
-      // Two statements: the direction cannot be a parameter, and only a plain ORDER BY uses the index.
+      // Two statements, because the direction cannot be a parameter, and only a plain ORDER BY uses the index.
       const picked = reverse
         ? await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
             SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
@@ -60,11 +60,11 @@ export class MessagesRepository {
 
 interface Picked {
   readonly id: string;
-  /** Null: the response of a job, whose rounds contain the text. */
+  /** Null for the response of a job, whose rounds contain the text. */
   readonly bytes: number | null;
 }
 
-/** Positions are Postgres integers. */
+/** The largest Postgres integer; positions are Postgres integers. */
 const endOfTime = 2_147_483_647;
 
 /** A message is readable if its thread is. */

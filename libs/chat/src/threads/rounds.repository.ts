@@ -9,14 +9,14 @@ import type { ChosenAgent } from '../agent.js';
 export interface RoundRecord {
   readonly jobId: string;
   readonly number: number;
-  /** Of workflows: the node run that called the model, and its branch; null: the job itself did. */
+  /** For workflows: the node run that called the model, and its branch. Null if the job itself called it. */
   readonly nodeRun: number | null;
   readonly branch: string | null;
   readonly model: string;
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: string;
-  /** The round was shown but its job ended before the round finished. */
+  /** The text of the round was shown, but its job ended before the round finished. */
   readonly partial: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -55,8 +55,8 @@ export class RoundsRepository {
   }
 
   /**
-   * The shown text of the open round, by job; of a workflow all shown content. Jobs that have ended, or show no open text, are missing. The
-   * content of a job is the text of its own rounds (those of no node), then this.
+   * The shown text of the open round, by job; for a workflow, all its shown content. Jobs that have ended, or show no open text, are missing.
+   * The content of a job is the text of its own rounds (which belong to no node), followed by this text.
    */
   async openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { workspaceId } = scope;

@@ -7,9 +7,9 @@ export interface Thread {
   readonly clientId: string | null;
   readonly title: string;
   readonly createdBy: string;
-  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  /** For a chat of another system: the id that its user has there. */
   readonly externalUserId: string | null;
-  /** Null: the workspace's setting. */
+  /** Null: the setting of the workspace. */
   readonly whenBusy: WhenBusy | null;
   readonly createdAt: number;
   readonly updatedAt: number;

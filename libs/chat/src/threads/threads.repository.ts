@@ -34,7 +34,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Many at once, for data loaders. Skips absent and forbidden ids. */
+  /** The threads with these ids, for data loaders. Skips absent and forbidden ids. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Thread[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.thread.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
@@ -61,7 +61,7 @@ export class ThreadsRepository {
     return this.prisma.withWorkspace(scope, (tx) => tx.thread.count({ where: { AND: [readable(scope), filter] } }));
   }
 
-  /** Null: the user already has a thread with this client id. The caller checks the right to create. */
+  /** Returns null if the user already has a thread with this client id. The caller checks the right to create. */
   insert(scope: Scope, thread: NewThread): Promise<Thread | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const data = { workspaceId: scope.workspaceId, ...thread };
@@ -70,7 +70,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Null: no such thread in scope. The caller checks the right to rename. */
+  /** Returns null if the scope has no such thread. The caller checks the right to rename. */
   rename(scope: Scope, id: string, title: string): Promise<Thread | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const where = { AND: [readable(scope), { id }] };

@@ -32,7 +32,7 @@ export class ThreadsService {
     return known;
   }
 
-  /** Throws `not_found`, `forbidden` (may read it only), `bad_request`. */
+  /** Throws `not_found`, `forbidden` (the principal may only read the thread), `bad_request`. */
   async rename(principal: MemberPrincipal, ref: string, title: string): Promise<Thread> {
     const scope = scopeOf(principal);
     const thread = await this.threads.findInScope(scope, ref);

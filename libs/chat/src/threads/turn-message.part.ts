@@ -16,7 +16,7 @@ type Row = readonly [
   createdBy: string | null,
 ];
 
-/** Only the response belongs to the job, whose rounds contain its text. The other messages have their own content. */
+/** Only the response belongs to the job, whose rounds contain its text. The other messages contain their own content. */
 const turnMessages: CommitPart<Row> = {
   name: 'turn_messages',
   columns: [
@@ -66,7 +66,7 @@ function toRow(turn: Turn, position: number, { id, role, content }: TurnMessage)
   return partRow(turnMessages, [workspaceId, jobId, id, threadId, position, role, content, clientId, createdBy]);
 }
 
-/** Plain content unchanged; a message with further members (a name, tool calls) is stored whole. */
+/** Returns plain content unchanged. A message with further members (a name, tool calls) is stored whole. */
 export function toContent(message: ChatMessage): unknown {
   const { role, content, ...more } = message;
   return Object.keys(more).length === 0 && content !== null ? content : { ...message, role };
