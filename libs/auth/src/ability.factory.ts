@@ -64,7 +64,7 @@ const verbs: Readonly<Record<Action, string>> = {
   manage: 'manage',
 };
 
-/** The sentence that says why the principal may not do this, and who may: a key with another scope, a token, or another role. */
+/** The sentence that explains why the principal may not do this, and who may: a key with another scope, a token, or another role. */
 export function forbiddenReason<T extends AbilitySubject>(principal: Principal, denied: DeniedAction<T>): string {
   if (principal.role === null) return 'Forbidden';
   const { workspaceId, userId, role } = principal;

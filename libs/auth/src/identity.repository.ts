@@ -85,7 +85,7 @@ interface UserRow {
 export class IdentityRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Reads the keys with these prefixes in one statement. The results are in the order of the prefixes; null if there is no key. */
+  /** Reads the keys with these prefixes in one statement. The results are in the order of the prefixes; null for an unknown prefix. */
   async keysByPrefix(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
     const rows = await this.read<KeyRow & { readonly prefix: string }>(Prisma.sql`
       SELECT p.prefix, k.workspace_id, k.id, k.user_id, k.hash, k.scopes, k.expires_at, k.revoked_at, k.role

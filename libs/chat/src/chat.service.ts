@@ -46,7 +46,7 @@ export class ChatService {
 
   /**
    * Accepts a job that answers in a thread; the job is committed on return. Throws `forbidden` (for a viewer), `not_found` (the principal has
-   * no such thread, or there is no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of
+   * no such thread, or the agent does not exist), `no_agents`, `missing_model_key`, `bad_request` with the field, and the errors of
    * `JobStarter.start` (for a sub-job also `sub_job_limit` and `sub_job_unwanted`). A repeated key returns its job, even if the agent or a
    * file does not exist any more.
    */

@@ -1,4 +1,4 @@
-/** What a job can wait for from outside. */
+/** The kinds of requests for which a job can wait. */
 export const interruptKinds = [
   'tool_approval',
   'client_tool',
@@ -58,13 +58,13 @@ export interface Interrupt {
   readonly nodeId: string | null;
   readonly path: readonly string[];
   readonly title: string;
-  /** Its members depend on `kind`. It stays as it was first shown. */
+  /** The members depend on `kind`. The value stays as it was first shown. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly outcome: Outcome | null;
   readonly decidedBy: string | null;
   readonly decidedAt: number | null;
   readonly createdAt: number;
-  /** Null: it never expires. */
+  /** Null if the request never expires. */
   readonly expiresAt: number | null;
   readonly expireAction: ExpireAction;
   /** The user who started the root job; null: no user did. */
@@ -72,7 +72,7 @@ export interface Interrupt {
   readonly decidableBy: DecidableBy;
   readonly fourEyes: boolean;
   readonly adminRequired: boolean;
-  /** client_tool: whose clients may serve it, and on which device if it is bound to one. */
+  /** For `client_tool`: the principal whose clients may run the call, and the device if the call is bound to one. */
   readonly principal: string | null;
   readonly deviceId: string | null;
   /** The request is not allowed to wait; its job is cancelled because it opened the request. */

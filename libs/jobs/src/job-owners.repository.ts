@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { isId, Prisma, PrismaService, systemClock, WorkspaceBatches } from '#platform';
 
-/** What an ability needs to know about a job. */
+/** The columns of a job that an ability compares. */
 export interface JobOwner {
   readonly workspaceId: string;
   readonly jobId: string;

@@ -61,7 +61,7 @@ export interface Job {
   readonly model: string;
   readonly labels: JobLabels;
   readonly lastSeq: number;
-  /** How often the job withdrew text that it had shown; `attempt` in the wire format. */
+  /** How often the job withdrew shown text; `attempt` in the wire format. */
   readonly restarts: number;
   readonly reason: string | null;
   readonly error: JobFailure | null;

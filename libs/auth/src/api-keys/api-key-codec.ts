@@ -31,7 +31,7 @@ export class ApiKeyCodec {
     return { text, prefix, hash: this.hashOf(text) };
   }
 
-  /** Whether `text` is the key with the digest `hash`; null: there is no such key. Takes constant time, also for null. */
+  /** Whether `text` is the key with the digest `hash`; null: the key does not exist. Takes constant time, also for null. */
   matches(text: string, hash: Uint8Array | null): boolean {
     const usable = hash !== null && hash.byteLength === NO_DIGEST.byteLength;
     const found = this.peppers.map((pepper) => timingSafeEqual(digest(pepper, text), usable ? hash : NO_DIGEST));

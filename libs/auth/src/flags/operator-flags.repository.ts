@@ -58,7 +58,7 @@ export class OperatorFlagsRepository {
     });
   }
 
-  /** Returns null if there is no such flag. */
+  /** Returns null if the flag does not exist. */
   async find(tx: PrismaTransaction, name: string): Promise<FeatureFlag | null> {
     const row = await tx.featureFlag.findUnique({ where: { name } });
     return row === null ? null : toFeatureFlag(row);

@@ -75,7 +75,7 @@ export class OperatorDirectory {
     return (await this.client.user.findUnique({ where: { email }, select: { id: true } }))?.id ?? null;
   }
 
-  /** Returns null if there is no such workspace, or the user is not a member of it. */
+  /** Returns null if the workspace does not exist, or the user is not a member of it. */
   async roleOf(workspaceId: string, userId: string): Promise<Role | null> {
     const where = { workspaceId_userId: { workspaceId, userId } };
     const role = (await this.client.membership.findUnique({ where, select: { role: true } }))?.role;

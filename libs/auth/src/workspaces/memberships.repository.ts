@@ -23,7 +23,7 @@ type Row = Prisma.MembershipGetPayload<{ include: typeof WITH_USER }>;
 
 /** The members of a workspace and their roles. */
 export class MembershipsRepository {
-  /** Returns null if there is no such member. */
+  /** Returns null if the user is not a member. */
   async find(tx: PrismaTransaction, key: MembershipKey): Promise<Member | null> {
     const row = await tx.membership.findUnique({ where: { workspaceId_userId: pick(key) }, include: WITH_USER });
     return row === null ? null : toMember(row);

@@ -126,7 +126,7 @@ export class AgentsRepository {
     return rows.map(toVersion);
   }
 
-  /** Returns null if there is no such version. */
+  /** Returns null if the version does not exist. */
   async version(tx: PrismaTransaction, scope: Scope, { id, version: number }: AgentPin): Promise<AgentVersion | null> {
     const row = await tx.agentVersion.findFirst({ where: { ...versionsOf(scope, id), number } });
     return row === null ? null : toVersion(row);

@@ -1,6 +1,6 @@
 import type { LedgerCall } from '#tools';
 
-/** The error of a call whose policy fails the job; null if there is no such call. */
+/** The error of a call whose policy fails the job; null if no call has such a policy. */
 export function callThatEndsJob(
   calls: readonly LedgerCall[],
 ): { readonly code: string; readonly message: string } | null {

@@ -55,7 +55,7 @@ export class DirectCalls {
   }
 
   /**
-   * Accepts the job; it is committed on return. Throws `forbidden` (for a viewer), `bad_request` (there is no such tool, or tools are
+   * Accepts the job; it is committed on return. Throws `forbidden` (for a viewer), `bad_request` (the tool does not exist, or tools are
    * switched off), `already_executed`, and the errors of `JobStarter.start`.
    */
   async start(principal: Principal, request: StartDirectCall): Promise<StartedJob> {

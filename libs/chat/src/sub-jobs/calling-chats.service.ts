@@ -37,7 +37,7 @@ export class CallingChats {
     private readonly secretBox: SecretBox,
   ) {}
 
-  /** Returns null if there is no such call. Throws `agent_gone`. */
+  /** Returns null if the call does not exist. Throws `agent_gone`. */
   async of(context: ToolContext): Promise<HandedDown | null> {
     const { workspaceId, jobId } = context;
     const job = await this.jobs.calling(context);

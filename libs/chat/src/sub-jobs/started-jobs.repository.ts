@@ -63,7 +63,7 @@ const below = (
 export class StartedJobsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Returns null if there is no such call. If the job chose its agent, its round 0 contains the choice. */
+  /** Returns null if the call does not exist. If the job chose its agent, its round 0 contains the choice. */
   async calling({ workspaceId, jobId, idempotencyKey }: CallOfJob): Promise<CallingJob | null> {
     const [row] = await this.prisma.queryInWorkspace<CallingJob>(
       { workspaceId },

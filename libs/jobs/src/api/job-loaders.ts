@@ -9,7 +9,7 @@ import { JobsRepository } from '../jobs.repository.js';
 
 interface Loaders {
   readonly jobs: DataLoader<string, Job | null>;
-  /** By job id. */
+  /** Loads the sub-jobs of a job by its id. */
   readonly subJobs: DataLoader<string, readonly Job[]>;
 }
 

@@ -26,7 +26,7 @@ export function toJobError({ retryable = false, ...failure }: JobFailure): JobEr
   return { ...failure, retryable };
 }
 
-/** One accepted piece of background work. Its threads, rounds and calls are added by `JobFieldsResolver`. */
+/** One accepted piece of background work. `JobFieldsResolver` adds its threads, rounds and calls. */
 @ObjectType('Job', {
   implements: () => [Node],
   description: 'One accepted piece of background work. It reaches exactly one final status.',

@@ -13,8 +13,8 @@ interface Activity {
 const maxJobs = 1_000;
 
 /**
- * Which jobs of a workspace have changed their status, learned from hints. All viewers of a workspace share one list of its
- * newest changes; each viewer reads the current row of a job.
+ * Finds the jobs of a workspace whose status has changed, from hints. All viewers of a workspace share one list of its newest changes; each
+ * viewer reads the current row of a job.
  */
 @Injectable()
 export class WorkspaceActivity implements OnModuleDestroy {

@@ -23,8 +23,8 @@ import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
 const runArguments = Prisma.sql`coalesce(executed_arguments, approved_arguments, arguments)`;
 
 /**
- * Whether a person changed the arguments of a call, and not only their notation, which an approval normalizes. A text that `jsonb`
- * rejects (a NUL, half a surrogate pair, JSON that the model broke off) is compared as text.
+ * Whether a person changed the arguments of a call. An approval normalizes their notation, which does not count as a change. Text that
+ * `jsonb` rejects (a NUL, half a surrogate pair, truncated JSON) is compared as text.
  */
 const isEdited = Prisma.sql`CASE WHEN ${runArguments} = arguments THEN false
     WHEN pg_input_is_valid(${runArguments}, 'jsonb') AND pg_input_is_valid(arguments, 'jsonb') THEN ${runArguments}::jsonb <> arguments::jsonb
@@ -172,7 +172,7 @@ export class CancelRepository {
     return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** Locks the job's row, then branches on its status. Returns null if there is no such job. */
+  /** Locks the job's row, then branches on its status. Returns null if the job does not exist. */
   async cancel(tx: PrismaTransaction, order: CancelInput): Promise<CancelResult | null> {
     const job = await this.lock(tx, order);
     if (job === null) return null;

@@ -33,7 +33,7 @@ const nextSql = `${nextClauses({
 SELECT n.workspace_id AS "workspaceId", n.id AS "jobId", n.kind
   FROM next n JOIN room r ON r.workspace_id = n.workspace_id AND r.id = n.id ORDER BY r.place, n.created_at`;
 
-/** Looks for queued jobs that may run because others have ended or wait, as the engine's role. Locks nothing. */
+/** Finds queued jobs that may run because other jobs have ended or wait. Reads as the engine's role and locks nothing. */
 @Injectable()
 export class FreedCapacityRepository {
   constructor(

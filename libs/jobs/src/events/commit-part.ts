@@ -21,7 +21,10 @@ export interface CommitPart<Row extends readonly unknown[]> {
   readonly sql: (rows: string) => string;
   /** The rows are messages of this queue: `sql` selects them, as `Queues.insertionOf` describes, and the commit sends them. */
   readonly queue?: 'tool-execution';
-  /** A second statement of the part, which may write fewer rows. `rows` as above, `written` is what `sql` returns. */
+  /**
+   * A second statement of the part, which may write fewer rows. `rows` is the same as for `sql`; `written` is the relation that `sql`
+   * returns.
+   */
   readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
   /** Each row opens an interrupt, so the commit changes the inbox. */
   readonly opensInterrupts?: true;

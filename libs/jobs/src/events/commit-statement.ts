@@ -32,14 +32,14 @@ export type JobMove =
    */
   | { readonly to: 'queued'; readonly kind: string; readonly agentId?: string };
 
-/** Everything that one job commits together. A job has at most one write in flight. */
+/** The changes of one job that are committed together. A job has at most one write in flight. */
 export interface JobWrite {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly epoch: number;
   /** 1, 2, 3 … within the lease. */
   readonly number: number;
-  /** How often shown text had been withdrawn before the first of `events`; each `round-restarted` in them adds one. */
+  /** How often shown text had been withdrawn before the first of `events`. Each `round-restarted` in `events` adds one. */
   readonly attempt: number;
   readonly events: readonly NewJobEvent[];
   readonly rows: readonly PartRow[];
@@ -51,7 +51,7 @@ export interface JobWrite {
   readonly move?: JobMove;
 }
 
-/** What a write adds to the totals of the job row. */
+/** The amounts that a write adds to the totals of the job row. */
 export interface JobCounts {
   readonly rounds: number;
   readonly toolCalls: number;
@@ -126,7 +126,7 @@ webhook_messages AS (${insertionOf('webhook.deliver', webhookMessagesSql('webhoo
 interface CommitAdditions {
   /** If false, writes whose events become webhooks are dropped, as if the fence refused them. */
   readonly addWebhooks: boolean;
-  /** Null: the events trigger no actions. */
+  /** Null if the events trigger no actions. */
   readonly actions: EventActions | null;
 }
 

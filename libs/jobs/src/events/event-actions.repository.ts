@@ -60,7 +60,7 @@ export class EventActions {
     FROM ${logged} l JOIN json_to_recordset(${literal(this.triggers)}::json) AS a(type text, "on" text, hook text) ON a.type = l.type`;
   }
 
-  /** The same messages, for a statement that does not send them itself. */
+  /** Like `messagesSql`, for a statement that does not send the messages itself. */
   messagesOf({ workspaceId, jobId }: JobRef, events: readonly NewJobEvent[]): AddressedMessage[] {
     return events.flatMap(({ type, body }) => {
       const interruptId = type === 'interrupt-opened' ? body.interruptId : null;

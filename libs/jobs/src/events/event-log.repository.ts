@@ -65,7 +65,7 @@ export class EventLogRepository {
     }
   }
 
-  /** The statement without webhooks drops the writes of workspaces with endpoints, and those are written again. */
+  /** The statement without webhooks drops the writes of workspaces with endpoints. Those writes are sent again with the other statement. */
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
     const addWebhooks = writes.some((write) => announces(write) && this.withEndpoints.has(write.workspaceId));
     const answers = await this.commitAll(writes, addWebhooks);
@@ -103,7 +103,7 @@ export class EventLogRepository {
     return rows;
   }
 
-  /** After a failure the commit may have happened; the write counter of the lease shows whether it did. */
+  /** After a failure, the write counter of the lease shows whether the commit has happened. */
   private async commitAlone(write: JobWrite, failure: unknown): Promise<Written | Error> {
     let last = failure;
     for (const pauseMs of pausesMs) {
@@ -134,8 +134,8 @@ export class EventLogRepository {
 }
 
 /**
- * The queue messages of the writes: for jobs that become runnable, for parents of sub-jobs that end, and of rows. The message of a fenced
- * write does no harm: its handler finds nothing to do.
+ * The queue messages of the writes: for jobs that become runnable, for parents of sub-jobs that end, and the messages of their rows. If a
+ * write is fenced, its message does no harm: the handler finds nothing to do.
  */
 function toMessages(writes: readonly JobWrite[]): AddressedMessage[] {
   return writes.flatMap(({ workspaceId, jobId, move, rows }) => [

@@ -4,7 +4,7 @@ import { personKinds, requestKinds } from '../interrupt.js';
 import { staleMs } from '../presence/presence.repository.js';
 import type { JobEventType, NewJobEvent } from './job-event.js';
 
-/** Maximum bytes of a webhook body. Texts are truncated so that every body fits, also if its characters need several bytes. */
+/** Maximum bytes of a webhook body. Texts are truncated so that every body fits, even if each character takes several bytes. */
 const mostBytes = 20_480;
 /** Maximum number of awaited requests that a webhook lists. */
 const mostIds = 100;
@@ -131,7 +131,7 @@ export function addedWebhooksSql(added: string): string {
   return `(SELECT json_agg(json_build_object('id', id, 'endpointId', endpoint_id)) FROM ${added})`;
 }
 
-/** The messages to send in the same transaction, for a statement that does not send them itself. */
+/** Like `webhookMessagesSql`, for a statement that does not send the messages itself. */
 export function webhookMessages(workspaceId: string, added: readonly AddedWebhook[] | null): AddressedMessage[] {
   return (added ?? []).map(({ id, endpointId }) => ({
     queue: 'webhook.deliver',

@@ -21,7 +21,7 @@ export interface ToolCallItem {
   readonly result?: string;
   readonly output?: string;
   readonly error?: string;
-  /** Of an error: whether the same call may succeed later. Rows and events have it only if it is true. */
+  /** For an error: whether the same call may succeed later. Rows and events contain it only if it is true. */
   readonly retryable?: boolean;
 }
 
@@ -42,7 +42,7 @@ interface DeltaBody extends AtNode {
 /** The status of a node run; the last four are final. */
 export type NodeRunStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped' | 'cancelled';
 
-/** One execution of one node of a workflow. */
+/** One execution of a workflow node. */
 interface NodeRunBody {
   readonly nodeRunId: string;
   readonly nodeId: string;
@@ -207,7 +207,7 @@ export interface JobEventBodies {
     readonly status: NodeRunStatus;
     readonly output: string;
     readonly error?: string;
-    /** Of an error; events have it only if it is true. */
+    /** For an error; events contain it only if it is true. */
     readonly retryable?: boolean;
   };
   'route-selected': {
@@ -301,8 +301,8 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
 }
 
 /**
- * Adds an event to the unwritten ones. A delta that continues the last delta of its round is merged into it, so a write adds one row for
- * each round that produces text, however many pieces arrived.
+ * Adds an event to the unwritten ones. A delta that continues the last delta of its round is merged into it, so a write adds one row for each
+ * round that produces text, regardless of the number of pieces.
  */
 export function mergeInto(pending: NewJobEvent[], event: NewJobEvent): void {
   for (let at = pending.length - 1; at >= 0 && isDelta(event); at--) {

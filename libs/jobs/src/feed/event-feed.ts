@@ -11,7 +11,7 @@ import { FeedRepository, isFull } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
 import { TailReader } from './tail-reader.js';
 
-/** What a viewer receives: a snapshot first if it needs one, then events in order, several at a time. */
+/** The items that a viewer receives: a snapshot first if the viewer needs one, then events in order, several at a time. */
 export type FeedItem =
   | { readonly type: 'snapshot'; readonly snapshot: JobSnapshot; readonly reset: boolean }
   | { readonly type: 'events'; readonly events: readonly JobEvent[] };
@@ -84,7 +84,7 @@ export class EventFeed implements OnModuleDestroy {
     this.reader.stop();
   }
 
-  /** Most viewers have nothing yet or are a little behind: one read serves both. */
+  /** Most viewers have no events yet, or are a little behind. One read serves both. */
   private async startAt(tail: JobTail, { workspaceId, jobId, after }: FollowOptions): Promise<Start> {
     if (after === undefined) return { type: 'snapshot', reset: false };
     if (after >= 0) {
@@ -144,7 +144,7 @@ export class EventFeed implements OnModuleDestroy {
     const events = await this.repository.readAfter(workspaceId, { jobId, after });
     // The tail had more events than this read returned: the job was deleted meanwhile. (The log may also have grown during the read.)
     if (events.length === 0 && known > after) throw jobNotFound();
-    // A tail that has nothing newer than this viewer continues from here, for all viewers.
+    // If the tail has nothing newer than this viewer, it continues from here, for all viewers.
     if (tail.last <= after) {
       tail.align(after);
       tail.push(events);

@@ -27,8 +27,8 @@ interface EventRow extends StoredLogRow {
 /** Lower bound for a body that Postgres has compressed: it compresses rows above 2 kB. */
 const leastCompressedBytes = 1_000;
 
-// A row is read while the rows before it contain less than a page; of the first row only the events after the cursor count. Measuring a
-// body decompresses it, so the rows are limited by their stored sizes first, which are read from their headers.
+// A row is read as long as the rows before it are less than a page; of the first row only the events after the cursor count. Measuring a body
+// decompresses it, so the rows are first limited by their stored sizes, which are in their headers.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
        LATERAL (SELECT measured.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)

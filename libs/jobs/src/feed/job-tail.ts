@@ -15,7 +15,7 @@ export class JobTail {
   /** The log continues after a gap, so viewers must read it themselves. */
   private hasHole = false;
   viewers = 0;
-  /** The number of the last event read; -1: nothing was read yet. */
+  /** The number of the last event read; -1 before the first read. */
   last = -1;
   /** The log contains at least this many events, according to hints. */
   hinted = 0;

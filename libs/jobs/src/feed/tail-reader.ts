@@ -90,7 +90,7 @@ export class TailReader {
   }
 
   private markDirty(tail: JobTail): void {
-    // The tail's first viewer is reading; it compares the result with `hinted` afterwards.
+    // The tail's first viewer is reading now; it compares its result with `hinted` afterwards.
     if (tail.last < 0) return;
     this.dirty.add(tail);
     if (this.reading) return;
@@ -116,7 +116,7 @@ export class TailReader {
       if (!isFresh && events.length > 0) tail.wake();
       if (isFresh && isFull(events)) this.dirty.add(tail);
     } catch (error) {
-      // The poll reads again; viewers wait a little longer and lose nothing.
+      // The poll reads again, so viewers wait a little longer and lose no event.
       this.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');
     }
   }

@@ -11,7 +11,7 @@ export class BackgroundJobs {
     return this.config.values.BACKGROUND_JOBS_ENABLED;
   }
 
-  /** For starts that no client follows, such as those of schedules and triggers. Throws `background_jobs_off`. */
+  /** Call it for starts that no client follows, such as those of schedules and triggers. Throws `background_jobs_off`. */
   assertOn(): void {
     if (!this.areOn) throw backgroundJobsOff();
   }

@@ -23,13 +23,13 @@ export interface InterruptFilter {
   readonly decider?: DeciderRights;
 }
 
-/** What a principal may decide, as a filter for lists. The rule itself is part of the ability. */
+/** The requests that a principal may decide, as a filter for lists. The rule itself is part of the ability. */
 export interface DeciderRights {
-  /** Null: not a person, so it may decide nothing. */
+  /** Null for a principal that is not a person; it may decide nothing. */
   readonly userId: string | null;
   /** `own`: requests of jobs that it started. */
   readonly approves: 'any' | 'own' | 'none';
-  /** Which jobs it may change; a request that is decidable by `members` requires this right. */
+  /** Which jobs it may change. It may decide a request that is decidable by `members` only if it may change the job. */
   readonly changes: 'any' | 'own' | 'none';
 }
 
@@ -156,7 +156,7 @@ export class InterruptsRepository {
     return settled?.decidedAt.getTime() ?? null;
   }
 
-  /** Whether the job still waits for something outside its worker: an open request, or a call that runs elsewhere. */
+  /** Whether the job still has an open request, or a call that runs outside its worker. */
   async isAnythingOpen(
     tx: PrismaTransaction,
     { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },

@@ -103,8 +103,8 @@ export class NotificationsRepository {
   }
 
   /**
-   * Notifications that transaction `since` or a later one has created or marked as read, the latest change first, at most `limit`. `since`
-   * null: those of transactions that have not ended now. Does not check rights.
+   * Notifications that transaction `since` or a later one has created or marked as read, the latest change first, at most `limit`. With
+   * `since` null, only those of transactions that have not ended yet. Does not check rights.
    */
   async changedFrom(workspaceId: string, since: string | null, limit: number): Promise<NotificationChanges> {
     // Transactions before `oldestRunning` have ended and cannot change rows any more. The dump of another server may contain later ids.

@@ -19,12 +19,12 @@ export function unwatched(workspaceId: string, jobIds: readonly string[]): strin
 const jobsOf = (watched: readonly WatchedJob[]) =>
   Prisma.sql`json_to_recordset(${JSON.stringify(watched)}::json) AS w("workspaceId" uuid, "jobId" uuid)`;
 
-/** Which jobs have viewers, and in which process. */
+/** Stores which jobs have viewers, and in which process. */
 @Injectable()
 export class PresenceRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** One statement for any number of jobs. No job may be in both lists. */
+  /** Stores and deletes rows in one statement. No job may be in both lists. */
   async store(process: string, watched: readonly WatchedJob[], left: readonly WatchedJob[]): Promise<void> {
     await this.prisma.asEngine(
       (client) => client.$executeRaw`

@@ -18,7 +18,7 @@ interface Watched extends WatchedJob {
 @Injectable()
 export class Presence implements OnModuleDestroy {
   protected readonly refreshMs: number = 15_000;
-  /** After a write that failed. Less than FOREGROUND_GRACE_MS, after which jobs without a viewer may be cancelled. */
+  /** Delay after a failed write, ms. Less than FOREGROUND_GRACE_MS, after which jobs without a viewer may be cancelled. */
   protected readonly retryMs: number = 1_000;
   /** A viewer often reconnects at once, and a job's end closes all its viewers: the delay combines these changes into one write. */
   protected readonly leaveMs: number = 250;

@@ -44,19 +44,19 @@ export class JobQueue {
     if (messages.length > 0) await this.queues.sendAll(tx, messages);
   }
 
-  /** The statements that send messages, for a transaction that is sent as a whole. */
+  /** The statements that send messages, for a transaction whose statements are sent together. */
   insertions(messages: readonly AddressedMessage[]): SqlStatement[] {
     return this.queues.insertions(messages);
   }
 
-  /** The statement that sends the messages that `select` makes, as a part of a commit. */
+  /** The statement that sends the messages that `select` produces, as a part of a commit. */
   insertionOf(queue: 'hook.action' | 'tool-execution' | 'webhook.deliver', select: string): string {
     return this.queues.insertionOf(queue, select);
   }
 
   /**
-   * The same for new jobs of `kind`; `select` returns a `workspace_id` and an `id` for each. The message has the job's id, so that a start
-   * that is tried again sends no second one.
+   * Like `insertionOf`, for new jobs of `kind`; `select` returns the `workspace_id` and the `id` of each. The message has the job's id, so
+   * that a repeated start sends no second message.
    */
   startInsertionOf(kind: JobKind, select: string): string {
     const messages = `SELECT j.id, json_build_object('workspaceId', j.workspace_id, 'jobId', j.id) AS data FROM (${select}) j`;

@@ -13,7 +13,7 @@ export interface LockedInterrupt {
   readonly interrupt: Interrupt;
 }
 
-/** How a request ends. `by`: the principal who decided; null: no principal did. */
+/** How a request ends. `by`: the principal who decided; null if it ended without a decision. */
 export interface Settlement {
   readonly status: 'resolved' | 'expired' | 'cancelled';
   readonly outcome: Outcome;
@@ -80,8 +80,8 @@ export class InterruptSettler {
   }
 
   /**
-   * Re-queues a job once nothing of it is open; call it after the other writes of the change. The nodes of a workflow wait independently, so
-   * for a workflow every settled request re-queues the job.
+   * Re-queues a job after its last open request or call was settled. Call it after the other writes of the change. The nodes of a workflow
+   * wait independently, so each settled request re-queues a workflow.
    */
   async requeueIfSettled(job: LockedJob): Promise<void> {
     if (job.row.kind === 'workflow') job.requeue('request answered');

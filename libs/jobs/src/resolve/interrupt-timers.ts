@@ -63,7 +63,7 @@ export class InterruptTimers extends QueueWorker {
       logger.warn({ ...left }, 'a request was open although its job had ended');
   }
 
-  /** Does what the request is due for, if anything, and sends the message of its next instant. */
+  /** Handles what is due for the request, if anything, and sends the message of its next instant. */
   private async act(ref: InterruptRef): Promise<void> {
     if (await this.refused.refuseRoot(ref)) return;
     await this.updater.update(ref.workspaceId, ref.jobId, async (job) => {

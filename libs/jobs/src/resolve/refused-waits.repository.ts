@@ -16,7 +16,7 @@ const isRefused = ({
   AND EXISTS (SELECT 1 FROM job j
     WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid AND j.input->>'humanWait' = 'reject'))`;
 
-/** Requests to people whose job must not wait for a person. */
+/** Finds requests to people whose job must not wait for a person. */
 @Injectable()
 export class RefusedWaitsRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -33,9 +33,9 @@ SELECT count(*)::int AS jobs FROM marked`,
   }
 
   /**
-   * Up to `limit` jobs that ended more than `retentionMs` (or their workspace's own value) ago; 0 keeps jobs for ever. A job ends after its
-   * id was created, and the id contains that instant: the bound makes the search a short walk from the oldest end of the index, for any number
-   * of kept jobs. A job whose idempotency key is younger than a day stays, because a repeated start must not create another job.
+   * Up to `limit` jobs that ended more than `retentionMs` (or their workspace's own value) ago; 0 keeps jobs for ever. An id contains the
+   * instant of its creation, and a job ends later. So a bound on the id limits the search to the oldest end of the index, for any number of
+   * kept jobs. A job whose idempotency key is younger than a day stays, because a repeated start must not create another job.
    */
   findExpired(retentionMs: number, limit: number): Promise<JobRef[]> {
     return this.prisma.asEngine(

@@ -7,7 +7,7 @@ import { NotificationsRepository } from '../notifications/notifications.reposito
 import { PresenceRepository } from '../presence/presence.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
 
-/** What one pass has deleted. */
+/** The numbers of rows that one pass has deleted. */
 export interface RetentionResult {
   /** Jobs whose deltas were deleted. */
   readonly trimmed: number;
@@ -28,9 +28,8 @@ const batchesPerPass = 40;
 const workspacesPerPass = 100;
 
 /**
- * Deletes what has passed its retention: deltas of finished jobs (their rounds keep the text), then the jobs (the thread keeps the text),
- * and the rows of viewers whose process has crashed.
- * Never touches an unfinished job. Safe in several workers at once.
+ * Deletes rows after their retention: deltas of finished jobs (their rounds keep the text), then the jobs (the thread keeps the text), and
+ * rows of viewers whose process has crashed. Never deletes rows of an unfinished job. Several workers may run it at once.
  */
 @Injectable()
 export class Retention extends QueueWorker {
@@ -58,7 +57,7 @@ export class Retention extends QueueWorker {
     return [await this.queues.handleEachMinute('maintenance.retention', () => this.pass())];
   }
 
-  /** One pass. Markers and forgetters handle some workspaces per pass; the next pass continues there. */
+  /** Runs one pass. Markers and forgetters handle some workspaces per pass; the next pass continues with the next workspaces. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
     await this.inBatches(() => this.presence.forgetStale(batch));

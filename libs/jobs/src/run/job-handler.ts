@@ -1,7 +1,7 @@
 import type { JobFailure, JobKind } from '../job.js';
 import type { JobRun } from './job-run.js';
 
-/** How a handler call ended. Committed writes stay in every case. */
+/** How a handler call ended. Committed writes remain in every case. */
 export type JobOutcome =
   | { readonly status: 'completed'; readonly reason: string }
   | ({ readonly status: 'failed' } & JobFailure)

@@ -6,7 +6,7 @@ import type { FlushPolicy } from './pending-write.js';
 
 type AskedLease = Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>;
 
-/** What a run needs from its process. */
+/** The values that a run gets from its process. */
 export interface JobRunOptions {
   readonly log: EventLog;
   readonly clock: Clock;

@@ -18,11 +18,11 @@ export class JobRun {
   private readonly writer: LeaseWriter;
   private readonly shown: RunText;
   private interrupted: NonNullable<ClaimedJob['interrupted']>;
-  /** What the handler waits for; a draining process reads it. */
+  /** The model responses and tools that the handler waits for; a draining process reads it. */
   readonly activity: RunActivity;
   /** Set when the process drains: the handler returns at the next round boundary. */
   draining = false;
-  /** For a handler that works while requests are open: called when one of them may be settled. */
+  /** Called when an open request may be settled. A handler sets it if it works while requests are open. */
   onAnswered: (() => void) | undefined;
 
   constructor(
@@ -59,7 +59,7 @@ export class JobRun {
     if (this.writer.isLost || !this.options.isValid()) throw this.lose();
   }
 
-  /** Reports how often the job was answered, as read from its row. */
+  /** Stores the number of answers that was read from the job's row. */
   noticeAnswers(answered: number): void {
     if (this.writer.noticeAnswers(answered)) this.onAnswered?.();
   }
@@ -76,7 +76,7 @@ export class JobRun {
     return interrupted;
   }
 
-  /** Where the reasoning of the committed rounds ends; for a handler that resumes a job. */
+  /** Sets the length of the reasoning of the committed rounds. For a handler that resumes a job. */
   resumeReasoningAt(length: number): void {
     this.shown.resumeReasoningAt(length);
   }
@@ -115,7 +115,7 @@ export class JobRun {
     this.writer.withdraw({ events, counts: { restarts: 1 } }, events[0].body);
   }
 
-  /** Adds to the next write, which is sent with the next commit or after the flush interval. */
+  /** Adds changes to the next write, which is sent with the next commit or after the flush interval. */
   append(write: RunWrite): void {
     this.writer.append(write);
   }
@@ -134,8 +134,8 @@ export class JobRun {
   }
 
   /**
-   * Commits `write` and sets the job `waiting`, which releases the slot. False: the job was answered after the handler read its rows;
-   * nothing of `write` is stored, the job still runs, and the handler must read its rows again. Throws like `commitUnlessCancelled`.
+   * Commits `write` and sets the job `waiting`, which releases the slot. Returns false if the job was answered after the handler read its
+   * rows: nothing of `write` is stored, the job still runs, and the handler must read its rows again. Throws like `commitUnlessCancelled`.
    */
   commitWaiting(write: RunWrite): Promise<boolean> {
     return this.writer.commitWaiting(write);

@@ -102,14 +102,14 @@ export class JobRunner {
     this.keeper.find(jobId)?.abort(new JobCancelled(why));
   }
 
-  /** Requests of the workspace have changed: reads the answers of its running jobs that wait for some. */
+  /** Call it when requests of the workspace have changed: reads the number of answers of its running jobs that wait for requests. */
   lookForAnswers(workspaceId: string): Promise<void> {
     return this.keeper.lookForAnswers(workspaceId);
   }
 
   /**
-   * Resolves when no job runs any more. A round may finish within `graceMs`; then, or as soon as a job waits only for a silent model, the
-   * job is released.
+   * Resolves when no job runs any more. Releases each job when its round ends, at the latest after `graceMs`, or as soon as the job waits
+   * only for a silent model.
    */
   async drain(graceMs: number): Promise<void> {
     if (this.reserved > 0) await new Promise<void>((done) => this.noneReserved.push(done));

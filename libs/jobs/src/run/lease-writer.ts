@@ -45,9 +45,9 @@ export class LeaseWriter {
   private writes = 0;
   private lost: LeaseLost | undefined;
   private cancelledFor: string | undefined;
-  /** How often the job was answered when the handler last read its rows. */
+  /** The number of answers when the handler last read its rows. */
   private answered: number;
-  /** How often the job was answered, as far as this process knows. */
+  /** The number of answers, as far as this process knows. */
   private seen: number;
   /** Totals of the whole job, as the next write stores them. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
@@ -71,14 +71,14 @@ export class LeaseWriter {
     this.seen = job.answered;
   }
 
-  /** Stores how often the job was answered, as read from its row. Returns whether the number grew. */
+  /** Stores the number of answers that was read from the job's row. Returns whether it has grown. */
   noticeAnswers(answered: number): boolean {
     if (answered <= this.seen) return false;
     this.seen = answered;
     return true;
   }
 
-  /** Adds to the next write, which is sent with the next commit or after the flush interval. */
+  /** Adds changes to the next write, which is sent with the next commit or after the flush interval. */
   append(write: RunWrite): void {
     this.take(write);
     this.flushLater();
@@ -133,8 +133,8 @@ export class LeaseWriter {
   }
 
   /**
-   * Commits `write` and sets the job `waiting`, which releases the slot. False: the job was answered after the handler read its rows;
-   * nothing of `write` is stored, the job still runs, and the handler must read its rows again. Throws like `commitUnlessCancelled`.
+   * Commits `write` and sets the job `waiting`, which releases the slot. Returns false if the job was answered after the handler read its
+   * rows: nothing of `write` is stored, the job still runs, and the handler must read its rows again. Throws like `commitUnlessCancelled`.
    */
   async commitWaiting(write: RunWrite): Promise<boolean> {
     while (this.inFlight !== undefined) await this.inFlight;

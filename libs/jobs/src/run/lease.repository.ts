@@ -54,7 +54,7 @@ export interface ClaimedJob {
   readonly cancelRequested: boolean;
   /** The worker whose lease expired; null if the job was queued. */
   readonly previousOwner: string | null;
-  /** How often the job was answered from outside. */
+  /** Number of answers: decisions and results that the job has received from outside. */
   readonly answered: number;
   readonly reason: string | null;
   /** Running time left, ms. */
@@ -78,7 +78,7 @@ export interface Claim {
 /** The renewed lease and the state of its job. */
 export interface Renewed {
   readonly cancelRequested: boolean;
-  /** How often the job was answered from outside. */
+  /** Number of answers that the job has received. */
   readonly answered: number;
   /** The reason of the cancel. */
   readonly reason: string | null;
@@ -204,7 +204,7 @@ export class LeaseRepository {
     return new Map(rows.map(({ jobId, ...renewed }) => [jobId, renewed]));
   }
 
-  /** How often each of these jobs of a workspace was answered from outside. Renews nothing. */
+  /** The number of answers of each of these jobs of a workspace. Renews nothing. */
   async countAnswers(workspaceId: string, jobIds: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.prisma.asEngine(
       (client) => client.$queryRaw<{ jobId: string; answered: number }[]>`

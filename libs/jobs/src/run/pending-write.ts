@@ -2,7 +2,7 @@ import type { PartRow } from '../events/commit-part.js';
 import { type JobCounts, noCounts } from '../events/commit-statement.js';
 import { type Delta, isDelta, type JobEventBodies, mergeInto, type NewJobEvent } from '../events/job-event.js';
 
-/** When buffered text is written: at the first limit reached. `chunks` and `bytes` are those of one round. */
+/** Limits of the buffered text, which is written when one is reached. `chunks` and `bytes` count the text of one round. */
 export interface FlushPolicy {
   readonly intervalMs: number;
   readonly chunks: number;
@@ -70,8 +70,8 @@ export class PendingWrite {
   }
 
   /**
-   * Drops the unsent text of a round. Later text of other rounds is sent again by the withdrawal, so their unsent deltas keep only what
-   * their nodes show.
+   * Drops the unsent text of a round. The withdrawal sends later content of other rounds again. So unsent deltas after the given lengths lose
+   * their offset if a node shows them, and are dropped otherwise.
    */
   withdraw({ round, contentLength, reasoningLength }: JobEventBodies['round-restarted']): void {
     this.streams.delete(round);

@@ -12,7 +12,7 @@ export interface ModelStream {
   close(): void;
 }
 
-/** What a run waits for: model responses, or other work (tools). */
+/** The model responses and other work (tools) that a run waits for. */
 export class RunActivity {
   /** When each open stream last received data, monotonic ms. */
   private readonly streams = new Map<object, number>();
@@ -67,7 +67,7 @@ export class RunActivity {
     }
   }
 
-  /** Whether the run waits only for models, and none has sent anything for `ms`. */
+  /** Whether the run waits only for models, and no model has sent anything for `ms`. */
   isSilentFor(ms: number): boolean {
     if (this.working > 0 || this.streams.size === 0) return false;
     const latest = this.clock.monotonic() - ms;

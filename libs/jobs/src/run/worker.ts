@@ -29,11 +29,11 @@ const lookAgainMs = 50;
 /** Delay before a deferred claim is repeated. */
 const claimLaterMs = 5;
 
-/** A slot of this process, reserved for a job that is being accepted here. Call one of `begin` and `release`, once. */
+/** A slot of this process, reserved for a job that is being accepted here. Call either `begin` or `release`, once. */
 export interface Slot {
   /** The `lease_owner` of this process. */
   readonly owner: string;
-  /** The job is accepted as claimed; `claimedAt` is a monotonic instant before its lease was requested. */
+  /** Starts the job, which was accepted as claimed; `claimedAt` is a monotonic instant before its lease was requested. */
   begin(job: ClaimedJob, claimedAt: number): void;
   release(): void;
 }
@@ -115,8 +115,8 @@ export class Worker {
   }
 
   /**
-   * Reserves a slot for a job that is being accepted in this process, so that it needs no claim. Undefined: no slot is free, or earlier jobs
-   * wait for one; the job is queued like them.
+   * Reserves a slot for a job that is being accepted in this process, so that it needs no claim. Returns undefined if no slot is free, or if
+   * earlier jobs wait for one; the job is then queued.
    */
   reserve(kind: JobKind): Slot | undefined {
     const { runner, candidates } = this;
@@ -160,7 +160,9 @@ export class Worker {
     await this.runner.drain(graceMs);
   }
 
-  /** With a free slot, fetches the message at once. Otherwise, and without a message, remembers the job for the next claim. */
+  /**
+   * Handles a hint. If a slot is free and the job has a message, fetches the message at once. Otherwise remembers the job for the next claim.
+   */
   private announce({ hasMessage, ...job }: BusMessages['job-runnable']): void {
     if (!this.runner.handles(job.kind)) return;
     const handler = this.handlers.get(job.kind);
@@ -168,7 +170,7 @@ export class Worker {
       this.announced.set(job.jobId, { job, at: this.clock.monotonic() });
       handler.wake();
     } else {
-      // Jobs that were announced earlier stay before it.
+      // Jobs that were announced earlier are claimed first.
       for (const earlier of this.announced.values()) this.candidates.add(earlier.job);
       this.announced.clear();
       this.candidates.add(job);
@@ -185,14 +187,14 @@ export class Worker {
     return false;
   }
 
-  /** Whether the worker can claim more jobs than it knows. */
+  /** Whether the worker could claim more jobs than it knows of. */
   private get isReady(): boolean {
     return this.claiming === undefined && this.candidates.size === 0 && this.runner.freeSlots > 0;
   }
 
   /**
-   * Handles queue messages: resolves when each job was claimed, here or elsewhere, and a slot is free for the next ones. Until then pg-boss
-   * fetches no more for this process, and delivers these again if the process dies. Rejects if a job was left unclaimed.
+   * Handles queue messages. Resolves when each job was claimed, here or elsewhere, and a slot is free for the next jobs. Until then pg-boss
+   * fetches no further messages for this process, and delivers these again if the process dies. Rejects if a job was not claimed.
    */
   private async deliver(kind: JobKind, jobs: readonly JobRef[]): Promise<void> {
     const { failedClaims } = this;
@@ -209,7 +211,7 @@ export class Worker {
     if (isLeft) throw new Error('delivered jobs were not claimed');
   }
 
-  /** One claim at a time: jobs that arrive meanwhile join the next one. */
+  /** Runs one claim at a time. Jobs that arrive meanwhile join the next claim. */
   private pump(): void {
     if (this.state !== 'taking' || this.claiming !== undefined) return;
     if (this.isReady) for (const resume of this.deliveries.splice(0)) resume();
@@ -249,7 +251,7 @@ export class Worker {
     this.runner.reserve(refs.length);
     const claimedAt = this.clock.monotonic();
     const claim = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
-      // Dropped here; pg-boss delivers them again, or the sweep finds them.
+      // The jobs are dropped here; pg-boss delivers them again, or the sweep finds them.
       this.failedClaims += 1;
       this.runner.warn(error, 'claiming jobs failed');
       return null;
@@ -273,7 +275,10 @@ export class Worker {
     });
   }
 
-  /** Claims unclaimed jobs again if they are claimable a moment later, because their queue messages are completed. */
+  /**
+   * Checks a moment later whether the jobs that a claim did not return are claimable, and claims those. Their queue messages are already
+   * completed, so no other process would claim them soon.
+   */
   private lookAgain(refs: readonly JobRef[]): void {
     const isFirst = this.missed.size === 0;
     for (const ref of refs) this.missed.set(ref.jobId, ref);

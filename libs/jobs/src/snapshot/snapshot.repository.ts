@@ -75,7 +75,7 @@ export interface JobSnapshot {
   /** Finish reason, error code, or the reason of the cancel. */
   readonly reason: string | null;
   readonly usage: SnapshotUsage;
-  /** Committed rounds, those of workflow nodes included. */
+  /** Number of committed rounds, including those of workflow nodes. */
   readonly roundCount: number;
   /** Text of the committed rounds, then of the open round. */
   readonly content: string;
@@ -94,9 +94,9 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
 }
 
 /**
- * One statement reads one consistent snapshot. A chat has one open round at a time: its text is the deltas since the last boundary. Rounds
- * of a workflow are concurrent, and most of their text is not content: there the log itself is read, until the final output is stored as
- * a round without a node, or the deltas are trimmed.
+ * One statement reads one consistent snapshot. A chat has one open round at a time: its text is the deltas since the last boundary. Rounds of
+ * a workflow are concurrent, and most of their text is not content. So the content of a workflow is read from the log, until the final output
+ * is stored as a round without a node, or the deltas are trimmed.
  */
 const snapshotOf = (
   workspaceId: string,

@@ -28,7 +28,7 @@ import {
 export const maxQueued = 10;
 /** A start supersedes at most the active job of its thread and the jobs queued behind it. */
 export const maxSuperseded = maxQueued + 1;
-/** How deep sub-jobs may be nested, and how many sub-jobs one job may start, ended ones included. */
+/** Maximum depth of nested sub-jobs, and maximum number of sub-jobs of one job, including ended ones. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
 export function admissionKey(owner: string, key: string): string {
@@ -117,9 +117,7 @@ function without({ unfinished, active }: Load, runs: number, bound: number): Loa
   return { unfinished: Math.min(unfinished, bound) - runs, active };
 }
 
-/**
- * How many starts of each user exceed a bound on stored jobs. Skips jobs without a user, because none of their runs is paused for a client.
- */
+/** How many starts of each user exceed a limit of stored jobs. Skips jobs without a user: none of their runs is paused for a client. */
 export function refusedByBound(
   requests: readonly StartRequest[],
   decisions: readonly StartDecision[],
@@ -137,7 +135,7 @@ export function refusedByBound(
 interface Loads {
   readonly total: Load;
   readonly own: Load;
-  /** Undefined: no cap of an agent can refuse the request. */
+  /** Undefined if no cap of an agent can refuse the request. */
   readonly agent: KnownAgent | undefined;
 }
 

@@ -163,7 +163,7 @@ export class JobStarter {
     return batch === undefined || inserted.length === 0 ? undefined : { batch, inserted };
   }
 
-  /** Returns undefined if there is no such workspace. */
+  /** Returns undefined if the workspace does not exist. */
   private async startByFacts(
     workspaceId: string,
     requests: readonly StartRequest[],

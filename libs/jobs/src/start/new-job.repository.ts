@@ -76,8 +76,8 @@ want AS (
            JOIN admission k ON k.workspace_id = $1 AND k.principal = a.key_owner AND k.key = a.idempotency_key))),`;
 
 /**
- * Selects the new jobs that begin at once, of those for which this process has reserved a slot: as many as the caps allow, and none while
- * older jobs of the workspace are queued. The other new jobs are queued. The transaction must have the lock of the count.
+ * Selects the new jobs that begin at once, among those with a slot of this process: as many as the caps allow, and none while older jobs of
+ * the workspace are queued. The other new jobs are queued. The transaction must have the lock of the count.
  */
 const beginning = `
 running AS (
@@ -146,7 +146,7 @@ export class NewJobRepository {
   }
 
   /**
-   * The same for undecided jobs: inserts all of them, or none if a key is known, a limit is reached, or another transaction had the
+   * Like `insertion`, for undecided jobs: inserts all of them, or none if a key is known, a limit is reached, or another transaction had the
    * workspace's lock.
    */
   insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {

@@ -20,7 +20,7 @@ export class StartAdmission {
 
   /**
    * Locks the workspace. A start over a bound on stored jobs replaces a run of its user that no client has continued, if there is one.
-   * Returns null if there is no such workspace.
+   * Returns null if the workspace does not exist.
    */
   async decide(
     tx: PrismaTransaction,

@@ -6,7 +6,7 @@ import { JobQueue } from '../queue/job-queue.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import type { StartRequest } from './start-request.js';
 
-/** What is published after the commit that accepts a batch of jobs. */
+/** The hints to publish after the commit that accepts a batch of jobs. */
 export interface StartEffects {
   readonly queued: StartRequest[];
   /** The queued jobs that a worker may claim at once. */

@@ -14,7 +14,7 @@ export class StartFilters {
     this.registered = filter;
   }
 
-  /** Null if there is no filter; requests are then used unchanged. */
+  /** Null if no filter is registered; requests are then used unchanged. */
   get filter(): StartFilter | null {
     return this.registered;
   }

@@ -134,9 +134,9 @@ export interface StartFacts {
   readonly admissions: ReadonlyMap<string, KnownAdmission>;
   /** By `threadKey`: the user and the client's id of the thread. */
   readonly threads: ReadonlyMap<string, KnownThread>;
-  /** Job ids of requests whose message id exists in their thread. */
+  /** Ids of the jobs whose message id exists in their thread. */
   readonly takenMessages: ReadonlySet<string>;
-  /** By id of the call; a call that does not exist is missing. */
+  /** By id of the call. A call that does not exist is missing. */
   readonly parents: ReadonlyMap<string, KnownParent>;
 }
 
@@ -153,7 +153,7 @@ export interface KnownParent {
   readonly rootJobId: string;
   /** The parent has not ended and no cancel is requested, and its call runs. */
   readonly isOpen: boolean;
-  /** Its direct sub-jobs, ended ones included. */
+  /** Number of its direct sub-jobs, including ended ones. */
   readonly subJobs: number;
 }
 

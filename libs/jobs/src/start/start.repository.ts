@@ -41,8 +41,8 @@ const isAsked =
   't.workspace_id = $1 AND (t.id = a.thread_id OR (t.client_id = a.thread_ref AND t.created_by = a.created_by))';
 
 /**
- * Locks the workspace, then the threads and the parents of the requests. A cancel of a parent, or the end of its call, takes the same lock: no
- * sub-job begins after it. No row: no such workspace.
+ * Locks the workspace, then the threads and the parents of the requests. A cancel of a parent, or the end of its call, takes the same lock:
+ * no sub-job begins after it. Returns no row if the workspace does not exist.
  */
 const locksSql = `WITH ${askedRows},
 locked_workspace AS (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE),
@@ -131,7 +131,7 @@ function listOf(clause: string): string {
   return `(SELECT coalesce(json_agg(f), '[]') FROM ${clause} f)`;
 }
 
-/** The tables behind a batch of starts of one workspace; used inside one transaction that locks the workspace first. */
+/** Reads and writes the tables of a batch of starts of one workspace, inside one transaction that locks the workspace first. */
 @Injectable()
 export class StartRepository {
   constructor(
@@ -158,7 +158,7 @@ export class StartRepository {
     workspaceId: string,
     { statement, begins }: Insertion,
   ): Promise<readonly InsertedJob[]> {
-    // Locked as late as possible: no worker can claim a job of the workspace while this lock is taken.
+    // This lock comes last, because no worker can claim a job of the workspace while this transaction has it.
     if (begins) await tx.$queryRawUnsafe(lockCountSql, workspaceId);
     return tx.$queryRawUnsafe<InsertedJob[]>(statement.text, ...(statement.values ?? []));
   }
@@ -169,8 +169,8 @@ export class StartRepository {
   }
 
   /**
-   * Locks the workspace, then reads what `admit` needs in one statement, whose snapshot is not older than the locks. Returns null if there is
-   * no such workspace.
+   * Locks the workspace, then reads what `admit` needs in one statement, whose snapshot is not older than the locks. Returns null if the
+   * workspace does not exist.
    */
   async facts(
     tx: PrismaTransaction,
@@ -185,7 +185,7 @@ export class StartRepository {
       const [locked] = await tx.$queryRawUnsafe<LockedRow[]>(locksSql, workspaceId, asked);
       const [row] = await tx.$queryRawUnsafe<FactsRow[]>(factsSql, workspaceId, asked, ...limits);
       if (locked === undefined || row === undefined) return null;
-      // A thread that another start created while this one waited for the workspace is not locked yet.
+      // Another start may have created a thread while this one waited for the workspace; that thread is not locked yet.
       if (row.threads.every(({ id }) => locked.threadIds.includes(id))) return { stored, ...toFacts(row) };
     }
   }
@@ -218,7 +218,7 @@ export interface Insertion {
 /** A job that was inserted. */
 export interface InsertedJob {
   readonly jobId: string;
-  /** It was inserted as claimed by this process; otherwise it is queued. */
+  /** True if the job was inserted as claimed by this process; false if it is queued. */
   readonly begun: boolean;
 }
 

@@ -25,7 +25,7 @@ export class ShownText {
   /** Pieces since the oldest open round began. */
   private pieces: Piece[] = [];
   private readonly closed = new Set<number>();
-  /** UTF-16 length of everything shown. */
+  /** UTF-16 length of all shown text. */
   length: number;
 
   constructor(length: number) {

@@ -16,7 +16,7 @@ export const showsOf = ({
   FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type = ANY(${showing}) ORDER BY e.seq`;
 
 /**
- * What was shown since the job last waited, and the last earlier event from which the length of the reasoning follows. That event is not
+ * Selects the events since the job last waited, and the last earlier event that determines the length of the reasoning. That event is not
  * looked up if no round has reasoning.
  */
 const tailOf = ({

@@ -21,7 +21,7 @@ export class ThreadQueue {
     if (promoted !== null) this.queue.hint({ workspaceId, ...promoted });
   }
 
-  /** Advances queues whose active job ended in a process that crashed before it advanced them. */
+  /** Advances the queues of threads whose active job ended while the process crashed before it advanced the queue. */
   async advanceStuck(): Promise<void> {
     for (const { workspaceId, threadId } of await this.repository.findStuck(stuckAtOnce)) {
       try {

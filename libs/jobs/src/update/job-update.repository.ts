@@ -48,7 +48,7 @@ export class JobUpdateRepository {
     return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** Returns null if there is no such job. The lock lasts to the end of the transaction; read other rows only after this call. */
+  /** Returns null if the job does not exist. The lock lasts to the end of the transaction; read other rows only after this call. */
   async lock(tx: PrismaTransaction, workspaceId: string, jobId: string): Promise<LockedRow | null> {
     const [row] = await tx.$queryRaw<LockedRow[]>`
       SELECT kind, status, thread_id AS "threadId", created_by AS "createdBy", principal, lease_epoch AS epoch,

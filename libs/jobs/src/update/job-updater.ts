@@ -53,14 +53,14 @@ export class LockedJob {
     this.messages.push(...messages);
   }
 
-  /** Re-queues the job if it waits. A running job notices the change by itself. */
+  /** Re-queues the job if it waits. A running job reads the change without it. */
   requeue(reason: string): void {
     this.requeueReason ??= reason;
     this.isAnswered = true;
   }
 }
 
-/** What the hints after the commit need. */
+/** The values that the hints after the commit need. */
 interface CommittedChange {
   readonly workspaceId: string;
   readonly jobId: string;

@@ -9,7 +9,7 @@ export interface ModelProvider {
   readonly baseUrl: string;
   /** The model that is used if a request names none. */
   readonly defaultModel: string;
-  /** The last four characters of the key; empty for a short key, null if there is no key. */
+  /** The last four characters of the key; empty for a short key, null without a key. */
   readonly keyHint: string | null;
   /** Whether the workspace's jobs use this provider. At most one provider of a workspace has it. */
   readonly isDefault: boolean;

@@ -24,7 +24,7 @@ export class TakenRoute {
   fallbackUsed!: boolean;
 }
 
-/** One execution of one node. */
+/** One execution of a workflow node. */
 @ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
 abstract class NodeRunEntry extends NodeEventEntry {
   @Field(() => ID, { description: 'The id of the node run.' })

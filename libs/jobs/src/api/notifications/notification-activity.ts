@@ -8,23 +8,20 @@ import { NotificationsRepository } from '../../notifications/notifications.repos
 /** The most changes that one read returns; if there are more, the latest. */
 const mostAtOnce = 5_000;
 
-/** The position from which the next read continues. */
+/** The position in the changes, from which the next read continues. */
 interface Seen {
-  /** All transactions before this one had ended. */
+  /** All transactions with smaller ids had ended. */
   readonly oldestRunning: string;
   /** The rows of later transactions that were read: their ids, and the transaction that changed each of them. */
   readonly known: ReadonlyMap<string, string>;
 }
 
 /**
- * Which notifications of a workspace were written or read by their user (`topic`). The events that cause them send hints; a read mark
- * is found by polling.
- *
- * A poll reads one range of one index: rows written or read by transactions that had not ended at the poll before. So its cost depends
- * on the new rows only, and late commits are not missed. While a workspace has viewers there is one poll
- * each 2 s, and at most four per second, for all its viewers in this process together; it wakes only viewers whose own
- * notifications have changed. While a transaction elsewhere writes for minutes, each poll reads again what has changed since it began,
- * at most 5,000 rows each time.
+ * Finds the notifications of a workspace that were written, or that their user (`topic`) marked as read. The events that cause notifications
+ * send hints; polls find the read marks. A poll reads one range of one index: rows written or read by transactions that had not ended at the
+ * poll before. So its cost depends only on the new rows, and it misses no late commit. While a workspace has viewers there is one poll each 2
+ * s, and at most four per second, for all its viewers in this process together; it wakes only viewers whose own notifications have changed.
+ * While a transaction elsewhere writes for minutes, each poll reads again what has changed since it began, at most 5,000 rows each time.
  */
 @Injectable()
 export class NotificationActivity extends RowActivity<Seen> {
