@@ -39,7 +39,7 @@ export interface AgentSettings {
   readonly toolEventFormat: ToolEventFormat | null;
 }
 
-/** One version of an agent, as jobs use it. */
+/** One version of an agent, in the form that jobs use. */
 export interface AgentPreset extends AgentSettings {
   readonly id: string;
   /** The number of the version: 1, 2, 3 … */
@@ -47,7 +47,7 @@ export interface AgentPreset extends AgentSettings {
   readonly name: string;
   /** A name with lower case letters, digits, `.`, `_` and `-`; unique in the workspace. */
   readonly slug: string;
-  /** The description by which `auto` chooses. */
+  /** The description by which `auto` chooses the agent. */
   readonly description: string;
   /** Maximum number of its jobs that run at once, over all its versions. Null: only the caps of workspace and user apply. */
   readonly maxRunningJobs: number | null;

@@ -56,8 +56,8 @@ export function toChatInput(stored: unknown): ChatInput {
 }
 
 /**
- * The messages of the request that join the thread: all of them, or, if the request contains the whole conversation, those after the last
- * response.
+ * The messages of the request that join the thread. If the request contains the whole conversation, these are the user messages after the
+ * last response that the thread does not have yet; otherwise all messages. A retry adds none.
  */
 export function joiningMessages({ messages, history, alreadySaid, retryOf }: ChatInput): readonly ChatMessage[] {
   if (retryOf !== undefined) return [];

@@ -12,7 +12,7 @@ import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound 
 import { toolLoop } from './loop/tool-loop.js';
 import type { AfterFailure, ConversationOutage } from './outages/conversation-outage.js';
 
-/** How a run of a conversation ended. `released`: the process drains and no round is open. */
+/** How a run of a conversation ended. `released`: the process drains, and no round is open. */
 export type SessionEnd =
   | LoopOutcome
   | { readonly type: 'released' }

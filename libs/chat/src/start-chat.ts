@@ -22,11 +22,11 @@ export interface StartChat {
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
   /**
-   * Absent: no agent. The agent limits the server tools to its own, puts its instructions first, and its parameters override those of the
+   * Absent: no agent. An agent limits the server tools to its own, puts its instructions first, and its parameters override those of the
    * request.
    */
   readonly agent?: AgentSelection;
-  /** Null: the default of the provider. An agent with a model uses its own. */
+  /** Null: the default of the provider. If the agent has a model, that model is used instead. */
   readonly model: string | null;
   /** Labels of the job. Absent: none. */
   readonly labels?: JobLabels;
@@ -37,7 +37,7 @@ export interface StartChat {
    * OpenAI clients send it), and only those after the last assistant or tool message join the thread.
    */
   readonly history: 'thread' | 'request';
-  /** How many of the messages that would join the thread, from the first on, it already contains. Absent: none. */
+  /** How many of the messages that would join the thread it already contains, counted from the first. Absent: none. */
   readonly alreadySaid?: number;
   /** The only tools that may be called: names of server tools, or tool definitions. */
   readonly tools: readonly (string | ToolDefinition)[];

@@ -17,7 +17,7 @@ import { type FlagChange, OperatorFlagsRepository } from './operator-flags.repos
 const name = z
   .string()
   .max(LONGEST_FLAG_NAME)
-  .regex(FLAG_NAME, 'use words of small letters and digits, joined by hyphens, as in new-search');
+  .regex(FLAG_NAME, 'use words of lower-case letters and digits, joined by hyphens, as in new-search');
 const ids = z.array(z.string().refine(isId, 'must be the id of a workspace or a user')).max(MOST_LISTED).default([]);
 const changes = z.strictObject({
   name,

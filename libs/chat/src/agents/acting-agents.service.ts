@@ -30,8 +30,8 @@ interface MadeChoice {
 }
 
 /**
- * One write for the choice of an agent: its round, which stores the choice, and the event. The model's text is not content, and the round
- * belongs to no node run and no conversation. Pure.
+ * The write that stores the choice of an agent: a routing round with the choice, and the event. The model's text is not content, and the
+ * round belongs to no node run and no conversation. Pure.
  */
 function routingWrite(job: { readonly workspaceId: string; readonly jobId: string }, made: MadeChoice): RunWrite {
   const { chosen, round, reasoning, isFallback, modelName: model, startedAt } = made;

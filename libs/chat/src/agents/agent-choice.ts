@@ -43,7 +43,7 @@ export class AgentChoice {
     return { input: { routing }, model: null, tools: await this.grants(principal, all) };
   }
 
-  /** The agent of a retry: the pinned or chosen one of the retried job. */
+  /** The agent of a retry: the agent that the retried job was pinned to or has chosen. */
   async again(principal: Principal, jobId: string, { agent, routing }: ChatInput): Promise<PinnedAgent> {
     const { workspaceId } = principal;
     const chosen = agent ?? (routing === undefined ? null : await this.repository.chosen(workspaceId, jobId));

@@ -26,7 +26,7 @@ export interface AgentIdentity {
   readonly maxRunningJobs: number | null;
 }
 
-/** The agents of a workspace and their versions. Archived agents keep their rows, which only jobs find. */
+/** The agents of a workspace and their versions. The rows of archived agents are kept, and only jobs can read them. */
 @Injectable()
 export class AgentsRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -133,8 +133,8 @@ export class AgentsRepository {
   }
 
   /**
-   * The settings of these versions, for running jobs, which the workspace authorizes; in the order of the pins, without versions that do not
-   * exist. Also finds agents that were archived meanwhile.
+   * The settings of these versions, in the order of the pins, without versions that do not exist; also of agents that were archived
+   * meanwhile. Checks only the workspace, because running jobs call it.
    */
   async pinned(workspaceId: string, pins: readonly AgentPin[]): Promise<readonly AgentPreset[]> {
     if (pins.length === 0) return [];

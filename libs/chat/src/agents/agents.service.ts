@@ -212,7 +212,7 @@ export class AgentsService {
     return archived;
   }
 
-  /** Adds a version, unless its settings equal the current ones. */
+  /** Adds a version, unless its settings equal the current settings. */
   private async put(
     tx: PrismaTransaction,
     principal: MemberPrincipal,

@@ -56,7 +56,7 @@ export function tightened(limits: LoopLimits, agent: Pick<AgentSettings, 'limits
   };
 }
 
-/** Two names of one parameter: an agent that pins one of them pins both. */
+/** Two names of one parameter. If an agent pins one of them, the other name is pinned too. */
 const SYNONYMS = ['max_tokens', 'max_completion_tokens'] as const;
 
 function pinned(given: ModelParameters, own: ModelParameters): ModelParameters {

@@ -26,7 +26,7 @@ export interface RoutedToAgent {
   readonly choice: { readonly agent: AgentPreset; readonly reasoning: string } | null;
 }
 
-/** Asks the model once which agent fits. Viewers see no text of it. Throws the model's error, and the abort reason of the signal. */
+/** Asks the model once which agent fits. Viewers do not see its text. Throws the model's error, and the abort reason of the signal. */
 export async function routeToAgent(routing: AgentRouting): Promise<RoutedToAgent> {
   const { candidates, messages, signal, ...loop } = routing;
   const routes = candidates.map((agent) => ({

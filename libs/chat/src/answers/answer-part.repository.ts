@@ -50,7 +50,7 @@ const newSessions: CommitPart<SessionRow> = {
   ON CONFLICT DO NOTHING RETURNING 1`,
 };
 
-/** Moves a session from one answer to the next; a writer with an outdated answer writes nothing. */
+/** Moves a session from one answer to the next. If the stored answer is another one, nothing is written. */
 const sessionSteps: CommitPart<SessionRow> = {
   name: 'session_steps',
   columns: [...newSessions.columns, ['after', 'uuid']],

@@ -65,7 +65,7 @@ export class AnswerWritesRepository {
         FROM moved, json_to_recordset(${JSON.stringify(rows)}::json) AS message(i int, id uuid, role text, content jsonb)`;
   }
 
-  /** Does nothing if the latest answer of the session belongs to another job. */
+  /** Moves the session to a new answer. Does nothing if the latest answer of the session belongs to another job. */
   async moveSession({ client, workspaceId }: LockedJob, from: Answer, toId: string): Promise<void> {
     const { principal, sessionId, id: latestAnswer } = from;
     if (sessionId === null) return;

@@ -28,7 +28,7 @@ interface KnownRow extends AnswerRow {
 /** The values by which a request refers to stored answers. */
 export interface AnswerLookup {
   readonly sessionId: string | null;
-  /** Ids of the calls whose results the request contains. */
+  /** Ids of calls, if the request contains their results. */
   readonly callIds: readonly string[];
   /** Null if the request contains no results that may have been applied before. */
   readonly digests: ContinuationDigests | null;
@@ -135,8 +135,8 @@ export class AnswersRepository {
   }
 
   /**
-   * User messages in a thread after a call of a client was handed out there, oldest first: those sent with results of its round, and those of
-   * later turns.
+   * User messages in a thread since a call was handed to a client there, oldest first: messages sent with results of the call's round, and
+   * messages of later turns.
    */
   async userMessagesSince(
     { workspaceId, id: principal }: Asker,
@@ -198,7 +198,7 @@ export class AnswersRepository {
   }
 }
 
-/** False if the job of the session was deleted. */
+/** Returns false if the job of the session was deleted. */
 function isWhole(row: KnownRow | undefined): row is KnownRow {
   return row !== undefined && typeof row.jobId === 'string';
 }

@@ -15,8 +15,8 @@ export class CallIdsRepository {
 
   /**
    * Reserves ids for a job before its calls are stored; returns those that belong to another job. May be called again. Providers number their
-   * calls per response, so an id may be used again once its job has ended. The row itself is the lock: of two jobs that reserve an id at once,
-   * the second sees the first.
+   * calls per response, so an id may be used again once its job has ended. The row itself is the lock: if two jobs reserve an id at once, the
+   * second one sees the row of the first.
    */
   async take({ workspaceId, principal, jobId }: Owner, callIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.prisma.queryInWorkspace<{ id: string }>(

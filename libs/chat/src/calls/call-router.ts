@@ -44,7 +44,7 @@ export interface RouteContext {
 export interface RoutedCall {
   /** The id of the call's row. */
   readonly toolCallId: string;
-  /** Id of the request for it, if one is needed; created in the order of the calls, which is the order of the inbox. */
+  /** Id of the call's request, if the call needs one. Ids are created in the order of the calls, which is the order of the inbox. */
   readonly interruptId: string;
   readonly round: number;
   readonly ordinal: number;
@@ -56,7 +56,7 @@ export interface RoutedCall {
   readonly state: CallState | null;
   /** Why a person must decide about the call, even if the policy allows it. */
   readonly mustAsk?: string;
-  /** True: the route is not final, so the use of a grant is not recorded. */
+  /** True if the route is not final; the use of a grant is then not recorded. */
   readonly isPreview?: boolean;
 }
 
@@ -248,7 +248,7 @@ function refused(
   return { type: 'refused', status: 'denied', approval, failure };
 }
 
-/** The end of a stored call whose tool does not exist any more. */
+/** The route of a stored call whose tool does not exist any more. */
 function unavailable(name: string): CallRoute {
   const failure = { phase: 'execution', message: notRegistered(name), code: 'tool_unavailable' } as const;
   return { type: 'refused', status: 'error', approval: 'withdrawn', failure };

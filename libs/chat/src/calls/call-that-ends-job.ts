@@ -1,6 +1,6 @@
 import type { LedgerCall } from '#tools';
 
-/** The error of a call whose policy fails the job; null if no call has such a policy. */
+/** The error of a call whose policy fails the job; null if no call has such an error. */
 export function callThatEndsJob(
   calls: readonly LedgerCall[],
 ): { readonly code: string; readonly message: string } | null {

@@ -21,7 +21,7 @@ export interface CallingRun {
   readonly signal: AbortSignal;
   /** The process drains: no further round may start. */
   readonly draining: boolean;
-  /** What the conversations of the whole job wait for. */
+  /** The model responses and tools that the whole job waits for. */
   readonly activity: RunActivity;
   /** Aborts the whole job's run. */
   abort(reason: Error): void;

@@ -63,7 +63,7 @@ interface HookedRoute {
   readonly applied: readonly NewJobEvent[];
 }
 
-/** The calls of one run of a conversation: their routes, which of them are open, and how they are closed at its end. */
+/** The calls of one run of a conversation: routes them, knows which calls are open, and closes those at the end of the run. */
 export class JobCalls {
   private readonly ledger: ReadonlyMap<string, LedgerCall>;
   /** Unsettled calls, each with the id of its request. */
@@ -169,7 +169,7 @@ export class JobCalls {
     return this.hooks.outcomeOf(callId, typeof value === 'string' ? value : JSON.stringify(value));
   }
 
-  /** Call it when the round and its routes are committed. `cancelled`: none of its calls was started. */
+  /** Call it after the round and its routes were committed. `cancelled`: none of its calls was started. */
   committed({ round, calls }: RoundFinished, { cancelled }: { readonly cancelled: boolean }): void {
     if (cancelled) this.fresh = { round, routes: new Map() };
     if (!cancelled && [...(this.fresh?.routes.values() ?? [])].some(({ type }) => type === 'queue'))

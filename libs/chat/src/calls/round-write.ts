@@ -102,7 +102,7 @@ type RoundCall = NewCall & Beside;
 interface Beside {
   /** The whole result, if the row contains only a preview of it. */
   readonly whole?: string;
-  /** How long it may wait in the isolated queue, if it goes there. */
+  /** How long the call may wait in the isolated queue. Absent for other calls. */
   readonly ttlMs?: number;
 }
 

@@ -32,8 +32,8 @@ export class UnknownCalls {
   ) {}
 
   /**
-   * Asks the tool, or opens a request to a person, about every interrupted and undecided call of the last round; the run's next commit writes
-   * the result. Returns the calls in their new state. A call whose tool fails the job has `failJob`.
+   * Decides every interrupted and undecided call of the last round: asks its tool, or opens a request to a person. The run's next commit
+   * writes the result. Returns the calls in their new state. If the policy of a call's tool fails the job, the call has `failJob`.
    */
   async decide(run: CallingRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
     if (run.signal.aborted) return calls;

@@ -20,7 +20,7 @@ export interface StartDirectCall {
   readonly call: DirectCall;
   /** A call that waits for a client and is replaced by this one. It can be replaced only once. */
   readonly inPlaceOf: PendingCall | null;
-  /** The agent that the tool belongs to, and whose policy applies. */
+  /** The agent whose tool is called and whose policy applies. */
   readonly agent: AgentPreset;
   readonly idempotency: StartRequest['idempotency'];
 }

@@ -46,7 +46,7 @@ export interface ExternalChat {
   question(run: JobRun, reference: ExternalReference): Promise<ExternalQuestion>;
   /** Returns false if the response is empty; nothing is written then. */
   writeAnswer(run: JobRun, reference: ExternalReference, answer: ExternalAnswer): Promise<boolean>;
-  /** `signal` replaces that of the run, which may be aborted. */
+  /** `signal` replaces the signal of the run, which may be aborted. */
   writeCallEnd(
     run: JobRun,
     reference: ExternalReference,

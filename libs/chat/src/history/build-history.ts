@@ -21,7 +21,7 @@ export interface HistoryMessage {
   readonly sentTo?: { readonly jobId: string; readonly afterRound: number } | null;
 }
 
-/** What a job has written to a thread. */
+/** The rounds and calls that a job has written to a thread. */
 export interface HistoryJob {
   /** The job's status; any other than `completed` means an interrupted turn. */
   readonly status: string;

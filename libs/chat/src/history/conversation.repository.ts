@@ -24,7 +24,7 @@ export interface Conversation {
   readonly messages: readonly HistoryMessage[];
   /** The jobs that wrote messages of the thread. */
   readonly jobs: ReadonlyMap<string, HistoryJob>;
-  /** This job's own committed rounds and calls. */
+  /** The committed rounds and calls of this job. */
   readonly rounds: readonly StoredRound[];
   readonly calls: readonly LedgerCall[];
   /** The number of an uncommitted round whose text was shown. The text must be withdrawn before the round is requested again. */
@@ -122,7 +122,9 @@ export class ConversationRepository {
     });
   }
 
-  /** Jobs that are claimed together begin together, so one statement reads those of a workspace. */
+  /**
+   * Loads the conversation of a job. Jobs that are claimed together begin together, so one statement reads the conversations of a workspace.
+   */
   load(job: Place): Promise<Conversation> {
     return this.batches.submit(job.workspaceId, job);
   }

@@ -17,7 +17,7 @@ export interface LoopCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
-  /** As stored in the call's row. Absent: the call comes from an earlier run. */
+  /** The effect, as stored in the call's row. Absent for a call of an earlier run. */
   readonly effect?: ToolEffect;
   readonly status: ToolCallStatus;
   /** The result that the model reads; empty while the call is open. */
@@ -47,7 +47,7 @@ export interface CallResult {
   readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
-/** All limits are whole numbers >= 1. */
+/** Limits of the loop, all whole numbers >= 1. */
 export interface LoopLimits {
   readonly maxRounds: number;
   /**
@@ -91,7 +91,7 @@ export interface LoopInput {
   /** The result that the model reads after a call to an unknown tool. */
   readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;
-  /** Called for every part of a response as it arrives, also for parts of tool calls, which are not steps. */
+  /** Called for every part of a response when it arrives, including parts of tool calls, which are not steps. */
   readonly onModelData?: () => void;
   /** Aborts the model call; the loop then returns `stopped` with code `aborted`. */
   readonly signal: AbortSignal;
@@ -115,7 +115,7 @@ export type LoopStep =
       readonly committed: number;
       readonly failure: ModelError;
     }
-  /** Ids of calls for clients. The reply contains those that are taken. */
+  /** Ids of calls for clients. The reply contains the ids that are taken. */
   | { readonly type: 'take-call-ids'; readonly round: number; readonly callIds: readonly string[] }
   /** Commit the round with its calls before you request the next step: the first tool starts after it. */
   | {

@@ -15,7 +15,7 @@ export interface RunCallsPorts<Call, Outcome> {
 
 /**
  * Runs the calls of a round concurrently, started in their order. Returns the outcomes in the order of the calls, null for a call that was
- * not started here. If a port throws, no further call starts; the running ones are awaited, then the first error is thrown, so no call
+ * not started here. If a port throws, no further call starts. The running calls are awaited before the first error is thrown, so no call
  * outlives its round.
  */
 export async function runCalls<Call, Outcome>(

@@ -223,7 +223,7 @@ function keyOf({ nodeRun, branch }: Pick<ConversationNode, 'nodeRun' | 'branch'>
   return JSON.stringify([nodeRun, branch]);
 }
 
-/** Shows viewers the calls whose outcome is unknown since an earlier worker was lost. */
+/** Shows viewers the calls whose outcome is unknown because an earlier worker was lost. */
 export function showLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
   const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
   const nodes = new Map(rounds.map(({ number, nodeId }) => [number, nodeId]));

@@ -22,7 +22,7 @@ export interface StoredConversations {
   readonly calls: readonly LedgerCall[];
 }
 
-/** What a job needs to continue its conversations. */
+/** The rows that a job needs to continue its conversations. */
 export interface ResumedConversations extends StoredConversations {
   /** The ids of all its calls. */
   readonly callIds: readonly string[];
@@ -71,7 +71,7 @@ export class NodeConversationsRepository {
     return { ...toStored(row), callIds: row?.callIds ?? [], lastRound: row?.lastRound ?? 0 };
   }
 
-  /** One conversation. */
+  /** The committed rounds and calls of one conversation. */
   async read(job: JobRef, { nodeRun, branch }: Pick<NodeRound, 'nodeRun' | 'branch'>): Promise<StoredConversations> {
     const isOf = Prisma.sql`r.node_run = ${nodeRun} AND r.branch IS NOT DISTINCT FROM ${branch}`;
     const [row] = await this.prisma.queryInWorkspace<Row>(job, committedRounds(job, isOf));

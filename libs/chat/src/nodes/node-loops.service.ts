@@ -90,7 +90,9 @@ export class NodeLoops {
     return { model: this.attached.readable(model, { workspaceId, modelName }), modelName };
   }
 
-  /** The limits of the instance, tightened by those of the agent. The node counts its rounds itself, because a person may grant it more. */
+  /**
+   * The limits of the instance, tightened by those of the agent. The node counts its rounds itself, because a person may permit more of them.
+   */
   private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentOptions | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
     const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;

@@ -26,7 +26,7 @@ interface Refused {
   readonly error: AppError;
 }
 
-/** What a conversation does after a failed request. `failed` with a null error: it fails with the error of the request. */
+/** The reaction of a conversation to a failed request. `failed` with a null error: the conversation fails with the error of the request. */
 export type AfterFailure =
   | Paused
   | { readonly type: 'ask'; readonly ask: 'again' | 'probe' }

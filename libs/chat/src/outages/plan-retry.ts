@@ -1,6 +1,6 @@
 import type { ModelError } from '#models';
 
-/** When and how a failed model request is repeated. Times in ms. */
+/** The settings that decide when and how a failed model request is repeated. Times in ms. */
 export interface RetryPolicy {
   /** How long a request is retried at least once a minute; later retries are less frequent. */
   readonly retryForMs: number;
@@ -21,7 +21,7 @@ export interface Outage {
   readonly failures: number;
 }
 
-/** What follows a failure. `retry`: the worker sleeps. `wait`: the job releases its worker until `at` (ms since the epoch). */
+/** The reaction to a failure. `retry`: the worker sleeps. `wait`: the job releases its worker until `at` (ms since the epoch). */
 export type RetryPlan =
   | { readonly type: 'retry'; readonly delayMs: number }
   | { readonly type: 'wait'; readonly delayMs: number; readonly at: number; readonly givesUpAt: number }

@@ -7,10 +7,7 @@ export interface DescribedRoute extends Choosable {
   readonly description: string | null;
 }
 
-/**
- * The request to a model to choose a route: the system prompt, and the tool whose call is the response. The model chooses for the user's
- * message.
- */
+/** The request by which a model chooses a route for the user's message: the system prompt, and the tool whose call is the response. */
 export interface RoutingRequest {
   readonly system: string;
   readonly capture: ToolDefinition;

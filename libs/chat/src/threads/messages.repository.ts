@@ -23,10 +23,7 @@ export class MessagesRepository {
     });
   }
 
-  /**
-   * The same page of many threads, by thread, in two statements. Returns one more than `limit` for a thread that has a next page. Throws
-   * `too_large`.
-   */
+  /** The same page of each thread, in two statements. Returns one more than `limit` for a thread that has a next page. Throws `too_large`. */
   listInThreads(scope: Scope, threadIds: readonly string[], page: PositionPage): Promise<Map<string, Message[]>> {
     const { limit, after, reverse = false } = page;
     return this.prisma.withWorkspace(scope, async (tx) => {

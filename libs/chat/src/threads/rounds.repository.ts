@@ -33,9 +33,7 @@ export class RoundsRepository {
     private readonly shown: ShownTextsRepository,
   ) {}
 
-  /**
-   * The committed rounds of these jobs, in order, without round 0, which chooses an agent. Throws `too_large`.
-   */
+  /** The committed rounds of these jobs, in order. Omits round 0, which chooses an agent. Throws `too_large`. */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const [size] = await tx.$queryRaw<{ bytes: number | null }[]>(sizeOfRounds(scope, jobIds));
@@ -55,8 +53,8 @@ export class RoundsRepository {
   }
 
   /**
-   * The shown text of the open round, by job; for a workflow, all its shown content. Jobs that have ended, or show no open text, are missing.
-   * The content of a job is the text of its own rounds (which belong to no node), followed by this text.
+   * The shown text of the open round, by job; for a workflow, all its shown content. Omits jobs that have ended, or show no open text. The
+   * content of a job is the text of its own rounds (which belong to no node), followed by this text.
    */
   async openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { workspaceId } = scope;

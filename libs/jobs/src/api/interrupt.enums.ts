@@ -5,7 +5,7 @@ import type { DecidableBy, InterruptKind, InterruptStatus } from '../interrupt.j
 /** GraphQL names of the kinds of requests. */
 export const InterruptKindEnum = defineEnum(
   'InterruptKind',
-  'What a job can wait for from outside. The list may grow.',
+  'The kinds of requests that a job can wait for. The list may grow.',
   {
     TOOL_APPROVAL: ['tool_approval', 'A person has to allow a tool call.'],
     CLIENT_TOOL: ['client_tool', 'A client has to run a tool call.'],

@@ -212,7 +212,7 @@ export type InterruptFilterInput = {
   readonly tool?: ToolNameFilter | null | undefined;
 };
 
-/** What a job can wait for from outside. The list may grow. */
+/** The kinds of requests that a job can wait for. The list may grow. */
 export type InterruptKind =
   /** A client has to run a tool call. */
   | 'CLIENT_TOOL'

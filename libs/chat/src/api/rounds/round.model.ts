@@ -3,7 +3,7 @@ import { Field, Int, ObjectType } from '@nestjs/graphql';
 import { Usage } from '#jobs/api';
 import { DateTime } from '#platform/api';
 
-/** One model call within a job. */
+/** One model call of a job. */
 @ObjectType({
   description: 'One model call of a job and its response. Rounds are recorded once and never change.',
 })

@@ -13,7 +13,7 @@ export class AgentSelectionInput {
   auto?: boolean | null;
 }
 
-/** Throws `bad_request` unless exactly one of the fields is set. */
+/** Converts the selection. Throws `bad_request` unless exactly one of the fields is set. */
 export function toAgentSelection(selection: AgentSelectionInput | null | undefined): {
   readonly agent?: AgentSelection;
 } {

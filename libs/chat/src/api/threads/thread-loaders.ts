@@ -18,7 +18,7 @@ interface Loaders {
   readonly threads: DataLoader<string, Thread | null>;
   readonly messages: DataLoader<string, Message | null>;
   readonly messagesOf: DataLoader<MessagesOfThread, readonly Message[], string>;
-  /** By thread id. */
+  /** Loads the number of messages by the id of the thread. */
   readonly messageCount: DataLoader<string, number>;
 }
 
