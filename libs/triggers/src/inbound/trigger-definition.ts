@@ -82,9 +82,18 @@ export class TriggerProblem extends Error {
 
 const namePattern = /^[a-zA-Z0-9_-]+$/;
 
-/** Reads one trigger of a file or of a request. Throws `TriggerProblem`. Members that it does not know are left out. */
+const triggerFields = [
+  ...['triggerId', 'version', 'database', 'tenant', 'source', 'collection', 'events', 'condition', 'filters', 'url'],
+  ...['headers', 'retryPolicy', 'timeout', 'secretsRef', 'concurrency', 'rateLimit', 'includeBefore', 'issueToken'],
+  'start',
+];
+const retryFields = ['maxAttempts', 'initialBackoff', 'maxBackoff'];
+const startFields = ['kind', 'workflow', 'agent', 'model', 'prompt', 'thread', 'attachments', 'delay'];
+
+/** Reads one trigger of a file or of a request. Throws `TriggerProblem`, also for a field that it does not know, which may be a typing error. */
 export function parseTrigger(given: unknown, defaults: { readonly database: string }): TriggerDefinition {
   if (!isJsonObject(given)) throw new TriggerProblem('a trigger must be an object');
+  assertKnown(given, triggerFields);
   const triggerId = optionalText(given, 'triggerId') ?? '';
   if (triggerId === '') throw new TriggerProblem('trigger id is required');
   if (!isName(triggerId)) throw new TriggerProblem(`invalid trigger id: ${triggerId.slice(0, 200)}`);
@@ -114,6 +123,12 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
     issueToken,
     start,
   };
+}
+
+/** `prefix` precedes the name of the field in the message, such as `start.`. */
+export function assertKnown(given: JsonFields, known: readonly string[], prefix = ''): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new TriggerProblem(`unknown field: ${prefix}${unknown.slice(0, 200)}`);
 }
 
 export function assertDatabase(database: string): void {
@@ -216,6 +231,7 @@ function toHeaders(given: unknown): Readonly<Record<string, string>> {
 export function toRetryPolicy(given: unknown): RetryPolicy {
   if (given == null) return defaultRetryPolicy;
   if (!isJsonObject(given)) throw new TriggerProblem('retryPolicy must be an object');
+  assertKnown(given, retryFields, 'retryPolicy.');
   const most = triggerLimits.backoffMs;
   return {
     maxAttempts: whole(given, 'maxAttempts', triggerLimits.attempts) ?? defaultRetryPolicy.maxAttempts,
@@ -226,6 +242,7 @@ export function toRetryPolicy(given: unknown): RetryPolicy {
 
 function parseStart(given: unknown): TriggerStart {
   if (!isJsonObject(given)) throw new TriggerProblem('start must be an object');
+  assertKnown(given, startFields, 'start.');
   const kind = oneOf(given, 'kind', ['chat', 'workflow'] as const) ?? 'chat';
   const workflow = reference(given, 'workflow') ?? null;
   const agent = reference(given, 'agent') ?? null;

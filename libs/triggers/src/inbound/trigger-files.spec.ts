@@ -48,6 +48,31 @@ triggers:
       [json('a.json', [{ ...trigger, triggerId: 'one', events: ['read'] }])],
       'a.json: invalid event type: read (trigger one)',
     ],
+    [
+      'a field of a trigger that no trigger has',
+      [json('a.json', [{ ...trigger, triggerId: 'one', condtion: 'true' }])],
+      'a.json: unknown field: condtion (trigger one)',
+    ],
+    [
+      'a field of a retry policy that no retry policy has',
+      [
+        {
+          name: 'b.yml',
+          text: 'database: x\nretryPolicy: {attempts: 3}\ntriggers:\n  one: {collection: a, events: [create], url: /x}',
+        },
+      ],
+      'b.yml: unknown field: retryPolicy.attempts (trigger one)',
+    ],
+    [
+      'a field of a start that no start has',
+      [json('a.json', [{ ...trigger, url: undefined, triggerId: 'one', start: { prmopt: '1' } }])],
+      'a.json: unknown field: start.prmopt (trigger one)',
+    ],
+    [
+      'a field of a file that no file has',
+      [json('a.json', { database: 'x', trigers: {} })],
+      'a.json: unknown field: trigers',
+    ],
     ['text that is not JSON', [{ name: 'a.json', text: '{' }], /^a\.json: /],
     ['a scalar', [{ name: 'a.yml', text: 'hello' }], 'a.yml: a trigger file must be a list or an object'],
   ])('refuses %s', (_, files, message) => {

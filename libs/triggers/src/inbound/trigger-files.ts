@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 
 import {
   assertDatabase,
+  assertKnown,
   isJsonObject,
   type JsonFields,
   parseTrigger,
@@ -92,6 +93,7 @@ function toTriggers(document: unknown): {
   if (Array.isArray(document)) return { database: null, triggers: document.map(parseListed) };
   if (!isJsonObject(document)) throw new TriggerProblem('a trigger file must be a list or an object');
   const { triggers } = document;
+  assertKnown(document, Array.isArray(triggers) ? ['triggers'] : ['database', 'retryPolicy', 'triggers']);
   if (Array.isArray(triggers)) return { database: null, triggers: triggers.map(parseListed) };
   const { database } = document;
   if (typeof database !== 'string' || database.trim() === '')
