@@ -4,7 +4,7 @@ import { type Principal, PrincipalsRepository } from '#auth';
 import { ChatService, type StartChat } from '#chat';
 import { BackgroundJobs } from '#jobs';
 import type { ChatMessage } from '#models';
-import { AppError, Config, defined, Secret, SecretBox, type SecretPlace } from '#platform';
+import { AppError, Config, crashpoint, defined, Secret, SecretBox, type SecretPlace } from '#platform';
 import { ToolCatalog } from '#tools';
 
 import type { SyntrixDocument } from './syntrix-client.js';
@@ -73,6 +73,7 @@ export class SyntrixStarts {
     };
     try {
       await this.chats.start(principal, request);
+      crashpoint('delivery-accepted');
     } catch (error) {
       if (!isAcceptedBefore(error)) throw error;
     }
