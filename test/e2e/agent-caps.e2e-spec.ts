@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import { newId } from '#platform';
 
-import { nextClauses } from '../../libs/jobs/src/capacity/room-statement.js';
+import { nextClauses } from '../../libs/jobs/src/capacity/capacity-statement.js';
 import type { JobOutcome } from '../../libs/jobs/src/run/job-handler.js';
 import type { JobRun } from '../../libs/jobs/src/run/job-run.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';

@@ -8,7 +8,7 @@ import type { ExternalReference } from './external/external-chats.js';
 import type { StartChat } from './start-chat.js';
 
 /** The members that a start and the input of its job have in common. */
-type AskedOfJob = Pick<
+type SharedWithStart = Pick<
   StartChat,
   'messages' | 'history' | 'alreadySaid' | 'tools' | 'client' | 'humanWait' | 'toolApproval' | 'providerDown'
 >;
@@ -17,7 +17,7 @@ type AskedOfJob = Pick<
  * The input of a chat job, as stored in its row (`chatFormat`): what its run needs of the start, and what was pinned at acceptance. Never
  * contains a secret.
  */
-export interface ChatInput extends AskedOfJob, Partial<Pick<StartChat, 'toolRuntimes' | 'parameters'>> {
+export interface ChatInput extends SharedWithStart, Partial<Pick<StartChat, 'toolRuntimes' | 'parameters'>> {
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
   /** Policy layers of the agents of the parent jobs. */

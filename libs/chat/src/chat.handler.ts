@@ -30,7 +30,7 @@ import { repairConversation } from './history/repair-conversation.js';
 import { ConversationHooks } from './hooks/conversation-hooks.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
-import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
+import { LoopSession, type OutagePolicy, type SessionEnd } from './loop-session.js';
 import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
 
@@ -41,7 +41,7 @@ class ChatSession {
   constructor(
     run: JobRun,
     private readonly calls: JobCalls,
-    asking: Asking,
+    asking: OutagePolicy,
   ) {
     this.session = new LoopSession(run, calls, asking);
   }

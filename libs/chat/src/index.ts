@@ -69,7 +69,12 @@ export type { JobConversations } from './nodes/job-conversations.js';
 export { CallProgress } from './calls/call-progress.js';
 export { unlessCancelled } from './calls/job-calls.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';
-export type { ConversationOptions, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
+export type {
+  ConversationOptions,
+  NodeConversationResult,
+  NodeCallEnd,
+  NodeConversation,
+} from './nodes/node-conversation.js';
 export { NodeConversations } from './nodes/node-conversations.service.js';
 export { MessagesRepository, type PositionPage } from './threads/messages.repository.js';
 export { contentOf, type RoundRecord, RoundsRepository } from './threads/rounds.repository.js';

@@ -29,7 +29,7 @@ export interface LastRound {
 }
 
 /** Decides whether and when the model of a conversation is called. */
-export type Asking = Pick<ConversationOutage, 'before' | 'after'>;
+export type OutagePolicy = Pick<ConversationOutage, 'before' | 'after'>;
 
 /**
  * Runs the loop and consumes its steps: streams text, commits each round before its first tool starts, and runs the calls. The caller
@@ -47,7 +47,7 @@ export class LoopSession {
   constructor(
     private readonly run: CallingRun,
     private readonly calls: JobCalls,
-    private readonly asking: Asking,
+    private readonly outages: OutagePolicy,
     /** The ids of calls of the job. Ids of new calls are added. */
     private readonly callIds: Set<string> = new Set(),
   ) {}
@@ -77,7 +77,7 @@ export class LoopSession {
         return { type: 'released' };
       }
       this.noteProgress(step);
-      const next = await this.mayAsk(step);
+      const next = await this.beforeModelCall(step);
       if (next === null) {
         reply = await this.take(step);
         if (step.type === 'round-started') this.stream?.asked();
@@ -131,11 +131,11 @@ export class LoopSession {
   }
 
   /** Checks before a round, and after a failed model request, whether the loop may continue. Returns null to take the step. */
-  private async mayAsk(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
-    if (step.type === 'round-started') return this.asking.before();
+  private async beforeModelCall(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
+    if (step.type === 'round-started') return this.outages.before();
     if (step.type !== 'provider-down') return null;
     this.run.assertValid();
-    const next = await this.asking.after(step);
+    const next = await this.outages.after(step);
     if (next.type !== 'failed') return next;
     const cause = next.error ?? step.failure;
     return { type: 'stopped', code: cause.code, message: cause.message, cause, open: null };
@@ -178,13 +178,13 @@ export class LoopSession {
     const contentLength = this.run.closeRound(step.round);
     const { modelName, roundStartedAt: startedAt } = this;
     const round: FinishedRound = { step, routes, modelName, startedAt, contentLength, hookEvents };
-    const goings = [...routes.values()].map(({ type }) => type);
-    const starts = goings.some((type) => !['open', 'refused', 'answered'].includes(type));
+    const routeTypes = [...routes.values()].map(({ type }) => type);
+    const starts = routeTypes.some((type) => !['open', 'refused', 'answered'].includes(type));
     let cancelled = false;
     if (!starts) {
       // No call starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
-    } else if (this.mayDefer(step, goings)) {
+    } else if (this.mayDefer(step, routeTypes)) {
       this.held = new DeferredRoundCommit(this.run, round, systemClock);
     } else {
       cancelled = !(await this.commitAndStart(round));
@@ -196,8 +196,8 @@ export class LoopSession {
   }
 
   /** Changes by hooks are committed with their results, so a round with such hooks is not deferred. */
-  private mayDefer(step: RoundFinished, goings: readonly string[]): boolean {
-    if (!goings.every((type) => type === 'run') || !isPure(step)) return false;
+  private mayDefer(step: RoundFinished, routeTypes: readonly string[]): boolean {
+    if (!routeTypes.every((type) => type === 'run') || !isPure(step)) return false;
     return !step.calls.some(({ name }) => this.calls.hooks.has('afterToolCall', name));
   }
 
@@ -218,7 +218,7 @@ export class LoopSession {
     } finally {
       held?.close();
     }
-    if (held?.needsDisk === true) await this.run.commit();
+    if (held?.hasLongResult === true) await this.run.commit();
     for (const { ordinal, status, text } of results) this.last?.ends.set(ordinal, { status, text });
     return { results };
   }

@@ -107,13 +107,13 @@ describe('Files', () => {
     await Promise.all([expire(hash), expire(other)]);
     bucket.failWith = 500;
     const { requests } = bucket;
-    expect(await files.forget(member.workspaceId)).toBe(2);
-    expect(await files.forget(member.workspaceId)).toBe(0);
+    expect(await files.deleteExpired(member.workspaceId)).toBe(2);
+    expect(await files.deleteExpired(member.workspaceId)).toBe(0);
     expect(bucket.requests - requests).toBe(1);
     bucket.failWith = null;
     expect([bucket.objects.size, await has(hash)]).toEqual([2, true]);
     clock.advance(600_001);
-    expect(await files.forget(member.workspaceId)).toBe(2);
+    expect(await files.deleteExpired(member.workspaceId)).toBe(2);
     expect([bucket.objects.size, await has(hash), await has(other)]).toEqual([0, false, false]);
   });
 
@@ -121,10 +121,10 @@ describe('Files', () => {
     const { hash } = await save('its process ends');
     await expire(hash);
     const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockRejectedValue(new Error('the process ends here'));
-    await expect(files.forget(member.workspaceId)).rejects.toThrow('the process ends here');
+    await expect(files.deleteExpired(member.workspaceId)).rejects.toThrow('the process ends here');
     deletion.mockRestore();
     expect(await has(hash)).toBe(true);
-    await files.forget(member.workspaceId);
+    await files.deleteExpired(member.workspaceId);
     expect([bucket.objects.size, await has(hash)]).toEqual([0, false]);
   });
 
@@ -135,7 +135,7 @@ describe('Files', () => {
     const [inMessage = '', inSchedule = '', inRun = '', inNothing = ''] = hashes;
     await refer(inMessage, inSchedule, inRun);
     await Promise.all(hashes.map(expire));
-    expect(await files.forget(member.workspaceId)).toBe(4);
+    expect(await files.deleteExpired(member.workspaceId)).toBe(4);
     expect(await Promise.all(hashes.map(has))).toEqual([true, true, true, false]);
     const least = Date.now() + Config.from({ NODE_ENV: 'test' }).values.FILE_RETENTION_MS - 600_000;
     const kept = await database.prisma.withWorkspace(member, (tx) =>

@@ -126,7 +126,7 @@ export class Files {
    * For the retention: removes files that nothing refers to and whose retention time is over. Returns how many it looked at. The files of a store
    * that does not respond stay until a later pass.
    */
-  async forget(workspaceId: string): Promise<number> {
+  async deleteExpired(workspaceId: string): Promise<number> {
     const search = { limit: batch, except: this.awayStores(), keptUntil: this.keptUntil() };
     const { due, expired } = await this.files.findExpired(workspaceId, search);
     for (const file of expired) await this.removeExpired(file);

@@ -88,7 +88,7 @@ export {
   type UnreadNotification,
 } from './notifications/notifications.repository.js';
 export { Draining, endsJob, endsWith, JobCancelled } from './run/end-reason.js';
-export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
+export { type ExpiredRows, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';

@@ -4,7 +4,6 @@ import type { Dispatcher } from 'undici';
 
 import { AppError, type Clock, type Secret, type Timer } from '#platform';
 
-import { AnswerReader, ErrorInAnswer } from './answer-reader.js';
 import type { ModelLimits, ModelPart } from './model.js';
 import {
   modelAnswerTooLarge,
@@ -15,6 +14,7 @@ import {
   modelUrlRefused,
 } from './models.errors.js';
 import { providerFailed, readFailure, readFailureBody } from './provider-failure.js';
+import { ErrorInResponse,ResponseReader } from './response-reader.js';
 import { parseRetryAfter } from './retry-delay.js';
 import { SseDecoder, SseLineTooLong } from './sse-decoder.js';
 import { ToolCallsTooLarge } from './tool-call-assembler.js';
@@ -50,7 +50,7 @@ type Mode = 'starting' | 'stream' | 'document' | 'failure';
  * still read, and a response that was complete by then stays complete.
  */
 export class ModelCall implements Dispatcher.DispatchHandler {
-  private readonly reader: AnswerReader;
+  private readonly reader: ResponseReader;
   private readonly decoder: SseDecoder;
   private controller: Dispatcher.DispatchController | undefined;
   private mode: Mode = 'starting';
@@ -69,7 +69,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
 
   constructor(private readonly options: ModelCallOptions) {
     options.signal.addEventListener('abort', this.onAbort);
-    this.reader = new AnswerReader(options);
+    this.reader = new ResponseReader(options);
     this.decoder = new SseDecoder(this.reader, options.limits.maxLineBytes);
     this.timer = options.clock.after(options.firstByteTimeoutMs, () => {
       this.fail(modelTimedOut('first_byte', false));
@@ -232,7 +232,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private readRest(): void {
     if (!this.hasEnded || this.failure !== undefined || this.reader.isOver) return;
     try {
-      if (this.mode === 'document') this.reader.whole(this.takeWaiting().toString('utf8'));
+      if (this.mode === 'document') this.reader.wholeDocument(this.takeWaiting().toString('utf8'));
       else this.decoder.end();
     } catch (error) {
       // A truncated line after the finish reason does not make the response incomplete.
@@ -242,7 +242,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
 
   private toReadingError(error: unknown): ModelError {
     if (error instanceof ModelError) return error;
-    if (error instanceof ErrorInAnswer)
+    if (error instanceof ErrorInResponse)
       return providerFailed({ ...readFailure(error.error), afterFirstByte: true }, this.options.apiKey);
     return error instanceof SseLineTooLong || error instanceof ToolCallsTooLarge
       ? modelAnswerTooLarge()

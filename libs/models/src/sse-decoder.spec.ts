@@ -19,8 +19,8 @@ function decode(bytes: Buffer, cuts: readonly number[] = [], maxLineBytes = 1_00
       if (isWhole(text)) seen.push(text);
       return isWhole(text);
     },
-    whole: (payload) => seen.push(isWhole(payload) ? payload : `broken ${payload}`),
-    stray: (line) => seen.push(`stray ${line}`),
+    wholeDocument: (payload) => seen.push(isWhole(payload) ? payload : `broken ${payload}`),
+    unknownLine: (line) => seen.push(`stray ${line}`),
   };
   const decoder = new SseDecoder(sink, maxLineBytes);
   let from = 0;

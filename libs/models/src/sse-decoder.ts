@@ -9,9 +9,9 @@ export interface SseSink {
   /** Receives one payload: `block` from `start` to `end`. Returns false if it is not a whole document; it may then be the first line of one. */
   data(block: string, start: number, end: number): boolean;
   /** Receives a payload of several lines that was not whole at its first line. */
-  whole(payload: string): void;
+  wholeDocument(payload: string): void;
   /** Receives a line that is not a field of an event stream. Some servers send error objects this way. */
-  stray(line: string): void;
+  unknownLine(line: string): void;
 }
 
 /** A line is longer than `maxLineBytes`. */
@@ -106,10 +106,10 @@ export class SseDecoder {
   private closePayload(): void {
     const payload = this.open;
     this.open = undefined;
-    if (payload !== undefined) this.sink.whole(payload);
+    if (payload !== undefined) this.sink.wholeDocument(payload);
   }
 
   private field(line: string): void {
-    if (!/^(?:event|id|retry|data)(?::|$)/.test(line)) this.sink.stray(line);
+    if (!/^(?:event|id|retry|data)(?::|$)/.test(line)) this.sink.unknownLine(line);
   }
 }

@@ -7,7 +7,7 @@ import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 import type { ToolEventFormat } from '../agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
 
-type Asker = Pick<Principal, 'workspaceId' | 'id'>;
+type Requester = Pick<Principal, 'workspaceId' | 'id'>;
 
 interface AnswerRow extends Omit<Answer, 'job' | 'state'> {
   readonly kind: Answer['job']['kind'];
@@ -56,7 +56,7 @@ const selected = Prisma.sql`a.workspace_id AS "workspaceId", a.id, a.job_id AS "
 
 const newest = Prisma.sql`ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;
 
-const known = ({ workspaceId, id }: Asker, { sessionId, callIds, digests, model }: AnswerLookup) => {
+const known = ({ workspaceId, id }: Requester, { sessionId, callIds, digests, model }: AnswerLookup) => {
   const { results = null, request = null } = digests ?? {};
   return Prisma.sql`WITH found AS (
   SELECT 'session' AS why, s.latest_answer AS id, s.thread_id, NULL::boolean AS mark FROM openai_session s
@@ -82,7 +82,7 @@ export class AnswersRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /** The answer of this idempotency key; null if there is none. */
-  async findByKey({ workspaceId, id }: Asker, key: string): Promise<Answer | null> {
+  async findByKey({ workspaceId, id }: Requester, key: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
       Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
@@ -92,7 +92,7 @@ export class AnswersRepository {
   }
 
   /** The answer with this id; null if there is none. */
-  async find({ workspaceId, id: principal }: Asker, id: string): Promise<Answer | null> {
+  async find({ workspaceId, id: principal }: Requester, id: string): Promise<Answer | null> {
     const rows = await this.prisma.queryInWorkspace<AnswerRow>(
       { workspaceId },
       Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
@@ -102,7 +102,7 @@ export class AnswersRepository {
   }
 
   /** The answers that a request may continue or repeat. */
-  async known(asker: Asker, lookup: AnswerLookup): Promise<KnownAnswers> {
+  async known(asker: Requester, lookup: AnswerLookup): Promise<KnownAnswers> {
     const rows = await this.prisma.queryInWorkspace<KnownRow>(asker, known(asker, lookup));
     const of = (why: KnownRow['why']) => rows.find((row) => row.why === why);
     const session = of('session');
@@ -120,7 +120,7 @@ export class AnswersRepository {
   }
 
   /** The calls with these ids that are settled in the session's newest 500 answers. If a provider repeated an id, the newest call. */
-  async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
+  async callsOf(asker: Requester, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
     if (ids.length === 0) return [];
     return this.prisma.queryInWorkspace<AnsweredSessionCall>(
@@ -139,7 +139,7 @@ export class AnswersRepository {
    * messages of later turns.
    */
   async userMessagesSince(
-    { workspaceId, id: principal }: Asker,
+    { workspaceId, id: principal }: Requester,
     { threadId, callId, limit }: { readonly threadId: string; readonly callId: string; readonly limit: number },
   ): Promise<readonly unknown[]> {
     const rows = await this.prisma.queryInWorkspace<{ content: unknown }>(

@@ -40,12 +40,12 @@ export class DeferredRoundCommit {
   }
 
   /** Whether a result is too long for its row. The next call may read it in pages, so the whole text must be durable. */
-  get needsDisk(): boolean {
+  get hasLongResult(): boolean {
     return [...this.outcomes.values()].some((outcome) => outcome.status === 'completed' && outcome.whole !== undefined);
   }
 
   /** The run was aborted before the round was written; all its calls will be written as ended. */
-  get endsUnwritten(): boolean {
+  get wasAbortedUnwritten(): boolean {
     return this.writing === undefined && this.run.signal.aborted;
   }
 

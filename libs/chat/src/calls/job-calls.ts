@@ -196,7 +196,7 @@ export class JobCalls {
         results.push({ ordinal: call.ordinal, status: route.outcome.status, text: route.outcome.modelText });
     }
     const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held, hooks: this.hooks });
-    const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
+    const ended = held?.wasAbortedUnwritten === true ? runnable : [...results, ...ran];
     for (const { ordinal } of ended) this.open.delete(keyOf({ round, ordinal }));
     const decided = this.run.signal.aborted ? ran : ran.filter(({ status }) => status !== 'interrupted');
     this.hasUndecided = decided.length < ran.length;

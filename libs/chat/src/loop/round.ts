@@ -88,7 +88,7 @@ export interface Addition {
 }
 
 /** Collects one response of the model while it streams, up to the bytes that the job has left. */
-export class RoundAnswer {
+export class RoundResponse {
   text = '';
   reasoning = '';
   calls: readonly RequestedCall[] = [];

@@ -35,14 +35,14 @@ export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly 
         callId: call.callId,
         name: call.name,
         arguments: call.arguments,
-        ...standing(call),
+        ...statusAndText(call),
         ...receiptOf(call),
       })),
     }));
 }
 
 /** A call with an unknown outcome counts as running while a person decides about it, so its round is not finished. */
-function standing(call: LedgerCall): Pick<LoopRound['calls'][number], 'status' | 'text'> {
+function statusAndText(call: LedgerCall): Pick<LoopRound['calls'][number], 'status' | 'text'> {
   if (call.status === 'interrupted' && (call.state?.interruptId ?? null) !== null)
     return { status: 'running', text: '' };
   return { status: call.status, text: isOpen(call.status) ? '' : modelTextOf(call) };

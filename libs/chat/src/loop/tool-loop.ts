@@ -5,7 +5,7 @@ import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 import { toCollectedCall } from './collected-call.js';
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
 import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
-import { nextRequest, RoundAnswer, type RoundRequest } from './round.js';
+import { nextRequest, type RoundRequest,RoundResponse } from './round.js';
 import { answered, firstOf, roundLimit } from './stop-conditions.js';
 
 type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;
@@ -62,7 +62,7 @@ async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<
   yield { type: 'round-started', round, toolsOffered: asked.offered.length };
   let evenIfPaused = false;
   for (let restarts = 0; ;) {
-    const answer = new RoundAnswer(limits.maxOutputBytes - bytesOf(rounds));
+    const answer = new RoundResponse(limits.maxOutputBytes - bytesOf(rounds));
     const request: ModelRequest = evenIfPaused ? { ...asked.request, evenIfPaused } : asked.request;
     const failure: unknown = yield* streamRound(input, { ...asked, request }, answer);
     if (failure === null) return yield* finishRound(input, rounds, { asked, answer });
@@ -81,7 +81,7 @@ async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<
 }
 
 /** Streams one response; returns the failure, or null if it is complete. */
-async function* streamRound(input: LoopInput, asked: RoundRequest, answer: RoundAnswer): Steps<unknown> {
+async function* streamRound(input: LoopInput, asked: RoundRequest, answer: RoundResponse): Steps<unknown> {
   const { round } = asked;
   try {
     for await (const batch of input.model.stream(asked.request, input.signal)) {
@@ -99,7 +99,7 @@ async function* streamRound(input: LoopInput, asked: RoundRequest, answer: Round
 function* finishRound(
   input: LoopInput,
   rounds: readonly LoopRound[],
-  { asked, answer }: { readonly asked: RoundRequest; readonly answer: RoundAnswer },
+  { asked, answer }: { readonly asked: RoundRequest; readonly answer: RoundResponse },
 ): Generator<LoopStep, LoopRound, LoopReply> {
   const { round, offered } = asked;
   const { text, reasoning } = answer;
@@ -148,7 +148,7 @@ function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): st
 /**
  * All calls as JSON (`CollectedCall`), each with an id that is new in the conversation. Null if there are no calls, or no tool was offered.
  */
-function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }: RoundAnswer): string | null {
+function collected(input: LoopInput, { round, offered }: RoundRequest, { calls }: RoundResponse): string | null {
   if (calls.length === 0 || offered.length === 0) return null;
   const maxCalls = input.limits.maxToolCallsPerRound;
   // An id becomes part of a path. An id with other characters is replaced by one of ours.

@@ -14,9 +14,9 @@ import { ConversationFailed } from './conversation-failed.js';
 import {
   agentOf,
   type ConversationOptions,
-  type NodeAnswer,
   type NodeCallEnd,
   type NodeConversation,
+  type NodeConversationResult,
   type NodeWait,
 } from './node-conversation.js';
 import type {
@@ -66,7 +66,7 @@ export class JobConversations {
    * `ConversationFailed` if the model or a limit fails it, the abort reason of the signal, and `Draining` if the process drains: then the job
    * must be released.
    */
-  async converse(view: NodeCallingRun, asked: NodeConversation): Promise<NodeAnswer> {
+  async converse(view: NodeCallingRun, asked: NodeConversation): Promise<NodeConversationResult> {
     const end = await this.runToEnd(view, asked);
     if (end.type === 'waiting') return end;
     const { text = '', captured = null } = end.last ?? {};

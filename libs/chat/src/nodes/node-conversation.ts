@@ -54,7 +54,7 @@ export interface NodeWait {
 }
 
 /** The result of a conversation. */
-export type NodeAnswer =
+export type NodeConversationResult =
   /** `captured`: JSON arguments, if the response was a call of the capture tool. */
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
   /** The model requested calls in every permitted round, and those calls have run. `text` is that of the last round. */

@@ -16,7 +16,7 @@ import { type CallingJob, StartedJobsRepository } from './started-jobs.repositor
 import { startJob } from './sub-job-names.js';
 
 /** The values that a job passes to its sub-jobs. */
-export interface HandedDown {
+export interface InheritedSettings {
   readonly job: CallingJob;
   /** Names of the server's tools. */
   readonly tools: readonly string[];
@@ -38,7 +38,7 @@ export class CallingChats {
   ) {}
 
   /** Returns null if the call does not exist. Throws `agent_gone`. */
-  async of(context: ToolContext): Promise<HandedDown | null> {
+  async of(context: ToolContext): Promise<InheritedSettings | null> {
     const { workspaceId, jobId } = context;
     const job = await this.jobs.calling(context);
     if (job === null) return null;

@@ -8,7 +8,7 @@ import { AppError, systemClock, waitUnlessAborted } from '#platform';
 import { canonicalJson, matchesGlob, type ToolContext } from '#tools';
 
 import { ChatService } from '../chat.service.js';
-import { CallingChats, type HandedDown } from './calling-chats.service.js';
+import { CallingChats, type InheritedSettings } from './calling-chats.service.js';
 import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
 
 /** The error is the same for an unknown model and for one that the workspace does not allow. */
@@ -99,7 +99,7 @@ export class StartedJobs {
   }
 
   /** Whether the model is the parent's, or one that the workspace allows by name. */
-  private async isAvailable({ workspaceId }: Principal, model: string, { job }: HandedDown): Promise<boolean> {
+  private async isAvailable({ workspaceId }: Principal, model: string, { job }: InheritedSettings): Promise<boolean> {
     if (model === job.model) return true;
     const direct = await this.models.directModels(workspaceId);
     return direct.some((pattern) => pattern === model || matchesGlob(pattern, model));

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config, PrismaService } from '#platform';
 
 import { jobFormat, type JobRef } from '../job.js';
-import { ceilingsOf, nextClauses } from './room-statement.js';
+import { ceilingsOf, nextClauses } from './capacity-statement.js';
 
 /** A job that no longer runs: it ended or waits. `threadId` null: no other job is queued behind it. */
 export interface InactiveJob {

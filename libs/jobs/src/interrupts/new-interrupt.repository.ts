@@ -57,7 +57,7 @@ const opened: CommitPart<Row> = {
 };
 
 /** The job whose run opens an interrupt. */
-export interface AskingJob extends JobRef {
+export interface OpeningJob extends JobRef {
   readonly parentJobId: string | null;
   readonly input: unknown;
 }
@@ -66,7 +66,7 @@ export interface AskingJob extends JobRef {
  * The row of a request that a worker opens. It commits with the rows that the request is about, before any viewer sees it, and with the
  * queue message of its first instant.
  */
-export function openInterruptRow(job: AskingJob, interrupt: NewInterrupt): PartRow {
+export function openInterruptRow(job: OpeningJob, interrupt: NewInterrupt): PartRow {
   const { workspaceId, jobId } = job;
   const { id, ...body } = interrupt;
   const at = firstInstant(job, interrupt);
@@ -107,7 +107,7 @@ export function interruptDue(
 /**
  * When the first message is due. A request of a sub-job is due at once, because only the row shows whether the root job's input refuses it.
  */
-function firstInstant({ parentJobId, input }: AskingJob, { kind, expiresAt = null }: NewInterrupt): number | null {
+function firstInstant({ parentJobId, input }: OpeningJob, { kind, expiresAt = null }: NewInterrupt): number | null {
   if (!personKinds.some((one) => one === kind)) return expiresAt;
   const now = systemClock.now();
   if (parentJobId !== null || isRefusing(input)) return now;

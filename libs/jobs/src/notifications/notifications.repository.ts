@@ -206,7 +206,7 @@ export class NotificationsRepository {
   }
 
   /** Deletes notifications beyond `keptPerUser`, one batch per call; returns how many. */
-  forget(workspaceId: string): Promise<number> {
+  deleteExpired(workspaceId: string): Promise<number> {
     return this.prisma.withWorkspace(
       { workspaceId },
       (tx) => tx.$executeRaw`DELETE FROM notification WHERE workspace_id = ${workspaceId}::uuid AND id IN (

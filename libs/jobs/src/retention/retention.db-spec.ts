@@ -226,9 +226,9 @@ describe('Retention', () => {
   it('passes on to other workspaces and rows when one cannot be deleted', async () => {
     const visits: string[] = [];
     const retention = jobs.app.get(Retention);
-    retention.register({ forget: () => Promise.reject(new Error('away')) });
+    retention.register({ deleteExpired: () => Promise.reject(new Error('away')) });
     retention.register({
-      forget: (workspaceId) => {
+      deleteExpired: (workspaceId) => {
         visits.push(workspaceId);
         return Promise.resolve(0);
       },

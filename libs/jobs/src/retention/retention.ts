@@ -17,8 +17,8 @@ export interface RetentionResult {
 }
 
 /** Deletes other expired rows of a workspace, one batch per call; returns how many rows it examined. */
-export interface Forgetter {
-  forget(workspaceId: string): Promise<number>;
+export interface ExpiredRows {
+  deleteExpired(workspaceId: string): Promise<number>;
 }
 
 const markerRetentionMs = 24 * 3_600_000;
@@ -34,7 +34,7 @@ const workspacesPerPass = 100;
 @Injectable()
 export class Retention extends QueueWorker {
   private cursor: WorkspaceCursor = null;
-  private readonly forgetters: Forgetter[];
+  private readonly registered: ExpiredRows[];
 
   constructor(
     private readonly repository: RetentionRepository,
@@ -45,19 +45,19 @@ export class Retention extends QueueWorker {
     private readonly telemetry: JobTelemetry,
   ) {
     super();
-    this.forgetters = [notifications];
+    this.registered = [notifications];
   }
 
-  /** Higher libs register their forgetters at boot. */
-  register(forgetter: Forgetter): void {
-    this.forgetters.push(forgetter);
+  /** Higher libs register their rows at boot. */
+  register(rows: ExpiredRows): void {
+    this.registered.push(rows);
   }
 
   protected async open() {
     return [await this.queues.handleEachMinute('maintenance.retention', () => this.pass())];
   }
 
-  /** Runs one pass. Markers and forgetters handle some workspaces per pass; the next pass continues with the next workspaces. */
+  /** Runs one pass. Markers and registered rows take some workspaces per pass; the next pass continues with the next workspaces. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
     await this.inBatches(() => this.presence.forgetStale(batch));
@@ -93,15 +93,15 @@ export class Retention extends QueueWorker {
     let deleted = 0;
     for (const id of workspaces) {
       deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
-      for (const forgetter of this.forgetters) await this.forgetIn(id, forgetter);
+      for (const rows of this.registered) await this.deleteExpiredIn(id, rows);
     }
     return deleted;
   }
 
   /** An error must not end the retention of other rows and workspaces. */
-  private async forgetIn(workspaceId: string, forgetter: Forgetter): Promise<void> {
+  private async deleteExpiredIn(workspaceId: string, rows: ExpiredRows): Promise<void> {
     try {
-      await this.inBatches(() => forgetter.forget(workspaceId));
+      await this.inBatches(() => rows.deleteExpired(workspaceId));
     } catch (err) {
       this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
     }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config, Postgres, PrismaService } from '#platform';
 
 import {
+  capacityClauses,
   type CeilingParameters,
   ceilingsOf,
   holderOf,
@@ -10,9 +11,8 @@ import {
   isCountable,
   lockCounts,
   nextClauses,
-  roomClauses,
   waitingWorkspaces,
-} from '../capacity/room-statement.js';
+} from '../capacity/capacity-statement.js';
 import { isDue, type JobFailure, jobFormat, type JobRef } from '../job.js';
 import type { JobLabels } from '../job-labels.js';
 import { unknownOutcome } from '../unknown-outcome.js';
@@ -97,7 +97,7 @@ const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uui
 const roomOf = (isAsked: string, ceilings: CeilingParameters) => `asked AS (
   SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.agent_id, j.created_at FROM ${wanted}
    WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isDue('j')} AND ${isAsked}),
-${roomClauses(ceilings)}`;
+${capacityClauses(ceilings)}`;
 
 const lockSql = lockCounts(`SELECT w."workspaceId" FROM json_to_recordset($1::json) AS w("workspaceId" text)`);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { admissionKey, admit, admitUnseen, maxQueued, refusedByBound, threadKey } from './admit.js';
+import { admissionKey, admit, admitOptimistically, maxQueued, refusedByBound, threadKey } from './admit.js';
 import type { KnownParent, KnownThread, Load, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
@@ -233,9 +233,9 @@ describe('admit', () => {
   });
 });
 
-describe('admitUnseen', () => {
+describe('admitOptimistically', () => {
   const unseen = (...requests: readonly Partial<StartRequest>[]) =>
-    admitUnseen(requests.map(request), () => 'new')?.map(({ type }) => type);
+    admitOptimistically(requests.map(request), () => 'new')?.map(({ type }) => type);
   const fresh = (ref: string) => ({ thread: { ref, isNew: true, createTitle: 'T' } });
 
   it('accepts new conversations and jobs without one', () => {

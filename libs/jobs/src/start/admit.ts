@@ -59,7 +59,10 @@ const nothingKnown: StartFacts = {
  * Decides starts of new conversations, or of jobs without one, before the facts are read: accepts all of them. The insert then checks that no
  * key is known and no limit is reached. Returns undefined if the facts are needed.
  */
-export function admitUnseen(requests: readonly StartRequest[], newThreadId: () => string): StartDecision[] | undefined {
+export function admitOptimistically(
+  requests: readonly StartRequest[],
+  newThreadId: () => string,
+): StartDecision[] | undefined {
   const isNew = ({ parent, startAt, thread }: StartRequest): boolean =>
     parent === undefined && startAt === undefined && (thread === null || thread.isNew === true);
   if (!requests.every(isNew)) return undefined;

@@ -5,11 +5,11 @@ import { AppError, crashpoint, DatabaseUnavailable, newId, sqlState, systemClock
 import { BackgroundJobs } from '../foreground/background-jobs.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
-import { admitUnseen, decideKnown } from './admit.js';
+import { admitOptimistically, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
 import { StartAdmission } from './start-admission.js';
-import { type StartAnswer, StartBatch } from './start-batch.js';
+import { StartBatch,type StartResult } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
 import { StartFilters } from './start-filters.js';
 import { keyOwner, type StartedJob, type StartRequest } from './start-request.js';
@@ -119,16 +119,17 @@ export class JobStarter {
     }
   }
 
-  private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartAnswer[]> {
+  private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartResult[]> {
     let written: WrittenBatch | undefined;
     try {
-      written = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
+      written =
+        (await this.startOptimistically(workspaceId, requests)) ?? (await this.startLocked(workspaceId, requests));
     } catch (error) {
       // The outcome is unknown: a second attempt could conflict with the rows that the first has written.
       if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
       // One request may have failed the batch: each is tried alone, so that each gets its own result.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
-      return alone.map((result): StartAnswer => {
+      return alone.map((result): StartResult => {
         if (result.status === 'fulfilled') return result.value[0] ?? new Error('no answer');
         return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
       });
@@ -145,13 +146,16 @@ export class JobStarter {
    * Inserts new conversations at once; the statement checks whether they are allowed. Returns undefined if nothing was written and the facts
    * must decide. Reserves worker slots only while the statement runs: it never waits for the workspace's lock.
    */
-  private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<WrittenBatch | undefined> {
-    const decisions = admitUnseen(requests, newId);
+  private async startOptimistically(
+    workspaceId: string,
+    requests: readonly StartRequest[],
+  ): Promise<WrittenBatch | undefined> {
+    const decisions = admitOptimistically(requests, newId);
     if (decisions === undefined) return undefined;
     let batch = undefined as StartBatch | undefined;
     let inserted: readonly InsertedJob[] = [];
     try {
-      inserted = await this.repository.insertUnseen(workspaceId, () => {
+      inserted = await this.repository.insertOptimistically(workspaceId, () => {
         batch = new StartBatch(requests, decisions, this.worker);
         crashpoint('before-queue-message');
         const statement = this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
@@ -164,10 +168,7 @@ export class JobStarter {
   }
 
   /** Returns undefined if the workspace does not exist. */
-  private async startByFacts(
-    workspaceId: string,
-    requests: readonly StartRequest[],
-  ): Promise<WrittenBatch | undefined> {
+  private async startLocked(workspaceId: string, requests: readonly StartRequest[]): Promise<WrittenBatch | undefined> {
     let batch = undefined as StartBatch | undefined;
     let inserted: readonly InsertedJob[];
     try {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, type PrismaTransaction, type SqlStatement } from '#platform';
 
+import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/capacity-statement.js';
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
-import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
 import {
   partChecks,
   partClauses,
@@ -152,7 +152,7 @@ export class NewJobRepository {
   insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     const { workspace, user } = storedLimitsOf(this.config);
     return this.statement(workspaceId, jobs, {
-      name: 'start-unseen',
+      name: 'start-optimistic',
       text: wantUnlessKnown,
       limits: [workspace, user],
     });

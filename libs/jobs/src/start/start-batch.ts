@@ -8,7 +8,7 @@ import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
 
 /** The result of one request. `again`: it must be decided again, after the others of its batch. */
-export type StartAnswer = StartedJob | Error | 'again';
+export type StartResult = StartedJob | Error | 'again';
 
 type Accepted = Extract<StartDecision, { type: 'accept' }>;
 
@@ -32,7 +32,7 @@ export class StartBatch {
   };
   /** The jobs to insert. */
   readonly jobs: NewJob[] = [];
-  readonly answers: readonly StartAnswer[];
+  readonly answers: readonly StartResult[];
   private readonly reserved: ReservedJob[] = [];
 
   constructor(
@@ -40,7 +40,7 @@ export class StartBatch {
     decisions: readonly StartDecision[],
     private readonly worker: Worker,
   ) {
-    this.answers = requests.map((request, i): StartAnswer => {
+    this.answers = requests.map((request, i): StartResult => {
       const decision = decisions[i];
       if (decision === undefined || decision.type === 'again') return 'again';
       if (decision.type === 'refuse') return decision.error;

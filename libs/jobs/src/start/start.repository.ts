@@ -10,8 +10,8 @@ import {
   type SqlStatement,
 } from '#platform';
 
+import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/capacity-statement.js';
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
-import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
 import { isJobStatus, type JobStatus } from '../job.lifecycle.js';
 import { admissionKey, maxSuperseded, threadKey } from './admit.js';
 import {
@@ -144,7 +144,7 @@ export class StartRepository {
    * Sends the insertion that `toInsertion` returns, an `insertionUnlessKnown`. Returns the inserted jobs: all of them or none. Waits for no
    * lock.
    */
-  async insertUnseen(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
+  async insertOptimistically(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
     const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => {
       const { statement, begins } = toInsertion();
       return [{ ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] }, statement];

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock } from '#platform';
 
-import { answerByRules, type DemoAnswer, type DemoRequest, demoRequest } from './demo-answer.js';
+import { answerByRules, type DemoRequest, demoRequest,type DemoResponse } from './demo-response.js';
 import { DEMO_MODEL_NAME } from './demo-rules.js';
 
 const MAX_BODY_BYTES = 16_777_216;
@@ -84,12 +84,12 @@ class DemoHandler {
       sendError(response, 400, { message: `Invalid request: ${param} ${issue?.message ?? ''}`, param });
       return;
     }
-    const wire = new DemoWire(parsed.data, answerByRules(parsed.data), this.clock.now());
+    const wire = new DemoResponseWriter(parsed.data, answerByRules(parsed.data), this.clock.now());
     if (parsed.data.stream === true) await this.stream(response, wire);
     else sendJson(response, 200, wire.whole());
   }
 
-  private async stream(response: ServerResponse, wire: DemoWire): Promise<void> {
+  private async stream(response: ServerResponse, wire: DemoResponseWriter): Promise<void> {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     for (const chunk of wire.chunks()) {
       if (this.chunkDelayMs > 0) await this.pause(response);
@@ -154,14 +154,14 @@ interface WireCall {
 }
 
 /** One response in OpenAI's formats: whole, or as the chunks of a stream. */
-export class DemoWire {
+export class DemoResponseWriter {
   private readonly id = `chatcmpl-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   private readonly calls: readonly WireCall[];
   private readonly created: number;
 
   constructor(
     private readonly request: DemoRequest,
-    private readonly answer: DemoAnswer,
+    private readonly answer: DemoResponse,
     nowMs: number,
   ) {
     this.created = Math.floor(nowMs / 1_000);

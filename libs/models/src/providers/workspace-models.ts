@@ -12,7 +12,7 @@ const MAX_WORKSPACES = 10_000;
  */
 export class WorkspaceModels {
   private readonly cache: TimedCache<WorkspaceModelSettings | null>;
-  private readonly wayOut: readonly (() => void)[];
+  private readonly unsubscribers: readonly (() => void)[];
 
   constructor(
     private readonly providers: Pick<ModelProvidersRepository, 'settingsOf'>,
@@ -20,7 +20,7 @@ export class WorkspaceModels {
     clock: Clock,
   ) {
     this.cache = new TimedCache({ clock, ttlMs: TTL_MS, max: MAX_WORKSPACES });
-    this.wayOut = [
+    this.unsubscribers = [
       bus.subscribe('access-changed', ({ workspaceId }) => {
         this.cache.forget(workspaceId);
       }),
@@ -36,7 +36,7 @@ export class WorkspaceModels {
   }
 
   close(): void {
-    for (const leave of this.wayOut) leave();
+    for (const leave of this.unsubscribers) leave();
     this.cache.clear();
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Injectable } from '@nestjs/common';
 
-import type { Forgetter } from '#jobs';
+import type { ExpiredRows } from '#jobs';
 import { newId, PrismaService, type PrismaTransaction } from '#platform';
 
 import type { TriggerEventType } from './trigger-definition.js';
@@ -36,7 +36,7 @@ const longestKey = 500;
 
 /** Changes of documents, until they are evaluated. */
 @Injectable()
-export class ChangesRepository implements Forgetter {
+export class ChangesRepository implements ExpiredRows {
   constructor(private readonly prisma: PrismaService) {}
 
   /** Stores those that are not known, in their order. Returns how many that were. */
@@ -89,7 +89,7 @@ export class ChangesRepository implements Forgetter {
     return rows.map(({ workspaceId }) => workspaceId);
   }
 
-  forget(workspaceId: string): Promise<number> {
+  deleteExpired(workspaceId: string): Promise<number> {
     const before = new Date(Date.now() - keptMs);
     return this.prisma.withWorkspace(
       { workspaceId },

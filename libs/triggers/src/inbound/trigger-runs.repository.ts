@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Forgetter } from '#jobs';
+import type { ExpiredRows } from '#jobs';
 import {
   isId,
   newId,
@@ -76,7 +76,7 @@ const slotMs = { least: 2_000, most: 60_000 };
 
 /** Jobs that triggers start: a row for each, written with the message that starts it. */
 @Injectable()
-export class TriggerRunsRepository implements Forgetter {
+export class TriggerRunsRepository implements ExpiredRows {
   constructor(
     private readonly prisma: PrismaService,
     private readonly queues: Queues,
@@ -278,7 +278,7 @@ export class TriggerRunsRepository implements Forgetter {
     );
   }
 
-  forget(workspaceId: string): Promise<number> {
+  deleteExpired(workspaceId: string): Promise<number> {
     const before = new Date(Date.now() - keptMs);
     return this.prisma.withWorkspace(
       { workspaceId },

@@ -384,7 +384,7 @@ describe('WebhookEndpoints', () => {
     await expect(service().test(here.admin, endpoint.id)).rejects.toMatchObject({ code: 'not_found' });
     await send(pending.id);
     expect(webhooks.receiver.received).toEqual([]);
-    expect(await service().forget(here.owner.workspaceId)).toBe(1);
+    expect(await service().deleteExpired(here.owner.workspaceId)).toBe(1);
     const left = 'SELECT id FROM webhook_endpoint WHERE workspace_id = $1';
     expect(await webhooks.rows(left, [here.owner.workspaceId])).toEqual([{ id: kept.id }]);
     expect((await log(kept)).map(({ id }) => id)).toEqual([other.id]);
@@ -395,9 +395,9 @@ describe('WebhookEndpoints', () => {
     await send((await service().test(here.admin, endpoint.id)).id);
     const pending = await service().test(here.admin, endpoint.id);
     clock.advance(30 * 24 * hour - 1_000);
-    expect(await service().forget(here.owner.workspaceId)).toBe(0);
+    expect(await service().deleteExpired(here.owner.workspaceId)).toBe(0);
     clock.advance(2_000);
-    expect(await service().forget(here.owner.workspaceId)).toBe(1);
+    expect(await service().deleteExpired(here.owner.workspaceId)).toBe(1);
     expect((await log(endpoint)).map(({ id }) => id)).toEqual([pending.id]);
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import type { Forgetter } from '#jobs';
+import type { ExpiredRows } from '#jobs';
 import {
   AppError,
   type Clock,
@@ -61,7 +61,7 @@ export type DeadLetterRange = Pick<DeliveryFilter, 'endpointId' | 'triggerId' | 
 
 /** The endpoints of a workspace and their deliveries, for those who may manage `WebhookEndpoint`. Changes are audited. */
 @Injectable()
-export class WebhookEndpoints implements Forgetter {
+export class WebhookEndpoints implements ExpiredRows {
   /** Tests replace it. */
   clock: Clock = systemClock;
 
@@ -224,7 +224,7 @@ export class WebhookEndpoints implements Forgetter {
   }
 
   /** Called by the retention. */
-  forget(workspaceId: string): Promise<number> {
+  deleteExpired(workspaceId: string): Promise<number> {
     const before = new Date(this.clock.now() - retentionMs);
     return this.prisma.withWorkspace({ workspaceId }, (tx) => this.repository.forget(tx, workspaceId, before));
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type CommitPart, type Forgetter, type JobRef, type JobStatus, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type ExpiredRows, type JobRef, type JobStatus, type PartRow, partRow } from '#jobs';
 import { type Prisma, PrismaService, type PrismaTransaction, violatedConstraint } from '#platform';
 
 import type { SyntrixDocument } from './syntrix-client.js';
@@ -55,7 +55,7 @@ export interface EndedJob {
 
 /** Accepted deliveries, and which job answers which turn of a chat. Both are kept for 7 days. */
 @Injectable()
-export class SyntrixDeliveriesRepository implements Forgetter {
+export class SyntrixDeliveriesRepository implements ExpiredRows {
   constructor(private readonly prisma: PrismaService) {}
 
   /** Whether the delivery was accepted before. */
@@ -126,7 +126,7 @@ export class SyntrixDeliveriesRepository implements Forgetter {
     return { key: turnKey, newest };
   }
 
-  async forget(workspaceId: string): Promise<number> {
+  async deleteExpired(workspaceId: string): Promise<number> {
     const before = new Date(Date.now() - retentionMs);
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       const deliveriesOf = await tx.syntrixDelivery.deleteMany({

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type CommitPart, type Forgetter, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type ExpiredRows, type PartRow, partRow } from '#jobs';
 import { Config, firstIdAt, newId, Prisma, PrismaService } from '#platform';
 
 import type { MemoryEntry } from '../engine/node-executor.js';
@@ -80,7 +80,7 @@ const forgottenAtOnce = 1_000;
 
 /** What workflows remember, by session. */
 @Injectable()
-export class MemoryRepository implements Forgetter {
+export class MemoryRepository implements ExpiredRows {
   constructor(
     private readonly prisma: PrismaService,
     private readonly config: Config,
@@ -90,7 +90,7 @@ export class MemoryRepository implements Forgetter {
     return this.prisma.queryInWorkspace<MemoryEntry>(query, recalled(query));
   }
 
-  forget(workspaceId: string): Promise<number> {
+  deleteExpired(workspaceId: string): Promise<number> {
     const { MEMORY_RETENTION_MS: retentionMs, MEMORIES_PER_SESSION: kept } = this.config.values;
     const since = firstIdAt(retentionMs === 0 ? 0 : Date.now() - retentionMs);
     return this.prisma.withWorkspace(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { AnswerBroken, AnswerReader, ErrorInAnswer } from './answer-reader.js';
 import type { ModelPart } from './model.js';
+import { ErrorInResponse,IncompleteResponse, ResponseReader } from './response-reader.js';
 
 const newReader = () =>
-  new AnswerReader({
+  new ResponseReader({
     limits: { maxToolCalls: 9, maxArgumentsLength: 999 },
     newCallId: () => 'made',
     promptLength: 40,
@@ -16,7 +16,7 @@ function read(documents: readonly unknown[], takeEach = false): ModelPart[] {
   const parts: ModelPart[] = [];
   for (const document of documents) {
     const text = typeof document === 'string' ? document : JSON.stringify(document);
-    if (!reader.data(`data: ${text}\n`, 6, 6 + text.length)) reader.whole(text);
+    if (!reader.data(`data: ${text}\n`, 6, 6 + text.length)) reader.wholeDocument(text);
     if (takeEach) parts.push(...reader.take());
   }
   return [...parts, ...reader.finish()];
@@ -34,7 +34,7 @@ const text = (value: string) => ({ type: 'text', text: value });
 const reasoning = (value: string) => ({ type: 'reasoning', text: value });
 const call = (id: string) => delta({ tool_calls: [{ index: 0, id, function: { name: 'one', arguments: '{}' } }] });
 
-describe('AnswerReader', () => {
+describe('ResponseReader', () => {
   it('joins the text, then emits the finish reason and the usage', () => {
     expect(
       read([delta({ role: 'assistant', content: '' }), delta({ content: 'Hel' }), delta({ content: 'lo' }), ...stop]),
@@ -103,13 +103,13 @@ describe('AnswerReader', () => {
     ['tool calls and no end', [call('a')]],
     ['an empty finish reason', [delta({ content: 'x' }, '')]],
   ])('never takes %s for a complete answer', (_, chunks) => {
-    expect(() => read(chunks)).toThrow(AnswerBroken);
+    expect(() => read(chunks)).toThrow(IncompleteResponse);
   });
 
   it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])(
-    'throws AnswerBroken for the chunk %s',
+    'throws IncompleteResponse for the chunk %s',
     (document) => {
-      expect(() => read([delta({ content: 'x' }), document])).toThrow(AnswerBroken);
+      expect(() => read([delta({ content: 'x' }), document])).toThrow(IncompleteResponse);
     },
   );
 
@@ -118,7 +118,7 @@ describe('AnswerReader', () => {
     [{ error: 'no' }, 'no'],
     [{ choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 502 } }] }, { code: 502 }],
   ])('throws an error inside the stream: %j', (chunk, error) => {
-    expect(() => read([delta({ content: 'x' }), chunk])).toThrow(ErrorInAnswer);
+    expect(() => read([delta({ content: 'x' }), chunk])).toThrow(ErrorInResponse);
     expect(() => read([chunk])).toThrow(expect.objectContaining({ error }));
   });
 

@@ -30,7 +30,7 @@ export const demoRequest = z.looseObject({
 export type DemoRequest = z.infer<typeof demoRequest>;
 
 /** The demo model's response: text or calls. */
-export interface DemoAnswer {
+export interface DemoResponse {
   readonly text: string;
   readonly calls: readonly DemoCall[];
 }
@@ -39,7 +39,7 @@ const STAND_IN = `I am ${DEMO_MODEL_NAME}, a rule-based stand-in and not a langu
 const LONGEST_QUOTE = 400;
 
 /** Responds by rules. Pure: the same request gives the same response. */
-export function answerByRules(request: DemoRequest): DemoAnswer {
+export function answerByRules(request: DemoRequest): DemoResponse {
   // Notes of the server (approval receipts, limits) may follow the results.
   const last = request.messages.findLast(({ role }) => role !== 'system');
   if (last?.role === 'tool') return { text: quoteResults(request), calls: [] };

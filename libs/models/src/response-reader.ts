@@ -34,14 +34,14 @@ function toCount(value: unknown): number | undefined {
 }
 
 /** The provider reported a failure inside the stream. `error` is the provider's error object or text. */
-export class ErrorInAnswer extends Error {
+export class ErrorInResponse extends Error {
   constructor(readonly error: unknown) {
     super('The provider reported an error.');
   }
 }
 
 /** The stream ended before the response was complete, or cannot be read. */
-export class AnswerBroken extends Error {}
+export class IncompleteResponse extends Error {}
 
 /** Maximum number of attempts to learn the template of a stream. If all chunks of a stream differ, only these attempts are wasted. */
 const MAX_LESSONS = 8;
@@ -50,7 +50,7 @@ const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reas
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads the payloads of one streamed chat completion into parts. Pure: it decodes no bytes, uses no clock and retries nothing. */
-export class AnswerReader implements SseSink {
+export class ResponseReader implements SseSink {
   private readonly text = new TextCollector();
   private readonly calls: ToolCallAssembler;
   private template: TextTemplate | undefined;
@@ -97,15 +97,15 @@ export class AnswerReader implements SseSink {
   }
 
   /** Reads a whole document: a payload of several lines, or the response of a server that does not stream. */
-  whole(payload: string): void {
+  wholeDocument(payload: string): void {
     if (!this.isDone && !this.document(payload))
-      throw new AnswerBroken('The stream contains something other than JSON.');
+      throw new IncompleteResponse('The stream contains something other than JSON.');
   }
 
-  stray(line: string): void {
+  unknownLine(line: string): void {
     if (this.isDone || !line.startsWith('{')) return;
     const value = parse(line);
-    if (isObject(value) && value['error'] !== undefined) throw new ErrorInAnswer(value['error']);
+    if (isObject(value) && value['error'] !== undefined) throw new ErrorInResponse(value['error']);
   }
 
   /** Returns the parts since the last call; the list may be empty. */
@@ -113,9 +113,9 @@ export class AnswerReader implements SseSink {
     return this.text.take(false);
   }
 
-  /** Returns the last parts. Throws `AnswerBroken` if the response is not complete. */
+  /** Returns the last parts. Throws `IncompleteResponse` if the response is not complete. */
   finish(): ModelPart[] {
-    if (!this.isComplete) throw new AnswerBroken('The stream ended without a finish reason.');
+    if (!this.isComplete) throw new IncompleteResponse('The stream ended without a finish reason.');
     const parts = this.text.take(true);
     const calls = this.calls.finish();
     if (calls.length > 0) parts.push({ type: 'tool-calls', calls });
@@ -136,7 +136,7 @@ export class AnswerReader implements SseSink {
     }
     const value = parse(document);
     if (value === undefined) return false;
-    if (!isObject(value)) throw new AnswerBroken('The stream contains something other than a JSON object.');
+    if (!isObject(value)) throw new IncompleteResponse('The stream contains something other than a JSON object.');
     const plainField = this.chunk(value);
     if (plainField !== undefined) this.learn(plainField, document);
     return true;
@@ -145,7 +145,7 @@ export class AnswerReader implements SseSink {
   /** Returns the field of the text if the chunk contains only text, and no usage or finish reason. */
   private chunk(chunk: Json): TextField | undefined {
     const { error } = chunk;
-    if (error !== undefined && error !== null && error !== '' && error !== false) throw new ErrorInAnswer(error);
+    if (error !== undefined && error !== null && error !== '' && error !== false) throw new ErrorInResponse(error);
     const ownUsage = toModelUsage(chunk['usage'] ?? (isObject(chunk['x_groq']) ? chunk['x_groq']['usage'] : undefined));
     if (ownUsage !== undefined) this.usage = ownUsage;
     const choice = firstChoice(chunk);
@@ -161,7 +161,7 @@ export class AnswerReader implements SseSink {
 
   private finishing(choice: Json): boolean {
     const reason = choice['finish_reason'];
-    if (reason === 'error') throw new ErrorInAnswer(choice['error'] ?? 'finish_reason "error"');
+    if (reason === 'error') throw new ErrorInResponse(choice['error'] ?? 'finish_reason "error"');
     if (typeof reason !== 'string' || reason === '') return false;
     this.finishReason ??= reason;
     return true;

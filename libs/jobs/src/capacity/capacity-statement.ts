@@ -58,7 +58,7 @@ export interface CeilingParameters {
  * removed before the jobs of a user are ranked, so that they do not delay jobs of other agents. Jobs of a user at their cap are removed
  * before the slots of an agent are assigned.
  */
-export function roomClauses(ceilings: CeilingParameters): string {
+export function capacityClauses(ceilings: CeilingParameters): string {
   return `running AS (
   SELECT j.workspace_id, ${holderOf('j')} AS holder, j.agent_id, count(*) AS jobs FROM job j
    WHERE j.status = 'running' AND j.workspace_id IN (SELECT workspace_id FROM asked) GROUP BY 1, 2, 3),
@@ -131,5 +131,5 @@ next AS (
        LIMIT least(c.max_running_jobs, CASE WHEN p.holder = p.workspace_id THEN least(s.max_jobs, ${ceilings.workspace})
          ELSE least(s.max_jobs_per_user, ${ceilings.user}) END)) AS f),
 asked AS (SELECT workspace_id, id, holder, agent_id, created_at FROM next),
-${roomClauses(ceilings)}`;
+${capacityClauses(ceilings)}`;
 }
