@@ -119,6 +119,20 @@ describe('Queues', () => {
     await becomes('retry');
   });
 
+  it('keeps the retries of a message that is given back more often than its queue retries', async () => {
+    const data = { workspaceId: WORKSPACE, scheduleId: WORKSPACE };
+    await queues.send(null, 'schedule.due', [{ data }]);
+    const fetchOne = async () => {
+      const [message] = await queues.fetch('schedule.due', {});
+      if (message === undefined) throw new Error('no message was fetched');
+      return message;
+    };
+    for (let times = 0; times < 5; times++) await queues.giveBack('schedule.due', await fetchOne());
+    await queues.handleFetched('schedule.due', await fetchOne(), () => Promise.reject(new Error('failed once')));
+
+    expect(await queues.find('schedule.due', {})).toMatchObject([{ state: 'retry', data }]);
+  });
+
   it('delivers no message before its startAfter', async () => {
     await send(Date.now() + 3_600_000);
     const { delivered, handler } = await handle();

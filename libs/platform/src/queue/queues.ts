@@ -1,4 +1,5 @@
 import {
+  type Db,
   type FetchOptions,
   fromPrisma,
   type GroupConcurrencyConfig,
@@ -294,14 +295,19 @@ export class Queues {
     };
   }
 
-  /**
-   * Lets another process fetch a message of this process. The next fetch counts as a retry, so a queue whose messages are given back must
-   * not depend on its retries.
-   */
+  /** Lets another process fetch a message of this process. It keeps the retries that it has left. */
   async giveBack(queue: QueueName, message: Delivery): Promise<void> {
-    // A cancelled message that is resumed is another attempt: what this process settles later does not count.
-    await this.boss.cancel(queue, attemptOf(message));
-    await this.boss.resume(queue, message.id);
+    await this.inTransaction(async (db) => {
+      // A cancelled message that is resumed is another attempt: what this process settles later does not count.
+      await this.boss.cancel(queue, attemptOf(message), { db });
+      await this.boss.resume(queue, message.id, { db });
+      const { retryLimit }: QueueSettings = queues[queue];
+      if (retryLimit === 0) return;
+      // pg-boss counts the next fetch as a retry.
+      const [stored] = await this.boss.findJobs(queue, { id: message.id, queued: true, db });
+      if (stored !== undefined)
+        await this.boss.update(queue, undefined, { id: message.id, retryLimit: stored.retryLimit + 1, db });
+    });
   }
 
   /** Completes a request, if its attempt still holds it, and sends the response to it, in one transaction. */
@@ -310,14 +316,19 @@ export class Queues {
     request: Delivery,
     response: { readonly queue: Name; readonly message: QueueMessage<Name> },
   ): Promise<void> {
+    await this.inTransaction(async (db) => {
+      await this.boss.insert(response.queue, [toInsert(response.message)], { db });
+      await this.boss.complete(queue, attemptOf(request), undefined, { db });
+    });
+  }
+
+  private async inTransaction(run: (db: Db) => Promise<void>): Promise<void> {
     await this.start();
     const client = await this.postgres.engine.connect();
     let broken = false;
     try {
       await client.query('BEGIN');
-      const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
-      await this.boss.insert(response.queue, [toInsert(response.message)], { db });
-      await this.boss.complete(queue, attemptOf(request), undefined, { db });
+      await run({ executeSql: (text, values) => client.query(text, values) });
       await client.query('COMMIT');
     } catch (error) {
       await client.query('ROLLBACK').catch(() => (broken = true));
