@@ -148,7 +148,7 @@ describe('isolated tool queue: send', () => {
     await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
 
-  it('counts a built-in tool across workspaces, and a workspace tool per workspace', async () => {
+  it('groups the requests of a tool by workspace, whichever its runtime', async () => {
     const job = await claimed();
     const rows = (['server', 'http', 'mcp'] as const).flatMap((runtime, i) => {
       const of = { ...call, id: newId(), ordinal: i + 1, callId: runtime, runtime };
@@ -163,7 +163,7 @@ describe('isolated tool queue: send', () => {
       [TOOL_QUEUES.requests],
     );
     const own = `${jobs.workspaceId}/dig`;
-    expect(keys.map(({ group_id: key }) => key)).toEqual(['dig', own, own]);
+    expect(keys.map(({ group_id: key }) => key)).toEqual([own, own, own]);
     expect(await fetched()).toHaveLength(3);
   });
 
