@@ -50,6 +50,10 @@ const choice = defineHook({
     if (round === 0 && toolCalls[0]?.arguments.includes('cook')) return { dropCalls: [toolCalls[0].callId], reason: 'not this one' };
   },
 });
+const veto = defineHook({
+  on: 'afterModelCall', name: 'veto', failure: 'closed',
+  run: ({ text }) => { if (text === 'veto') throw new Error('broken'); },
+});
 const secret = async (secrets) => secrets.get('ACME_KEY');
 const start = defineHook({
   on: 'beforeJobStart', name: 'start', match: 'kind == "chat" && input.messages[0].content == "insert"',
@@ -60,7 +64,7 @@ const call = defineHook({
   on: 'beforeToolCall', name: 'call', match: 'tool == "note" && arguments.text == "insert"',
   run: async (_event, { secrets }) => ({ arguments: { text: 'The key is ' + await secret(secrets) } }),
 });
-export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], secrets: ['ACME_KEY'], hooks: [before, choice, start, call] });
+export default definePlugin({ name: 'acme', version: '1', tools: [note, hang], secrets: ['ACME_KEY'], hooks: [before, choice, veto, start, call] });
 `;
 
 const SECRET = 'acme-secret-1234567890';
@@ -145,6 +149,15 @@ describe('hooks of the model call that chooses an agent', () => {
     const job = await server.run({ message: 'Hello', agent: 'auto' });
     expect([job.status, chosen(job)?.['slug'], chosen(job)?.['fallback']]).toEqual(['completed', 'clerk', true]);
     expect(applied(job)).toEqual([['choice', ['dropCalls'], 'not this one']]);
+  });
+
+  it('deny its response, whose tokens the job counts', async () => {
+    server.model.reply('veto');
+    const job = await server.run({ message: 'Hello', agent: 'auto' });
+    expect(bodies(job, 'job-finished')[0]).toMatchObject({
+      error: { code: 'hook_failed' },
+      usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
+    });
   });
 
   it('deny it, which fails the job', async () => {

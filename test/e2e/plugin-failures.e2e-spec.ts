@@ -7,7 +7,7 @@ import { createTestServer, type FinishedJob, type TestServer } from '@nightshift
 
 import { runCli } from '../harness/cli.js';
 import { eventually } from '../harness/eventually.js';
-import { workflowDocument } from '../harness/workflow-document.js';
+import { type NodeSketch, workflowDocument } from '../harness/workflow-document.js';
 
 const plugin = `import { defineHook, defineNode, definePlugin, defineTool } from '@nightshift/plugin';
 
@@ -17,6 +17,7 @@ const failing = {
   throw: () => { throw new Error('broken'); },
   nonsense: () => ({ lunch: true }),
   circle: () => { const value = {}; value.self = value; return { arguments: value }; },
+  second: ({ text }) => { if (text === 'second') throw new Error('broken'); return { restart: 'rude' }; },
 };
 const hook = (failure) => defineHook({
   on: 'beforeToolCall', name: failure + '-hook', failure, timeoutMs: 50, match: { tool: failure + '_*' },
@@ -25,7 +26,7 @@ const hook = (failure) => defineHook({
 const kinds = ['beforeJobStart', 'beforeModelCall', 'afterModelCall', 'afterToolCall', 'beforeNode', 'afterNode'];
 const hookOf = (on, failure) => defineHook({
   on, name: on + '-' + failure, failure, timeoutMs: 50,
-  match: 'has(labels.on) && labels.on == "' + on + '" && labels.failure == "' + failure + '"', run: ({ labels }) => failing[labels.how](),
+  match: 'has(labels.on) && labels.on == "' + on + '" && labels.failure == "' + failure + '"', run: (event) => failing[event.labels.how](event),
 });
 const echo = defineNode({ type: 'acme.echo', title: 'Echo', effect: 'pure', input: { type: 'object' }, run: ({ input }) => 'read ' + input });
 const names = ['open', 'closed'].flatMap((failure) => Object.keys(failing).map((name) => failure + '_' + name));
@@ -100,14 +101,14 @@ describe('hooks that fail in a running server', () => {
 });
 
 const hows = ['hang', 'throw', 'nonsense'];
-const failureOf = ({ events }: FinishedJob) =>
-  events.find(({ type }) => type === 'job-finished')?.body['error'] as Readonly<Record<string, unknown>> | undefined; // PROTOCOL.md
+const end = ({ events }: FinishedJob) => events.find(({ type }) => type === 'job-finished')?.body;
+const failureOf = (job: FinishedJob) => end(job)?.['error'] as Readonly<Record<string, unknown>> | undefined; // PROTOCOL.md
 const chat = (labels: Readonly<Record<string, string>>) => server.run({ message: 'Go', tools: ['plain'], labels });
 let workflows = 0;
-const workflow = (labels: Readonly<Record<string, string>>) => {
+const workflow = (labels: Readonly<Record<string, string>>, n: NodeSketch = ['acme.echo', {}]) => {
   workflows += 1;
   const ids = { name: `failures ${workflows}`, id: `failures-${workflows}` };
-  const document = workflowDocument({ start: 'start', n: ['acme.echo', {}] }, ['start > n'], ids);
+  const document = workflowDocument({ start: 'start', n }, ['start > n'], ids);
   const definition = document as unknown as Record<string, unknown>; // a document is an object
   return server.runWorkflow({ definition, prompt: 'go', labels });
 };
@@ -144,8 +145,8 @@ describe('hooks of each kind that hang, throw or return an invalid value', () =>
   it.each([
     ['beforeModelCall', chat],
     ['afterModelCall', chat],
-    ['beforeNode', workflow],
-    ['afterNode', workflow],
+    ['beforeNode', (labels: Readonly<Record<string, string>>) => workflow(labels)],
+    ['afterNode', (labels: Readonly<Record<string, string>>) => workflow(labels)],
   ])('fail the job as hook_failed with failure "closed": %s', async (on, run) => {
     for (const how of hows) {
       const job = await run({ on, failure: 'closed', how });
@@ -155,6 +156,21 @@ describe('hooks of each kind that hang, throw or return an invalid value', () =>
         expect.objectContaining({ code: 'hook_failed', message }),
       ]);
     }
+  });
+
+  it('count the tokens of responses that they reject in the usage of the job, of its round and of its node', async () => {
+    const labels = { on: 'afterModelCall', failure: 'closed', how: 'second' };
+    const usage = { promptTokens: 2, completionTokens: 2, totalTokens: 4 };
+    const roundsOf = `query ($id: ID!) { job(id: $id) { usage { totalTokens } rounds { text partial usage { totalTokens } } } }`;
+    server.model.reply('first', 'second', 'first', 'second');
+    const job = await chat(labels);
+    expect(end(job)).toMatchObject({ usage, status: 'failed' });
+    expect(await server.graphql(roundsOf, { id: job.jobId })).toEqual({
+      job: { usage: { totalTokens: 4 }, rounds: [{ text: '', partial: true, usage: { totalTokens: 4 } }] },
+    });
+    const ofWorkflow = await workflow(labels, ['agent', { prompt: 'Work.' }]);
+    const node = ofWorkflow.events.find(({ type, body }) => type === 'node-finished' && body['nodeId'] === 'n');
+    expect([end(ofWorkflow)?.['usage'], node?.body]).toEqual([usage, expect.objectContaining({ tokenCount: 4 })]);
   });
 
   it('fail the call with failure "closed": afterToolCall', async () => {

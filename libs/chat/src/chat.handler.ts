@@ -62,7 +62,7 @@ class ChatSession {
       case 'stopped':
         if (!this.calls.continuesElsewhere) {
           await this.calls.close();
-          this.session.keepOpenText(end.open);
+          this.session.keepOpenRound(end.open);
         }
         return { status: 'failed', code: end.code, message: end.message, retryable: isRetryable(end.cause) };
     }

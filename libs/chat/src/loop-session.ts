@@ -1,4 +1,5 @@
 import { type ModelStream, roundRow } from '#jobs';
+import type { ModelUsage } from '#models';
 import { type AppError, crashpoint, systemClock } from '#platform';
 import { isOpen, type ToolCallStatus } from '#tools';
 
@@ -43,6 +44,8 @@ export class LoopSession {
   private roundStartedAt = Date.now();
   private modelName = '';
   private hooked: HookedModel | null = null;
+  /** The tokens of the unfinished round, which `keepOpenRound` stores. They count already. */
+  private openUsage: ModelUsage | null = null;
 
   constructor(
     private readonly run: CallingRun,
@@ -63,7 +66,16 @@ export class LoopSession {
       return end;
     } finally {
       this.stream?.close();
+      this.countOpenUsage();
     }
+  }
+
+  /** The provider bills the responses that hooks have rejected, so the job counts their tokens however its conversation ends. */
+  private countOpenUsage(): void {
+    this.openUsage = this.hooked?.takeUsage() ?? null;
+    if (this.openUsage === null) return;
+    const { promptTokens, completionTokens } = this.openUsage;
+    this.run.append({ counts: { promptTokens, completionTokens } });
   }
 
   private async steps(loop: ReturnType<typeof toolLoop>): Promise<SessionEnd> {
@@ -105,9 +117,10 @@ export class LoopSession {
     else if (type !== 'run-calls') this.stream?.heard();
   }
 
-  /** Keeps the shown text of an unfinished round, if the conversation ends. Do not call it if another worker continues. */
-  keepOpenText(open: OpenRound | null): void {
-    if (open === null || isSilent(open)) return;
+  /** Stores the shown text and the tokens of an unfinished round, if the conversation ends. Do not call it if another worker continues. */
+  keepOpenRound(open: OpenRound | null): void {
+    const usage = this.openUsage;
+    if (open === null || (isSilent(open) && usage === null)) return;
     const { round, text, reasoning } = open;
     const row = roundRow(this.run.job, {
       number: round,
@@ -116,9 +129,9 @@ export class LoopSession {
       reasoning,
       finishReason: 'interrupted',
       partial: true,
-      promptTokens: 0,
-      completionTokens: 0,
-      usageEstimated: true,
+      promptTokens: usage?.promptTokens ?? 0,
+      completionTokens: usage?.completionTokens ?? 0,
+      usageEstimated: usage?.estimated ?? true,
       startedAt: this.roundStartedAt,
       ...placeOf(this.run),
     });
@@ -138,7 +151,8 @@ export class LoopSession {
     const next = await this.outages.after(step);
     if (next.type !== 'failed') return next;
     const cause = next.error ?? step.failure;
-    return { type: 'stopped', code: cause.code, message: cause.message, cause, open: null };
+    const open = { round: step.round, text: '', reasoning: '' };
+    return { type: 'stopped', code: cause.code, message: cause.message, cause, open };
   }
 
   private async take(step: LoopStep): Promise<LoopReply> {

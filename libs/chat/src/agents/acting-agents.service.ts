@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { type ClaimedJob, type JobRun, roundRow, type RunWrite } from '#jobs';
-import { isProviderDown, type Model, ModelCatalog } from '#models';
+import { isProviderDown, type Model, ModelCatalog, type ModelUsage } from '#models';
 import { Config, crashpoint, systemClock } from '#platform';
 
 import type { AgentCandidates, AgentPreset, ChosenAgent } from '../agent.js';
@@ -58,6 +58,10 @@ function routingWrite(job: { readonly workspaceId: string; readonly jobId: strin
     counts: { promptTokens, completionTokens },
     progress: true,
   };
+}
+
+function usageOf({ promptTokens, completionTokens }: ModelUsage): RunWrite {
+  return { counts: { promptTokens, completionTokens } };
 }
 
 /** The node run of the routing round: node runs count from 1, so it belongs to none. */
@@ -135,12 +139,17 @@ export class ActingAgents {
       ...{ model: hooked ?? model, modelName, candidates, messages: input.messages, limits, signal },
     }).catch((error: unknown) => {
       if (!signal.aborted && !isProviderDown(error)) keepEvents(); // written with the error of the job
+      const usage = hooked?.takeUsage() ?? null;
+      if (usage !== null) run.append(usageOf(usage));
       throw error;
     });
     keepEvents(); // written with the choice
     crashpoint('after-routing-answer');
     const agent = choice?.agent ?? candidates.find(({ id }) => id === routing?.fallback);
-    if (agent === undefined) throw agentGone();
+    if (agent === undefined) {
+      run.append(usageOf(round.usage));
+      throw agentGone();
+    }
     const { reasoning = '' } = choice ?? {};
     const how = { round, reasoning, isFallback: choice === null, modelName, startedAt };
     await run.commit(routingWrite(run.job, { chosen: toChosen(agent), ...how }));

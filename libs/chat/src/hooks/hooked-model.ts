@@ -38,6 +38,7 @@ export class HookedModel implements Model {
   private hasRestarted = false;
   private changes: AppliedHook[] = [];
   private hidden: ReadonlySet<string> = new Set();
+  private unreported: ModelUsage | null = null;
 
   constructor(private readonly init: ModelHooksInit) {}
 
@@ -55,6 +56,16 @@ export class HookedModel implements Model {
     const events = hookApplied(this.changes, { round: this.round });
     this.changes = [];
     return events;
+  }
+
+  /**
+   * The tokens of complete responses that no finished response has reported, each once: a hook has rejected them, and the round was denied, or
+   * the next request failed. Null: there are none.
+   */
+  takeUsage(): ModelUsage | null {
+    const usage = this.unreported;
+    this.unreported = null;
+    return usage;
   }
 
   /** The tools that hooks removed from the request of the round. Calls of these tools must not run. */
@@ -107,10 +118,10 @@ export class HookedModel implements Model {
 
   private async filtered(job: HookedJob, first: ModelRequest, signal: AbortSignal): Promise<readonly ModelPart[]> {
     let request = first;
-    let usage: ModelUsage | null = null;
     for (;;) {
       const { text, reasoning, calls, finish } = await this.collect(request, signal);
-      usage = usage === null ? finish.usage : sumOf(usage, finish.usage);
+      const usage = this.unreported === null ? finish.usage : sumOf(this.unreported, finish.usage);
+      this.unreported = usage;
       const event = { ...job, round: this.round, model: request.model, text, toolCalls: calls };
       const shown = { inputTokens: usage.promptTokens, outputTokens: usage.completionTokens };
       const options = { signal, mayRestart: !this.hasRestarted };
@@ -119,6 +130,7 @@ export class HookedModel implements Model {
       if (after.end?.type === 'denied') throw hookDenied(after.end);
       if (after.end?.type !== 'restarted') {
         const left = calls.filter(({ callId }) => after.event.toolCalls.some((call) => call.callId === callId));
+        this.unreported = null;
         const isAnswer = calls.length > 0 && left.length === 0;
         return [
           ...(reasoning === '' ? [] : [{ type: 'reasoning', text: reasoning } as const]),

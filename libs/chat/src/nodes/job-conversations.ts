@@ -7,7 +7,7 @@ import { JobCalls } from '../calls/job-calls.js';
 import { type CallOptions, routeContext } from '../calls/route-context.js';
 import type { ChatCalls } from '../chat.handler.js';
 import type { DirectCall } from '../direct-call.js';
-import type { LoopOutcome } from '../loop/loop-step.js';
+import type { LoopOutcome, OpenRound } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import { type LastRound, LoopSession } from '../loop-session.js';
 import { ConversationFailed } from './conversation-failed.js';
@@ -183,10 +183,11 @@ export class JobConversations {
     const { session, calls, end, isShown } = stopped;
     const { signal } = this.run;
     if (signal.aborted) {
-      if (endsJob(signal.reason) && isShown) session.keepOpenText(end.open);
+      if (endsJob(signal.reason)) session.keepOpenRound(isShown ? end.open : withoutText(end.open));
       return signal.reason;
     }
     if (isShown) session.withdraw(end.open, view.signal.aborted ? 'node_stopped' : end.code);
+    session.keepOpenRound(withoutText(end.open));
     await calls.close();
     return view.signal.aborted ? view.signal.reason : ConversationFailed.of(end);
   }
@@ -201,6 +202,10 @@ export class JobConversations {
     const rounds = this.roundsOf.get(nodeRun) ?? new Set();
     this.roundsOf.set(nodeRun, rounds.add(round));
   }
+}
+
+function withoutText(open: OpenRound | null): OpenRound | null {
+  return open === null ? null : { ...open, text: '', reasoning: '' };
 }
 
 /** The policy layer of the agent. Its name is omitted, because only chats know their agent by name. */
