@@ -7,6 +7,7 @@ import { SubJobs } from '#tools';
 
 import { CancelRepository } from '../../libs/jobs/src/cancel/cancel.repository.js';
 import { eventually } from '../harness/eventually.js';
+import { refuseRow } from '../harness/refuse-row.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
 import { agent } from '../harness/workflow-stage.js';
@@ -83,6 +84,19 @@ describe('sub-jobs', () => {
       [ids],
     );
     expect(open).toEqual([]);
+  });
+
+  it('end with their cancelled root although one between them cannot be cancelled', async () => {
+    const { ids } = await threeDeep();
+    const allow = await refuseRow(stage.database, { table: 'job', id: ids[1], on: 'UPDATE' });
+    try {
+      await expect(stopTree(ids[0])).rejects.toThrow();
+      expect((await statuses(ids)).map(([status]) => status)).toEqual(['cancelled', 'waiting', 'cancelled']);
+    } finally {
+      await allow();
+    }
+    await stopTree(ids[0]);
+    expect((await statuses(ids)).map(([status]) => status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
   });
 
   it('end with their cancelled root also when it had ended before', async () => {

@@ -6,12 +6,14 @@ import type { Role } from '#auth';
 import { newId } from '#platform';
 
 import { TriggerStarts } from '../../libs/triggers/src/inbound/trigger-starts.service.js';
+import { TriggerWorker } from '../../libs/triggers/src/inbound/trigger-worker.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { ask } from '../harness/graphql.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { refuseRow } from '../harness/refuse-row.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { around } from '../harness/workflow-document.js';
 
@@ -131,6 +133,26 @@ describe('runs of triggers', () => {
     );
   const start = (runId: string | undefined) =>
     api.api.app.get(TriggerStarts).start({ workspaceId: people.admin.principal.workspaceId, runId: runId ?? '' });
+
+  it('start when their message is lost, also after the run of another trigger that cannot be started', async () => {
+    const start = { prompt: 'deliveryId', delay: '1h' };
+    const hooks = [];
+    for (const triggerId of ['one', 'two']) hooks.push(await save({ triggerId, source: 'webhook', start }));
+    const [first = '', second = ''] = hooks;
+    for (const id of hooks) await send(id, 'd-1');
+    const [refused] = await runsOf(first);
+    await run(
+      `UPDATE trigger_run SET try_at = now() - (trigger_id = '${first}')::int * interval '1 s' - interval '1 m'`,
+    );
+    const allow = await refuseRow(database, { table: 'trigger_run', id: refused?.id ?? '', on: 'UPDATE' });
+    try {
+      await api.api.app.get(TriggerWorker).sweep();
+      expect(await runsOf(first)).toMatchObject([{ status: 'DUE' }]);
+      expect(await runsOf(second)).toMatchObject([{ status: 'STARTED' }]);
+    } finally {
+      await allow();
+    }
+  });
 
   describe('the concurrency of a trigger', () => {
     it('lets one job of parallel requests start, and the oldest run when that job has ended', async () => {

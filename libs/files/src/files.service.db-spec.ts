@@ -128,6 +128,18 @@ describe('Files', () => {
     expect([bucket.objects.size, await has(hash)]).toEqual([0, false]);
   });
 
+  it('removes the other expired files when the content of one cannot be deleted', async () => {
+    const { hash } = await save('cannot be deleted');
+    const { hash: other } = await save('can be deleted');
+    await Promise.all([expire(hash), expire(other)]);
+    const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockRejectedValueOnce(new Error('no XML'));
+    await expect(files.forget(member.workspaceId)).rejects.toThrow('no XML');
+    deletion.mockRestore();
+    expect([await has(hash), await has(other)].filter(Boolean)).toEqual([true]);
+    await files.forget(member.workspaceId);
+    expect([await has(hash), await has(other)]).toEqual([false, false]);
+  });
+
   it('keeps files that messages, schedules and due trigger runs refer to for another retention time', async () => {
     const hashes: string[] = [];
     for (const name of ['message', 'schedule', 'trigger run', 'nothing'])

@@ -1,7 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { AppError, type Clock, Config, newId, type Page, type PageRequest, systemClock, TimedCache } from '#platform';
+import {
+  AppError,
+  type Clock,
+  Config,
+  newId,
+  type Page,
+  type PageRequest,
+  runParts,
+  systemClock,
+  TimedCache,
+} from '#platform';
 
 import { typeProblem } from './file-type.js';
 import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
@@ -129,8 +139,9 @@ export class Files {
   async deleteExpired(workspaceId: string): Promise<number> {
     const search = { limit: batch, except: this.awayStores(), keptUntil: this.keptUntil() };
     const { due, expired } = await this.files.findExpired(workspaceId, search);
-    for (const file of expired) await this.removeExpired(file);
-    await this.postgres.deleteAbandoned(workspaceId, systemClock.now());
+    await runParts(...expired.map((file) => () => this.removeExpired(file)), () =>
+      this.postgres.deleteAbandoned(workspaceId, systemClock.now()),
+    );
     return due;
   }
 

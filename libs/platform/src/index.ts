@@ -76,7 +76,7 @@ export {
 export { RateCountersRepository } from './rates/rate-counters.repository.js';
 export { type Allowance, SharedRate } from './rates/shared-rate.js';
 export { ParallelHandlers } from './queue/parallel-handlers.js';
-export { handleEvery, QueueWorker, sweepEach } from './queue/queue-worker.js';
+export { actOnEach, handleEvery, QueueWorker, runParts, sweepEach } from './queue/queue-worker.js';
 export { Slots } from './queue/slots.js';
 export { inOwnerTransaction, openLoginPrisma, openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';

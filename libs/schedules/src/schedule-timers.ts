@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { JobTelemetry } from '#jobs';
-import { Queues, QueueWorker, sweepEach } from '#platform';
+import { actOnEach, Queues, QueueWorker, runParts, sweepEach } from '#platform';
 
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
 import { planSlots, type SlotPlan } from './missed-slots.js';
@@ -41,21 +41,32 @@ export class ScheduleTimers extends QueueWorker {
 
   /** Plans and starts everything that is due, and sends the messages of the slots that come next. */
   async sweep(): Promise<void> {
-    const { logger } = this.telemetry;
-    await sweepEach({
+    await runParts(
+      () => this.planDue(),
+      () => this.startDue(),
+      () => this.due.announce(atOnce, announcedMs),
+    );
+  }
+
+  private planDue(): Promise<void> {
+    return sweepEach({
       find: (limit, without) => this.due.findDue(limit, without),
       idOf: ({ scheduleId }) => scheduleId,
       act: (ref) => this.plan(ref),
       onError: (err, ref) => {
-        logger.warn({ err, ...ref }, 'a due schedule was not planned');
+        this.telemetry.logger.warn({ err, ...ref }, 'a due schedule was not planned');
       },
     });
-    for (const slot of await this.due.findToStart(atOnce)) {
-      await this.starts.start(slot).catch((err: unknown) => {
-        logger.warn({ err, ...slot }, 'a scheduled job was not started');
-      });
-    }
-    await this.due.announce(atOnce, announcedMs);
+  }
+
+  private async startDue(): Promise<void> {
+    await actOnEach(
+      await this.due.findToStart(atOnce),
+      (slot) => this.starts.start(slot),
+      (err, slot) => {
+        this.telemetry.logger.warn({ err, ...slot }, 'a scheduled job was not started');
+      },
+    );
   }
 
   private async plan(ref: ScheduleRef): Promise<void> {

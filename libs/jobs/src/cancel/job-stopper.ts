@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { awakeTimeout, BUS, type Bus, type Scope, systemClock } from '#platform';
+import { awakeTimeout, BUS, type Bus, runParts, type Scope, systemClock } from '#platform';
 
 import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
@@ -84,10 +84,13 @@ export class JobStopper {
   /** One transaction per job: no transaction locks two jobs. After a crash the sweeper stops the remaining ones. */
   private async stopBelow({ workspaceId, jobId }: JobRef, by: string): Promise<number> {
     let stopped = 0;
-    for (const below of await this.cancels.openBelow({ workspaceId, jobId })) {
-      const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
-      if (result !== null && result.state !== 'terminal') stopped += 1;
-    }
+    const open = await this.cancels.openBelow({ workspaceId, jobId });
+    await runParts(
+      ...open.map((below) => async () => {
+        const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
+        if (result !== null && result.state !== 'terminal') stopped += 1;
+      }),
+    );
     return stopped;
   }
 

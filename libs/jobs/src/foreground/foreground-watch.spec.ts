@@ -24,14 +24,19 @@ class TestWatch extends ForegroundWatch {
 }
 
 function stage(env: Readonly<Record<string, string>>) {
-  const state = { checks: 0, found: [] as JobRef[] };
+  const state = { checks: 0, found: [] as JobRef[], cancelled: [] as string[], refused: '' };
   const repository = {
     findUnwatched: () => {
       state.checks += 1;
       return Promise.resolve(state.found);
     },
   };
-  const stopper = { cancelTree: () => Promise.resolve() };
+  const stopper = {
+    cancelTree: ({ jobId }: JobRef) => {
+      state.cancelled.push(jobId);
+      return jobId === state.refused ? Promise.reject(new Error('the row is refused')) : Promise.resolve();
+    },
+  };
   // What a watch uses of them.
   const watch = new TestWatch(
     ...([repository, stopper] as unknown as [ForegroundJobsRepository, JobStopper]),
@@ -56,4 +61,12 @@ it('looks for jobs without a client rarely while jobs run in the background, and
 it('looks for jobs without a client each second while jobs run with a client only', async () => {
   const { checksIn } = stage({ BACKGROUND_JOBS_ENABLED: 'false' });
   expect(await checksIn(60)).toBe(60);
+});
+
+it('cancels a job without a client although another one cannot be cancelled', async () => {
+  const { state, checksIn } = stage({ BACKGROUND_JOBS_ENABLED: 'false' });
+  state.found = ['first', 'second'].map((jobId) => ({ workspaceId: 'w', jobId }));
+  state.refused = 'first';
+  await checksIn(62);
+  expect(new Set(state.cancelled)).toEqual(new Set(['first', 'second']));
 });

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+import { actOnEach, type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
 import { JobStopper } from '../cancel/job-stopper.js';
 import type { JobRef } from '../job.js';
@@ -62,7 +62,14 @@ export class ForegroundWatch {
     if (unwatched.length > 0) this.seenAt = now;
     const since = new Map(unwatched.map(({ jobId }) => [jobId, this.unwatchedSince.get(jobId) ?? now]));
     this.unwatchedSince = since;
-    for (const job of unwatched) if (now - (since.get(job.jobId) ?? now) >= this.graceMs) await this.cancel(job);
+    const due = unwatched.filter(({ jobId }) => now - (since.get(jobId) ?? now) >= this.graceMs);
+    await actOnEach(
+      due,
+      (job) => this.cancel(job),
+      (err, job) => {
+        this.logger.warn({ err, ...job }, 'a job whose clients have disconnected was not cancelled');
+      },
+    );
   }
 
   private async cancel(job: JobRef): Promise<void> {

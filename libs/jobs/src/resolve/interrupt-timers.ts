@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { crashpoint, Queues, QueueWorker, sweepEach } from '#platform';
+import { crashpoint, Queues, QueueWorker, runParts, sweepEach } from '#platform';
 
 import type { InterruptKind } from '../interrupt.js';
 import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
@@ -48,19 +48,28 @@ export class InterruptTimers extends QueueWorker {
 
   /** Settles all due requests, and cancels open requests of ended jobs. The end of a job closes its requests, so there should be none. */
   async sweep(): Promise<void> {
-    const { logger } = this.telemetry;
+    await runParts(
+      () => this.settleDue(),
+      () => this.refused.sweep(),
+      () => this.closeLeftOver(),
+    );
+  }
+
+  private settleDue(): Promise<void> {
     const kinds = [...this.kinds.keys()];
-    await sweepEach({
+    return sweepEach({
       find: (limit, without) => this.dues.find({ limit, kinds, without }),
       idOf: ({ id }) => id,
       act: (due) => this.act(due),
       onError: (err, due) => {
-        logger.warn({ err, ...due }, 'a due request was not settled');
+        this.telemetry.logger.warn({ err, ...due }, 'a due request was not settled');
       },
     });
-    await this.refused.sweep();
+  }
+
+  private async closeLeftOver(): Promise<void> {
     for (const left of await this.dues.closeLeftOver(closedAtOnce))
-      logger.warn({ ...left }, 'a request was open although its job had ended');
+      this.telemetry.logger.warn({ ...left }, 'a request was open although its job had ended');
   }
 
   /** Handles what is due for the request, if anything, and sends the message of its next instant. */

@@ -4,11 +4,13 @@ import { firstIdAt, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { refuseRow } from '../../../../test/harness/refuse-row.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { EventFeed, type FeedItem } from '../feed/event-feed.js';
 import { roundRow } from '../rounds/round.part.js';
 import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { Retention } from './retention.js';
+import { RetentionRepository } from './retention.repository.js';
 
 const hour = 3_600_000;
 
@@ -204,6 +206,20 @@ describe('Retention', () => {
     expect(left.map(({ id }) => id)).toEqual([jobId]);
   });
 
+  it('deletes the other jobs of the workspace when the oldest one cannot be deleted', async () => {
+    const ids = [];
+    for (let i = 0; i < 52; i++) ids.push(await endedAgo((70 - i) * hour));
+    const allow = await refuseRow(database, { table: 'job', id: ids[0] ?? '', on: 'DELETE' });
+    try {
+      expect(await pass()).toMatchObject({ deleted: 51 });
+      const left = await jobs.rows<{ id: string }>('SELECT id FROM job WHERE workspace_id = $1', [jobs.workspaceId]);
+      expect(left).toEqual([{ id: ids[0] }]);
+    } finally {
+      await allow();
+    }
+    expect(await pass()).toMatchObject({ deleted: 1 });
+  });
+
   it('counts from the end of a job and not from its creation', async () => {
     const jobId = await endedAgo(11 * hour);
     await jobs.rows('UPDATE job SET finished_at = clock_timestamp() WHERE id = $1', [jobId]);
@@ -221,6 +237,26 @@ describe('Retention', () => {
     await add('new', 23);
     expect((await pass()).markers).toBe(1);
     expect(await inWorkspace('SELECT key FROM admission')).toEqual([{ key: 'new' }]);
+  });
+
+  it('deletes the markers of a workspace although those of another one cannot be deleted', async () => {
+    const marker = (workspaceId: string) =>
+      database.postgres.withWorkspaceSql(workspaceId, (client) =>
+        client.query(
+          `INSERT INTO admission (workspace_id, principal, key, cancelled_at, created_at)
+           VALUES ($1, 'system', 'k', now(), now() - interval '25 h')`,
+          [workspaceId],
+        ),
+      );
+    const first = jobs.workspaceId;
+    const second = await openTestJobs(database, {});
+    opened.push(second);
+    await marker(first);
+    await marker(second.workspaceId);
+    const repository = jobs.app.get(RetentionRepository);
+    const deleteMarkers = repository.deleteMarkers.bind(repository);
+    repository.deleteMarkers = (id, ms) => (id === first ? Promise.reject(new Error('away')) : deleteMarkers(id, ms));
+    expect(await pass()).toMatchObject({ markers: 1 });
   });
 
   it('passes on to other workspaces and rows when one cannot be deleted', async () => {

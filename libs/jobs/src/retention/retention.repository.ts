@@ -36,8 +36,9 @@ SELECT count(*)::int AS jobs FROM marked`,
    * Up to `limit` jobs that ended more than `retentionMs` (or their workspace's own value) ago; 0 keeps jobs for ever. An id contains the
    * instant of its creation, and a job ends later. So a bound on the id limits the search to the oldest end of the index, for any number of
    * kept jobs. A job whose idempotency key is younger than a day stays, because a repeated start must not create another job.
+   * `without`: ids of jobs that could not be deleted.
    */
-  findExpired(retentionMs: number, limit: number): Promise<JobRef[]> {
+  findExpired(retentionMs: number, limit: number, without: readonly string[]): Promise<JobRef[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<JobRef[]>`SELECT w.id AS "workspaceId", old.id AS "jobId" FROM workspace w
  CROSS JOIN LATERAL (SELECT clock_timestamp() - coalesce(w.job_retention_ms, ${retentionMs}::bigint) * interval '1 ms' AS since) c
@@ -48,6 +49,7 @@ SELECT count(*)::int AS jobs FROM marked`,
      AND j.id <= (substr(h.hex, 1, 8) || '-' || substr(h.hex, 9) || '-ffff-ffff-ffffffffffff')::uuid
      AND NOT EXISTS (SELECT 1 FROM admission a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id
                         AND a.created_at > clock_timestamp() - interval '1 day')
+     AND j.id <> ALL(${[...without]}::uuid[])
    ORDER BY j.id LIMIT ${limit}) old
  WHERE coalesce(w.job_retention_ms, ${retentionMs}::bigint) > 0 LIMIT ${limit}`,
     );

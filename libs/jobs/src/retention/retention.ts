@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Queues, QueueWorker } from '#platform';
+import { actOnEach, Config, Queues, QueueWorker, runParts } from '#platform';
 
+import type { JobRef } from '../job.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
 import { PresenceRepository } from '../presence/presence.repository.js';
@@ -60,10 +61,20 @@ export class Retention extends QueueWorker {
   /** Runs one pass. Markers and registered rows take some workspaces per pass; the next pass continues with the next workspaces. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
-    await this.inBatches(() => this.presence.forgetStale(batch));
-    const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
-    const deleted = await this.inBatches(() => this.deleteExpired());
-    return { trimmed, deleted, markers: await this.deleteMarkers() };
+    const result = { trimmed: 0, deleted: 0, markers: 0 };
+    await runParts(
+      () => this.inBatches(() => this.presence.forgetStale(batch)),
+      async () => {
+        result.trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
+      },
+      async () => {
+        result.deleted = await this.deleteExpired();
+      },
+      async () => {
+        result.markers = await this.deleteInWorkspaces();
+      },
+    );
+    return result;
   }
 
   private async inBatches(removeSome: () => Promise<number>): Promise<number> {
@@ -77,33 +88,61 @@ export class Retention extends QueueWorker {
   }
 
   private async deleteExpired(): Promise<number> {
-    const expired = await this.repository.findExpired(this.config.values.JOB_RETENTION_MS, batch);
-    const byWorkspace = Map.groupBy(expired, ({ workspaceId }) => workspaceId);
+    const failed: string[] = [];
     let deleted = 0;
-    for (const [workspaceId, refs] of byWorkspace) {
-      const ids = refs.map(({ jobId }) => jobId);
-      deleted += await this.repository.deleteJobs(workspaceId, ids);
+    for (let i = 0; i < batchesPerPass; i++) {
+      const expired = await this.repository.findExpired(this.config.values.JOB_RETENTION_MS, batch, failed);
+      let done = 0;
+      for (const [workspaceId, jobs] of Map.groupBy(expired, (job) => job.workspaceId)) {
+        const kept = await this.deleteIn(workspaceId, jobs);
+        failed.push(...kept.failed);
+        done += kept.failed.length + kept.deleted;
+        deleted += kept.deleted;
+      }
+      if (done < batch) break;
     }
     return deleted;
   }
 
-  private async deleteMarkers(): Promise<number> {
+  /** Deletes the jobs together; if that fails, one by one, so that only the jobs that cannot be deleted are left. */
+  private async deleteIn(workspaceId: string, jobs: readonly JobRef[]): Promise<{ deleted: number; failed: string[] }> {
+    const ids = jobs.map(({ jobId }) => jobId);
+    try {
+      return { deleted: await this.repository.deleteJobs(workspaceId, ids), failed: [] };
+    } catch {
+      const result = { deleted: 0, failed: [] as string[] };
+      await actOnEach(
+        ids,
+        async (jobId) => {
+          result.deleted += await this.repository.deleteJobs(workspaceId, [jobId]);
+        },
+        (err, jobId) => {
+          result.failed.push(jobId);
+          this.telemetry.logger.warn({ err, workspaceId, jobId }, 'an expired job was not deleted');
+        },
+      );
+      return result;
+    }
+  }
+
+  /** Returns how many markers it deleted. */
+  private async deleteInWorkspaces(): Promise<number> {
     const workspaces = await this.repository.workspacesAfter(this.cursor, workspacesPerPass);
     this.cursor = workspaces.length < workspacesPerPass ? null : (workspaces.at(-1) ?? null);
-    let deleted = 0;
-    for (const id of workspaces) {
-      deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
-      for (const rows of this.registered) await this.deleteExpiredIn(id, rows);
+    let markers = 0;
+    const deleteMarkers = async (workspaceId: string) => {
+      markers += await this.repository.deleteMarkers(workspaceId, markerRetentionMs);
+    };
+    const others = this.registered.map((rows) => (id: string) => this.inBatches(() => rows.deleteExpired(id)));
+    for (const workspaceId of workspaces) {
+      await actOnEach(
+        [deleteMarkers, ...others],
+        (deleteRows) => deleteRows(workspaceId),
+        (err) => {
+          this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
+        },
+      );
     }
-    return deleted;
-  }
-
-  /** An error must not end the retention of other rows and workspaces. */
-  private async deleteExpiredIn(workspaceId: string, rows: ExpiredRows): Promise<void> {
-    try {
-      await this.inBatches(() => rows.deleteExpired(workspaceId));
-    } catch (err) {
-      this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
-    }
+    return markers;
   }
 }

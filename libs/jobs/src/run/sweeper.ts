@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
-import { Config } from '#platform';
+import { Config, LOGGER, type Logger, runParts } from '#platform';
 
 import type { JobRef } from '../job.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
@@ -15,6 +15,7 @@ export class Sweeper {
     private readonly threadQueue: ThreadQueue,
     private readonly lost: LostLeases,
     private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** Delay until the next sweep, ms: half a lease, jittered, so that workers started together do not sweep together. */
@@ -26,8 +27,12 @@ export class Sweeper {
    * Advances stuck thread queues and expires lost leases, then returns up to `limit` claimable jobs whose message has not arrived in time.
    */
   async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
-    await this.threadQueue.advanceStuck();
-    await this.lost.end();
+    await runParts(
+      () => this.threadQueue.advanceStuck(),
+      () => this.lost.end(),
+    ).catch((err: unknown) => {
+      this.logger.warn({ err }, 'claimable jobs are looked for although an earlier part of the sweep failed');
+    });
     return this.leases.findRunnable(limit, this.config.values.LEASE_MS / 4);
   }
 }

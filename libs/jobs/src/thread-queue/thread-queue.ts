@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
+import { sweepEach } from '#platform';
+
 import { JobTelemetry } from '../job.telemetry.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { ThreadQueueRepository } from './thread-queue.repository.js';
-
-const stuckAtOnce = 50;
 
 /** The jobs queued behind the active job of a thread. The code that ends a job advances the queue; the sweeper repairs what a crash left. */
 @Injectable()
@@ -23,13 +23,13 @@ export class ThreadQueue {
 
   /** Advances the queues of threads whose active job ended while the process crashed before it advanced the queue. */
   async advanceStuck(): Promise<void> {
-    for (const { workspaceId, threadId } of await this.repository.findStuck(stuckAtOnce)) {
-      try {
-        await this.advance(workspaceId, threadId);
-      } catch (error) {
-        // An error in one thread must not stop the sweep of the others.
-        this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'a thread queue could not be advanced');
-      }
-    }
+    await sweepEach({
+      find: (limit, without) => this.repository.findStuck(limit, without),
+      idOf: ({ threadId }) => threadId,
+      act: ({ workspaceId, threadId }) => this.advance(workspaceId, threadId),
+      onError: (err, thread) => {
+        this.telemetry.logger.warn({ err, ...thread }, 'a thread queue could not be advanced');
+      },
+    });
   }
 }

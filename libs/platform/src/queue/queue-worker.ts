@@ -57,6 +57,35 @@ export interface Sweep<Item> {
   readonly onError: (error: unknown, item: Item) => void;
 }
 
+/** Acts on each item in turn. If an item fails, the others still have their turn. */
+export async function actOnEach<Item>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<unknown>,
+  onError: (error: unknown, item: Item) => void,
+): Promise<void> {
+  for (const item of items) {
+    try {
+      await act(item);
+    } catch (error) {
+      onError(error, item);
+    }
+  }
+}
+
+/** Runs the parts of a sweep in turn. If a part fails, the others still run; then this rejects with its error. */
+export async function runParts(...parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  await actOnEach(
+    parts,
+    (part) => part(),
+    (error) => {
+      errors.push(error);
+    },
+  );
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} of ${parts.length} parts failed`);
+  for (const error of errors) throw error;
+}
+
 const atOnce = 100;
 const most = 10_000;
 
@@ -65,12 +94,8 @@ export async function sweepEach<Item>({ find, idOf, act, onError }: Sweep<Item>)
   const tried: string[] = [];
   while (tried.length < most) {
     const found = await find(atOnce, tried);
-    for (const item of found) {
-      tried.push(idOf(item));
-      await act(item).catch((error: unknown) => {
-        onError(error, item);
-      });
-    }
+    tried.push(...found.map(idOf));
+    await actOnEach(found, act, onError);
     if (found.length < atOnce) return;
   }
 }

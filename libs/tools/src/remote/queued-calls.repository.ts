@@ -26,13 +26,16 @@ const found = Prisma.sql`t.workspace_id AS "workspaceId", t.job_id AS "jobId", t
    WHERE t.status = 'running' AND t.executor = 'queue'`;
 
 /** Three sorts: claim expired, time to stop is over, not claimed by any worker in time. All are in the index of running queue calls. */
-const dueSql = (limit: number, claimMs: number) => Prisma.sql`
-(SELECT ${found} AND t.exec_until < clock_timestamp() AND t.cancel_requested_at IS NULL
+const dueSql = (limit: number, tried: readonly string[], claimMs: number) => {
+  const untried = Prisma.sql`${found} AND t.id <> ALL(${[...tried]}::uuid[])`;
+  return Prisma.sql`
+(SELECT ${untried} AND t.exec_until < clock_timestamp() AND t.cancel_requested_at IS NULL
    ORDER BY t.exec_until LIMIT ${limit})
  UNION ALL
- (SELECT ${found} AND t.cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS}::int * interval '1 ms' LIMIT ${limit})
+ (SELECT ${untried} AND t.cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS}::int * interval '1 ms' LIMIT ${limit})
  UNION ALL
- (SELECT ${found} AND t.exec_until IS NULL AND t.queued_at < clock_timestamp() - ${claimMs}::int * interval '1 ms' LIMIT ${limit})`;
+ (SELECT ${untried} AND t.exec_until IS NULL AND t.queued_at < clock_timestamp() - ${claimMs}::int * interval '1 ms' LIMIT ${limit})`;
+};
 
 const isHeld = Prisma.sql`t.status = 'running' AND t.executor = 'queue' AND t.exec_until > clock_timestamp()`;
 
@@ -63,9 +66,9 @@ export class QueuedCallsRepository {
     );
   }
 
-  /** Up to `limit` of each sort. */
-  due(limit: number): Promise<DueCall[]> {
-    const sql = dueSql(limit, this.config.values.TOOL_QUEUE_TTL_MS);
+  /** Up to `limit` of each sort, without the calls that the sweep has tried. */
+  due(limit: number, tried: readonly string[]): Promise<DueCall[]> {
+    const sql = dueSql(limit, tried, this.config.values.TOOL_QUEUE_TTL_MS);
     return this.prisma.asEngine((client) => client.$queryRaw<DueCall[]>(sql));
   }
 

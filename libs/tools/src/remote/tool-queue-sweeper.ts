@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { JobUpdater, type LockedJob, unknownOutcome } from '#jobs';
-import { type Clock, handleEvery, Queues, QueueWorker, systemClock, TOOL_QUEUES } from '#platform';
+import { actOnEach, type Clock, handleEvery, Queues, QueueWorker, runParts, systemClock, TOOL_QUEUES } from '#platform';
 
 import { executionError } from '../validate-arguments.js';
 import type { LockedCall } from './awaiting-calls.repository.js';
@@ -55,22 +55,29 @@ export class ToolQueueSweeper extends QueueWorker {
 
   /** Handles all calls that are due now, up to a limit. */
   async sweep(): Promise<void> {
-    await this.queues.superviseNow(TOOL_QUEUES.results);
-    await this.calls.endLostClaims();
+    await runParts(
+      () => this.queues.superviseNow(TOOL_QUEUES.results),
+      () => this.calls.endLostClaims(),
+      () => this.sweepCalls(),
+    );
+  }
+
+  private async sweepCalls(): Promise<void> {
+    const tried: string[] = [];
     for (let page = 0; page < mostPages; page += 1) {
       const waiting = await this.calls.waiting(dueAtOnce, this.lookedAt);
       this.lookedAt = waiting.length === dueAtOnce ? (waiting.at(-1)?.id ?? firstId) : firstId;
-      const due = await this.calls.due(dueAtOnce);
-      for (const ref of [...due, ...waiting]) await this.tryToLookAfter(ref);
+      const due = await this.calls.due(dueAtOnce, tried);
+      tried.push(...due.map(({ id }) => id));
+      await actOnEach(
+        [...due, ...waiting],
+        (ref) => this.lookAfter(ref),
+        (err, { workspaceId, jobId, id }) => {
+          this.telemetry.logger.warn({ err, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
+        },
+      );
       if (due.length < dueAtOnce && waiting.length < dueAtOnce) return;
     }
-  }
-
-  private async tryToLookAfter(ref: DueCall): Promise<void> {
-    const { workspaceId, jobId, id } = ref;
-    await this.lookAfter(ref).catch((err: unknown) => {
-      this.telemetry.logger.warn({ err, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
-    });
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {

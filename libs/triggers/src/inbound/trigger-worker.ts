@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
-import { Queues, QueueWorker } from '#platform';
+import { LOGGER, type Logger, Queues, QueueWorker, runParts, sweepEach } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
 import { SyntrixChat } from '../syntrix/syntrix-chat.js';
@@ -9,7 +9,6 @@ import { OwnRowHints } from './own-row-hints.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
 
-const sweptAtOnce = 1_000;
 /** Runs that this process starts at once. */
 const startedAtOnce = 10;
 
@@ -24,6 +23,7 @@ export class TriggerWorker extends QueueWorker {
     private readonly deliveries: DeliveryWorker,
     private readonly syntrix: SyntrixChat,
     private readonly hints: OwnRowHints,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();
   }
@@ -49,7 +49,17 @@ export class TriggerWorker extends QueueWorker {
 
   /** Starts and evaluates what has lost its message. */
   async sweep(): Promise<void> {
-    await this.changes.sweep();
-    for (const run of await this.runs.findOverdue(sweptAtOnce)) await this.starts.start(run);
+    await runParts(
+      () => this.changes.sweep(),
+      () =>
+        sweepEach({
+          find: (limit, without) => this.runs.findOverdue(limit, without),
+          idOf: ({ runId }) => runId,
+          act: (run) => this.starts.start(run),
+          onError: (err, run) => {
+            this.logger.warn({ err, ...run }, 'an overdue run of a trigger was not started');
+          },
+        }),
+    );
   }
 }
