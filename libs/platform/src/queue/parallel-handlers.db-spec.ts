@@ -15,6 +15,7 @@ const workspaceId = newId();
 describe('ParallelHandlers', () => {
   let database: TestDatabase;
   let queues: Queues;
+  const metrics = new Metrics();
   let handlers: ParallelHandlers<'webhook.deliver'> | undefined;
   /** Lets the handling of a delivery end. */
   const gates = new Map<string, () => void>();
@@ -27,7 +28,7 @@ describe('ParallelHandlers', () => {
     database = await createTestDatabase();
     const config = Config.from({ NODE_ENV: 'test', ROLE: 'worker' });
     const logger = createLogger({ level: 'silent' });
-    queues = new Queues({ config, logger, metrics: new Metrics(), postgres: database.postgres });
+    queues = new Queues({ config, logger, metrics, postgres: database.postgres });
   });
 
   afterEach(async () => {
@@ -174,6 +175,8 @@ describe('ParallelHandlers', () => {
     await hasCount(ended, 1);
     await handlers?.stop();
     expect([ended, acquired.size]).toEqual([[free], 0]);
+    const counts = await metrics.registry.metrics();
+    expect(counts).toMatch(/nightshift_queue_messages_total\{queue="webhook.deliver",outcome="given-back"\} [1-9]/);
     const left = await queues.find('webhook.deliver', { data: { deliveryId: full } });
     expect(left).toMatchObject([{ state: 'created' }]);
   });

@@ -125,13 +125,6 @@ export class ParallelHandlers<Name extends QueueName> {
     return false;
   }
 
-  /** Handles a delivered message, or another one. False: no slot was free, so this process should not fetch at once again. */
-  private async work(handler: OneHandler, delivered: Delivery<Name>): Promise<Handled | false> {
-    const release = this.acquire(delivered);
-    if (release !== undefined) return this.handleIn(release, handler, delivered);
-    return (await this.handleOther(handler, delivered)) && 'completed';
-  }
-
   private add(): void {
     const poll = this.handlers.length === 0 ? pollSeconds : relaxedPollSeconds;
     const handler: OneHandler = {
@@ -141,15 +134,18 @@ export class ParallelHandlers<Name extends QueueName> {
         { pollSeconds: poll, ...this.limits },
         async (delivered) => {
           handler.isBusy = true;
-          let handled: Handled | false = 'completed';
+          let wasFree = false;
           try {
-            handled = await this.work(handler, delivered);
-            // pg-boss completes only the attempt that it delivered: a message that was given back is another attempt.
-            return handled === false ? 'completed' : handled;
+            const release = this.acquire(delivered);
+            wasFree = release !== undefined;
+            if (release !== undefined) return await this.handleIn(release, handler, delivered);
+            wasFree = await this.handleOther(handler, delivered);
+            return 'given-back';
           } finally {
             handler.isBusy = false;
             if (handler === this.handlers[0]) this.timer?.cancel();
-            if (handled !== false && !this.isStopping) (await handler.registered).wake();
+            // Without a free slot, the next fetch would only return what was given back.
+            if (wasFree && !this.isStopping) (await handler.registered).wake();
           }
         },
       ),

@@ -82,8 +82,8 @@ export interface StoredMessage<Name extends QueueName = QueueName> {
   readonly sourceOutput: object | null;
 }
 
-/** What became of a message: it is completed, or moved to the dead letter queue for this reason. */
-export type Handled = 'completed' | { readonly deadLetter: string };
+/** How a message was handled: it is completed, was given back before, or moves to the dead letter queue for this reason. */
+export type Handled = 'completed' | 'given-back' | { readonly deadLetter: string };
 
 /** A handler at work. */
 export interface QueueHandler {
@@ -223,8 +223,9 @@ export class Queues {
     const { id } = message;
     try {
       const handled = await handler(message);
-      this.handled.inc({ queue, outcome: 'completed' });
-      return handled === 'completed'
+      this.handled.inc({ queue, outcome: handled === 'given-back' ? handled : 'completed' });
+      // pg-boss completes only the attempt that it delivered: a message that was given back is another attempt.
+      return typeof handled === 'string'
         ? { id, status: 'completed' }
         : { id, status: 'deadletter', output: { reason: handled.deadLetter } };
     } catch (error) {
