@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { processName, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
@@ -79,6 +79,16 @@ describe('isolated tool queue after losses', () => {
       await claim(sent, await endedProcess());
       await sweep();
       expect(await queue.callOf(sent)).toMatchObject(state);
+    });
+
+    it('end with their process although another part of the sweep fails', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent, await endedProcess());
+      const { queues } = queue.platform;
+      const failing = jest.spyOn(queues, 'superviseNow').mockRejectedValueOnce(new Error('timeout'));
+      await expect(sweep()).rejects.toThrow('timeout');
+      failing.mockRestore();
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted' });
     });
 
     it('stay with a live process', async () => {

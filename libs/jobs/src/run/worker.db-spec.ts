@@ -7,6 +7,7 @@ import { eventually } from '../../../../test/harness/eventually.js';
 import { type JobState, openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { JobStarter } from '../start/job-starter.js';
 import type { StartRequest } from '../start/start-request.js';
+import { ThreadQueueRepository } from '../thread-queue/thread-queue.repository.js';
 import { JobUpdateRepository } from '../update/job-update.repository.js';
 import type { JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
@@ -139,6 +140,15 @@ describe('Worker', () => {
     const late = await start();
     await api.rows('DELETE FROM pgboss.job');
     expect(await ended(late)).toMatchObject({ status: 'completed' });
+  });
+
+  it('claims a job without a queue message also when the queues of threads cannot be swept', async () => {
+    const jobId = await start();
+    await api.rows('DELETE FROM pgboss.job');
+    const stuck = jest.spyOn(ThreadQueueRepository.prototype, 'findStuck').mockRejectedValue(new Error('timeout'));
+    await work(() => Promise.resolve(done), oftenSwept);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed' });
+    stuck.mockRestore();
   });
 
   it('takes over jobs of a lost worker and fails one that stopped its workers too often', async () => {
