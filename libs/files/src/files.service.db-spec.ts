@@ -133,10 +133,10 @@ describe('Files', () => {
     const { hash: other } = await save('can be deleted');
     await Promise.all([expire(hash), expire(other)]);
     const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockRejectedValueOnce(new Error('no XML'));
-    await expect(files.forget(member.workspaceId)).rejects.toThrow('no XML');
+    await expect(files.deleteExpired(member.workspaceId)).rejects.toThrow('no XML');
     deletion.mockRestore();
     expect([await has(hash), await has(other)].filter(Boolean)).toEqual([true]);
-    await files.forget(member.workspaceId);
+    await files.deleteExpired(member.workspaceId);
     expect([await has(hash), await has(other)]).toEqual([false, false]);
   });
 
