@@ -44,6 +44,10 @@ const slow = defineNode({
   type: 'acme.slow', title: 'Slow', timeoutMs: 50, input: z.object({}),
   run: () => new Promise(() => undefined),
 });
+const endless = defineNode({
+  type: 'acme.endless', title: 'Endless', timeoutMs: 50, input: z.object({}).refine(() => new Promise(() => undefined)),
+  run: () => 'never',
+});
 const hang = (type, effect) => defineNode({
   type, title: type, effect, input: z.object({ file: z.string(), release: z.string() }),
   async run({ attempt, idempotencyKey }, { file, release }) {
@@ -77,7 +81,7 @@ const reading = defineHook({
 export default definePlugin({
   hooks: [reading],
   name: 'acme', version: '1.0.0', secrets: ['ACME_KEY'],
-  nodes: [report, copy, score, show, flaky, slow, hang('acme.idempotent', 'idempotent'), hang('acme.once')],
+  nodes: [report, copy, score, show, flaky, slow, endless, hang('acme.idempotent', 'idempotent'), hang('acme.once')],
 });
 `;
 
@@ -212,10 +216,13 @@ describe('a workflow with a node of a plugin', () => {
     expect(failed?.['error']).toMatchObject({ code: 'UNKNOWN', message: 'busy, attempt 2 of 2' });
   });
 
-  it('aborts an attempt at its timeout, and takes the `error` edge', async () => {
+  it.each([
+    ['code', 'acme.slow'],
+    ['schema', 'acme.endless'],
+  ])('aborts an attempt whose %s never finishes at its timeout, and takes the `error` edge', async (_part, type) => {
     const errorHandling = { mode: 'branch', retry: { maxRetries: 5, baseDelay: 1 } };
     const job = await server.runWorkflow({
-      definition: definition('acme.slow', { errorHandling }, ['n:error > failed']),
+      definition: definition(type, { errorHandling }, ['n:error > failed']),
       prompt: 'go',
     });
     expect(job.status).toBe('completed');

@@ -40,6 +40,7 @@ export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { Leases, type LeaseLoss, type LeasesOptions } from './leases.js';
 export { TimedCache } from './timed-cache.js';
 export { toSlug } from './to-slug.js';
+export { unlessAborted } from './unless-aborted.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 
 import type { PlannedCall } from '#tools';
 
@@ -87,5 +87,25 @@ describe('the requests about calls with an unknown outcome', () => {
     const unknown = new UnknownCalls(catalog as never, {} as never, config as never, {} as never);
     await unknown.decide(run as unknown as CallingRun, lost.toReversed() as never);
     expect(opened).toEqual(ordinals.map((ordinal) => `call_${ordinal}`));
+  });
+
+  it('do not wait for a tool that never replies after its job was aborted', async () => {
+    const controller = new AbortController();
+    const verify = () => new Promise<never>(() => undefined);
+    const of = () => {
+      controller.abort(new Error('stopped'));
+      return Promise.resolve({ find: () => ({ onUnknown: 'verify', verify }) });
+    };
+    const append = jest.fn();
+    const run = {
+      job: { workspaceId: 'w', jobId: 'j', threadId: null, createdBy: null },
+      ...{ signal: controller.signal, assertValid: () => undefined, append },
+    };
+    const state = { id: 'c', interruptId: null, isReported: false, approvedArguments: null, startedAt: 1, worker: 'w' };
+    const config = { values: { TOOL_TIMEOUT_MS: 10_000 } };
+    const unknown = new UnknownCalls({ of } as never, {} as never, config as never, {} as never);
+    const lost = { ...planned(1), round: 1, status: 'interrupted', state };
+    await unknown.decide(run as unknown as CallingRun, [lost] as never);
+    expect(append).toHaveBeenCalledTimes(1);
   });
 });

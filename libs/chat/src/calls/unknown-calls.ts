@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { unknownOutcomeRequest } from '#approvals';
 import { interruptOpened, openInterruptRow } from '#jobs';
-import { Config, Redactor } from '#platform';
+import { Config, Redactor, unlessAborted } from '#platform';
 import {
   type FilteredEnd,
   hookApplied,
@@ -74,24 +74,19 @@ export class UnknownCalls {
     if (tool?.verify === undefined || tool.verify === null) return { outcome: 'unknown' };
     const key = idempotencyKey(job.jobId, call.round, call.ordinal);
     const signal = AbortSignal.any([run.signal, AbortSignal.timeout(this.config.values.TOOL_TIMEOUT_MS)]);
-    const aborted = new Promise<Verification>((resolve) => {
-      signal.addEventListener('abort', () => {
-        resolve({ outcome: 'unknown', note: 'The tool did not answer in time.' });
-      });
-    });
     run.assertValid();
     const { workspaceId, jobId, threadId, principal, epoch } = job;
     const context = { workspaceId, jobId, threadId, principal, epoch, signal, callId: call.callId };
-    const asked = tool.verify(key, {
-      ...context,
-      idempotencyKey: key,
-      now: () => Date.now(),
-      progress: () => undefined,
-    });
-    return Promise.race([
-      asked.catch((): Verification => ({ outcome: 'unknown', note: 'The tool could not determine the outcome.' })),
-      aborted,
-    ]);
+    const { verify } = tool;
+    const asked = { ...context, idempotencyKey: key, now: () => Date.now(), progress: () => undefined };
+    try {
+      return await unlessAborted(signal, () => verify(key, asked));
+    } catch {
+      return {
+        outcome: 'unknown',
+        note: signal.aborted ? 'The tool did not answer in time.' : 'The tool could not determine the outcome.',
+      };
+    }
   }
 
   private toSettlement(

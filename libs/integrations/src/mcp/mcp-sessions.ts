@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { Clock, Timer } from '#platform';
+import { type Clock, type Timer, unlessAborted } from '#platform';
 import { canonicalJson, ToolDidNothing } from '#tools';
 
 import { McpFailure } from './mcp-failure.js';
@@ -100,7 +100,7 @@ export class McpSessions {
     assertNotStopped(signal);
     const entry = this.take(target);
     try {
-      return await run(await unlessAborted(entry.session, signal));
+      return await run(await openedUnlessStopped(entry.session, signal));
     } catch (error) {
       // An error that the tool itself reports leaves the session usable, and so does our own cancel.
       if (error instanceof McpFailure && error.kind !== 'refused' && !signal.aborted) this.retire(entry);
@@ -186,14 +186,12 @@ function assertNotStopped(signal: AbortSignal): void {
   if (signal.aborted) throw new ToolDidNothing();
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      reject(new ToolDidNothing());
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', stop);
-    });
-  });
+/** A call whose session is not open when the signal aborts has done nothing. */
+async function openedUnlessStopped(session: Promise<McpSession>, signal: AbortSignal): Promise<McpSession> {
+  try {
+    return await unlessAborted(signal, () => session);
+  } catch (error) {
+    assertNotStopped(signal);
+    throw error;
+  }
 }

@@ -31,3 +31,15 @@ it.each(['once', 'idempotent'])(
     expect(code).not.toHaveBeenCalled();
   },
 );
+
+it('ends with the reason of its signal while a schema parses the data and never finishes', async () => {
+  const controller = new AbortController();
+  const parse = () => {
+    controller.abort(new Error('Node timed out'));
+    return new Promise<never>(() => undefined);
+  };
+  const node = { type: 'endless', effect: 'pure', parse };
+  const scope = { services: { plugins: { find: () => node } } };
+  const run = new PluginRun(scope as unknown as RunScope, {} as unknown as NodeRunRow); // parsing reads no more of them
+  await expect(run.run('endless', { given: {}, signal: controller.signal })).rejects.toThrow('Node timed out');
+});

@@ -1,7 +1,7 @@
 import type { NodeContext } from '@nightshift/plugin';
 
 import { CallProgress, unlessCancelled } from '#chat';
-import { AppError, crashpoint, defined, systemClock, toStorableText } from '#platform';
+import { AppError, crashpoint, defined, systemClock, toStorableText, unlessAborted } from '#platform';
 import { storeArtifacts } from '#tools';
 
 import type { JsonObject } from '../definition/json.js';
@@ -46,8 +46,7 @@ export class PluginRun {
     if (node === undefined) return this.awaitPlugin(type);
     const known = node.effect === 'once' ? this.outcomeOfLost(node, given) : null;
     if (known !== null) return known;
-    const data = await node.parse(given);
-    signal.throwIfAborted(); // parsing may take long; a run that was stopped meanwhile must not start
+    const data = await unlessAborted(signal, () => node.parse(given)); // the checks of a schema may be asynchronous
     const attempt = await this.begin(node);
     const value = await this.supervised(node, { data, attempt, signal });
     return { type: 'finished', text: this.textOf(node, value) };
@@ -113,27 +112,21 @@ export class PluginRun {
     { data, attempt, signal }: { readonly data: JsonObject; readonly attempt: number; readonly signal: AbortSignal },
   ): Promise<unknown> {
     const context = await this.contextOf(node, attempt, signal);
-    signal.throwIfAborted(); // no listener hears an earlier abort
     const progress = this.progress();
-    const { promise: stopped, reject } = Promise.withResolvers<never>();
-    const stop = (): void => {
-      reject(signal.reason as Error); // everything here is aborted with one
-    };
-    signal.addEventListener('abort', stop, { once: true });
     try {
       const report: NodeContext['progress'] = (shown) => {
         progress.report(shown);
       };
-      const work = Promise.resolve()
-        .then(() => node.definition.run({ ...context, progress: report }, data))
-        .then((value) => storeArtifacts(value, context.files, signal));
-      return await this.scope.run.activity.track(Promise.race([work, stopped]));
+      const work = async () => {
+        const value = await node.definition.run({ ...context, progress: report }, data);
+        return storeArtifacts(value, context.files, signal);
+      };
+      return await this.scope.run.activity.track(unlessAborted(signal, work));
     } catch (error) {
       signal.throwIfAborted();
       throw this.toFailure(error);
     } finally {
       progress.close();
-      signal.removeEventListener('abort', stop);
     }
   }
 
