@@ -33,6 +33,8 @@ export interface StoredChange {
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
 const longestKey = 500;
+/** Of the bodies that are evaluated together. A page ends with the change that reaches it, so that large changes do not fill the memory. */
+export const openBytes = 1_048_576;
 
 /** Changes of documents, until they are evaluated. */
 @Injectable()
@@ -59,10 +61,23 @@ export class ChangesRepository implements ExpiredRows {
     await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('triggers:' || ${workspaceId}, 0))`;
   }
 
+  /**
+   * The oldest changes that wait: at most `limit`, and none after the one with which their bodies reach `openBytes`. The recursion reads one
+   * row at a time, so that Postgres decompresses no body beyond the page.
+   */
   async open(tx: PrismaTransaction, workspaceId: string, limit: number): Promise<StoredChange[]> {
     return tx.$queryRaw<StoredChange[]>`
-      SELECT id, database, body, own AS "isOwn" FROM document_change WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL
-       ORDER BY ordinal LIMIT ${limit}`;
+      WITH RECURSIVE page AS (
+        SELECT first.*, 1 AS count, octet_length(first.body::text)::int8 AS bytes
+          FROM (SELECT ordinal, id, database, body, own FROM document_change
+                 WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL ORDER BY ordinal LIMIT 1) first
+        UNION ALL
+        SELECT next.*, page.count + 1, page.bytes + octet_length(next.body::text)
+          FROM page CROSS JOIN LATERAL (
+               SELECT ordinal, id, database, body, own FROM document_change
+                WHERE workspace_id = ${workspaceId}::uuid AND body IS NOT NULL AND ordinal > page.ordinal ORDER BY ordinal LIMIT 1) next
+         WHERE page.count < ${limit}::int AND page.bytes < ${openBytes}::int8)
+      SELECT id, database, body, own AS "isOwn" FROM page ORDER BY ordinal`;
   }
 
   /** They are evaluated; only their keys stay. */
