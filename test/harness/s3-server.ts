@@ -21,26 +21,50 @@ export interface S3Server {
   readonly requests: number;
   /** Every request is answered with this status, until null is set. */
   failWith: number | null;
+  /** False: as for a key without `s3:ListBucket`, the response about an absent object is 403 instead of 404. */
+  mayList: boolean;
+  /** The next PUT ends with a broken connection: while its body is read, or after the object was stored. */
+  breakNextPut: 'in-body' | 'before-response' | null;
+  /** Awaited before the response about a stored object. */
+  afterPut: (() => Promise<unknown>) | null;
+  /** Awaited before an object is deleted. */
+  beforeDelete: (() => Promise<unknown>) | null;
   close(): Promise<void>;
 }
 
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const refusals: string[] = [];
-  const state: { failWith: number | null; requests: number } = { failWith: null, requests: 0 };
+  const state: Pick<S3Server, 'failWith' | 'mayList' | 'breakNextPut' | 'afterPut' | 'beforeDelete'> & {
+    requests: number;
+  } = {
+    ...{ failWith: null, mayList: true, breakNextPut: null, afterPut: null, beforeDelete: null },
+    requests: 0,
+  };
+  const respond = async (request: IncomingMessage): Promise<Served | 'broken'> => {
+    const broken = request.method === 'PUT' ? state.breakNextPut : null;
+    if (broken !== null) state.breakNextPut = null;
+    if (broken === 'in-body') {
+      await once(request, 'data');
+      return 'broken';
+    }
+    const body = await bodyOf(request);
+    const problem = signatureProblem(request, body);
+    if (problem !== null) refusals.push(problem);
+    if (state.failWith !== null) return { status: state.failWith };
+    if (problem !== null) return { status: 403 };
+    if (request.method === 'DELETE') await state.beforeDelete?.();
+    const served = serve(objects, request, body);
+    if (request.method === 'PUT') await state.afterPut?.();
+    if (broken === 'before-response') return 'broken';
+    return served.status === 404 && !state.mayList ? { status: 403 } : served;
+  };
   const server: Server = createServer((request, response) => {
     state.requests += 1;
     void (async () => {
-      const body = await bodyOf(request);
-      const problem = signatureProblem(request, body);
-      if (problem !== null) refusals.push(problem);
-      const { status, bytes = null } =
-        state.failWith === null
-          ? problem === null
-            ? serve(objects, request, body)
-            : { status: 403 }
-          : { status: state.failWith };
-      response.writeHead(status).end(bytes);
+      const served = await respond(request);
+      if (served === 'broken') request.socket.destroy();
+      else response.writeHead(served.status).end(served.bytes);
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -64,11 +88,12 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-function serve(
-  objects: Map<string, Buffer>,
-  { method, url = '', headers }: IncomingMessage,
-  body: Buffer,
-): { readonly status: number; readonly bytes?: Buffer } {
+interface Served {
+  readonly status: number;
+  readonly bytes?: Buffer;
+}
+
+function serve(objects: Map<string, Buffer>, { method, url = '', headers }: IncomingMessage, body: Buffer): Served {
   if (method === 'PUT') {
     objects.set(url, body);
     return { status: 200 };

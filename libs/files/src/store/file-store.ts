@@ -21,7 +21,7 @@ export interface FileContent {
  *
  * Promises: after `put` every process can read the content. `read` resolves with exactly the bytes of the range, which lies within the
  * content; it rejects with `not_found` if the content is absent, and with `unavailable` if the store does not respond. `has` tells whether the
- * content exists without reading it. `delete` of an absent content does nothing. A content is found with the id of its own workspace only.
+ * content exists and can be read, without reading it. `delete` of an absent content does nothing. A content is found with the id of its own workspace only.
  */
 export interface FileStore {
   put(place: FilePlace, file: FileContent): Promise<void>;

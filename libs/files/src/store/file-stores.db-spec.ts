@@ -60,6 +60,14 @@ describe('S3FileStore', () => {
     expect([...server.objects.keys()].every((key) => key.startsWith('/bucket/'))).toBe(true);
   });
 
+  it('does not find an absent content with a key that may not list the bucket', async () => {
+    server.mayList = false;
+    const [absent, stored] = [place(), place()];
+    await bucket().put(stored, content);
+    expect([await bucket().has(absent), await bucket().has(stored)]).toEqual([false, true]);
+    server.mayList = true;
+  });
+
   it('rejects with unavailable for a wrong key, a failing server and a server that does not respond', async () => {
     const unavailable = { code: 'unavailable', retryable: true };
     await expect(bucket('another secret').put(place(), content)).rejects.toMatchObject(unavailable);

@@ -46,9 +46,10 @@ export class S3FileStore implements FileStore {
     return answer.body;
   }
 
+  /** S3 responds with 403 about an absent object to a key without `s3:ListBucket`. If the key is wrong, the `put` that follows fails. */
   async has(place: FilePlace): Promise<boolean> {
     const answer = await this.send({ method: 'HEAD', place });
-    if (answer.status !== 200 && answer.status !== 404) throw refused(answer);
+    if (answer.status !== 200 && answer.status !== 404 && answer.status !== 403) throw refused(answer);
     return answer.status === 200;
   }
 
