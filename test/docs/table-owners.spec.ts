@@ -33,6 +33,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     owner: 'libs/auth',
     others: { 'libs/platform': 'appends an entry in the transaction of the change that it records' },
   },
+  content_removal: { owner: 'libs/files' },
   document_change: { owner: 'libs/triggers' },
   executed_call: { owner: 'libs/chat' },
   feature_flag: { owner: 'libs/auth' },

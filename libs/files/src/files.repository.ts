@@ -38,6 +38,8 @@ export interface NewFile extends Omit<PlacedFile, 'createdAt'> {
 
 /** What a file counts at least, since its row and its pages take space too. It bounds the number of files of a workspace. */
 export const leastBytes = 4_096;
+/** Much longer than a store may take for the content of an upload. */
+const abandonedAfterMs = 3_600_000;
 
 /** The rows of files. */
 @Injectable()
@@ -85,80 +87,137 @@ export class FilesRepository {
     return this.prisma.withWorkspace({ workspaceId }, (tx) => sumOf(tx, workspaceId));
   }
 
-  /** `full`: the new file would exceed `mostBytes` of the workspace. `known`: another upload of the same content was first. */
-  async insert(file: NewFile, mostBytes: number): Promise<'inserted' | 'known' | 'full'> {
-    const { workspaceId } = file;
-    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      // One upload at a time, so that two of them cannot both be the last that fits.
-      await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('files of ' || ${workspaceId}, 0))::text`;
-      if ((await sumOf(tx, workspaceId)) + Math.max(file.bytes, leastBytes) > mostBytes) return 'full';
-      const { count } = await tx.storedFile.createMany({ data: [file], skipDuplicates: true });
-      return count === 1 ? 'inserted' : 'known';
-    });
-  }
-
-  /** Whether the file existed. */
-  async delete({ workspaceId, id }: Pick<PlacedFile, 'workspaceId' | 'id'>): Promise<boolean> {
-    const { count } = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
-      tx.storedFile.deleteMany({ where: { workspaceId, id } }),
+  /** Before the content of an upload is written: the retention deletes it unless `insert` stores the row of the file by then. */
+  async announce({ workspaceId, id: fileId, store }: Removal): Promise<void> {
+    const dueAt = new Date(Date.now() + abandonedAfterMs);
+    await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.contentRemoval.create({ data: { workspaceId, fileId, store, uploading: true, dueAt } }),
     );
-    return count === 1;
   }
 
   /**
-   * Looks at up to `limit` files that are due and not in the stores `except`, and postpones those that something refers to until `keptUntil`.
-   * Returns the others, which nothing refers to, and how many were due.
+   * Stores the row of an announced content, or puts the content in place of that of the row `lost`. `full`: the new file would exceed
+   * `mostBytes` of the workspace. `changed`: another upload of the same content was first, a removal was, or the retention deletes the content.
    */
-  async findExpired(workspaceId: string, { limit, except, keptUntil }: ExpirySearch): Promise<Expiry> {
+  async insert(file: NewFile, { mostBytes, lost }: InsertOptions): Promise<'inserted' | 'changed' | 'full'> {
+    const { workspaceId, id, hash, store, keptUntil } = file;
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      const where = { workspaceId, keptUntil: { lt: new Date() }, store: { notIn: [...except] } };
-      const due = await tx.storedFile.findMany({ where, orderBy: { keptUntil: 'asc' }, take: limit });
-      if (due.length === 0) return { due: 0, expired: [] };
-      const used = new Set([...(await hashesInMessages(tx, due)), ...(await hashesOfWaiting(tx, workspaceId))]);
-      const ids = due.filter(({ hash }) => used.has(hash)).map(({ id }) => id);
-      await tx.storedFile.updateMany({ where: { workspaceId, id: { in: ids } }, data: { keptUntil } });
-      return { due: due.length, expired: due.filter(({ hash }) => !used.has(hash)).map(toPlacedFile) };
+      // One upload at a time, so that two of them cannot both be the last that fits.
+      await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('files of ' || ${workspaceId}, 0))::text`;
+      const [known] = await tx.$queryRaw<Removal[]>`SELECT workspace_id AS "workspaceId", id, store FROM stored_file
+        WHERE workspace_id = ${workspaceId}::uuid AND hash = ${hash} FOR UPDATE`;
+      if (known?.id !== lost?.id) return 'changed';
+      if (known === undefined && (await sumOf(tx, workspaceId)) + Math.max(file.bytes, leastBytes) > mostBytes)
+        return 'full';
+      const { count } = await tx.contentRemoval.deleteMany({ where: { workspaceId, fileId: id, uploading: true } });
+      if (count === 0) return 'changed';
+      if (known === undefined) {
+        await tx.storedFile.create({ data: file });
+      } else {
+        await tx.storedFile.updateMany({ where: { workspaceId, id: known.id }, data: { id, store, keptUntil } });
+        await tx.contentRemoval.create({ data: toRemoval(known) });
+      }
+      return 'inserted';
     });
   }
 
-  /** Whether nothing has used the file since it was found. */
-  async isExpired({ workspaceId, id }: PlacedFile): Promise<boolean> {
-    const where = { workspaceId, id, keptUntil: { lt: new Date() } };
-    return (await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.storedFile.count({ where }))) === 1;
+  /** Replaces the row of a file by the removal of its content. Returns whether the file existed. */
+  async remove(file: Removal): Promise<boolean> {
+    const { workspaceId, id } = file;
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const { count } = await tx.storedFile.deleteMany({ where: { workspaceId, id } });
+      if (count === 1) await tx.contentRemoval.create({ data: toRemoval(file) });
+      return count === 1;
+    });
+  }
+
+  /**
+   * Looks at up to `limit` files that are due. Postpones those that something refers to until `keptUntil`, and replaces the rows of the others
+   * by removals of their contents. Returns how many were due. The rows are locked, so that a use of a file either postpones it before this
+   * looks at it, or finds no file.
+   */
+  async expire(
+    workspaceId: string,
+    { limit, keptUntil }: { readonly limit: number; readonly keptUntil: Date },
+  ): Promise<number> {
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const due = await tx.$queryRaw<
+        (Removal & { hash: string })[]
+      >`SELECT workspace_id AS "workspaceId", id, store, hash
+        FROM stored_file WHERE workspace_id = ${workspaceId}::uuid AND kept_until < ${new Date()} ORDER BY kept_until
+        LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
+      if (due.length === 0) return 0;
+      const used = new Set(
+        await usedHashes(
+          tx,
+          workspaceId,
+          due.map(({ hash }) => hash),
+        ),
+      );
+      const kept = due.filter(({ hash }) => used.has(hash)).map(({ id }) => id);
+      const expired = due.filter(({ hash }) => !used.has(hash));
+      await tx.storedFile.updateMany({ where: { workspaceId, id: { in: kept } }, data: { keptUntil } });
+      await tx.storedFile.deleteMany({ where: { workspaceId, id: { in: expired.map(({ id }) => id) } } });
+      await tx.contentRemoval.createMany({ data: expired.map(toRemoval) });
+      return due.length;
+    });
+  }
+
+  /** Up to `limit` contents that are due for removal, in stores other than `except`. Their uploads cannot store the row of a file any more. */
+  async dueRemovals(
+    workspaceId: string,
+    { limit, except }: { readonly limit: number; readonly except: readonly string[] },
+  ): Promise<Removal[]> {
+    return this.prisma.withWorkspace(
+      { workspaceId },
+      (tx) => tx.$queryRaw<
+        Removal[]
+      >`UPDATE content_removal SET uploading = false WHERE workspace_id = ${workspaceId}::uuid AND file_id IN (
+          SELECT file_id FROM content_removal WHERE workspace_id = ${workspaceId}::uuid AND due_at < ${new Date()}
+             AND store <> ALL(${[...except]}::text[]) ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+        RETURNING workspace_id AS "workspaceId", file_id AS id, store`,
+    );
+  }
+
+  /** After the content was deleted from its store. */
+  async endRemoval({ workspaceId, id: fileId }: Removal): Promise<void> {
+    await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.contentRemoval.deleteMany({ where: { workspaceId, fileId } }),
+    );
   }
 }
 
-interface ExpirySearch {
-  readonly limit: number;
-  readonly except: readonly string[];
-  readonly keptUntil: Date;
+/** A content that is to be deleted from its store. */
+export type Removal = Pick<PlacedFile, 'workspaceId' | 'id' | 'store'>;
+
+interface InsertOptions {
+  readonly mostBytes: number;
+  /** The row whose content is lost; undefined: there is no row with this hash. */
+  readonly lost: Removal | undefined;
 }
 
-/** What a search for expired files has found. */
-interface Expiry {
-  readonly due: number;
-  readonly expired: readonly PlacedFile[];
-}
-
-/** Those of the files that a message refers to. */
-async function hashesInMessages(tx: PrismaTransaction, files: readonly StoredFileRow[]): Promise<readonly string[]> {
-  const hashes = files.map(({ hash }) => hash);
-  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT hash FROM files_in_messages(${hashes}::text[]) AS hash`;
-  return rows.map(({ hash }) => hash);
+function toRemoval({ workspaceId, id: fileId, store }: Removal) {
+  return { workspaceId, fileId, store, dueAt: new Date() };
 }
 
 /**
- * Every text that can be a hash in the inputs of unfinished jobs, of schedules, and of trigger runs that have not started a job: no message has it
- * yet. It is read once for all files that are due, which is rare: a file in it is due again after the retention time.
+ * Those of the hashes that something refers to: a message, or the input of an unfinished job, of a schedule, or of a trigger run that has not
+ * started a job, whose messages are not written yet. One statement sees one moment: a job that begins writes its messages.
  */
-async function hashesOfWaiting(tx: PrismaTransaction, workspaceId: string): Promise<readonly string[]> {
-  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT DISTINCT found.match[1] AS hash FROM (
-  SELECT input::text AS text FROM job WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
-  UNION ALL
-  SELECT chat::text FROM workflow_schedule WHERE workspace_id = ${workspaceId}::uuid AND chat IS NOT NULL
-  UNION ALL
-  SELECT event::text FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due') AS waiting
- CROSS JOIN LATERAL regexp_matches(waiting.text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)`;
+async function usedHashes(
+  tx: PrismaTransaction,
+  workspaceId: string,
+  hashes: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT hash FROM files_in_messages(${hashes}::text[]) AS hash
+  UNION
+  SELECT found.match[1] FROM (
+    SELECT input::text AS text FROM job WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
+    UNION ALL
+    SELECT chat::text FROM workflow_schedule WHERE workspace_id = ${workspaceId}::uuid AND chat IS NOT NULL
+    UNION ALL
+    SELECT event::text FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due') AS waiting
+   CROSS JOIN LATERAL regexp_matches(waiting.text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)`;
   return rows.map(({ hash }) => hash);
 }
 

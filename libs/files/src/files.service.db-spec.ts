@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
-import { Config, ManualClock, newId, Redactor } from '#platform';
+import { armCrashPoint, Config, ManualClock, newId, Redactor } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
@@ -26,9 +26,8 @@ beforeAll(async () => {
   const { accessKeyId, secretAccessKey, region } = s3Key;
   const keys = { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_REGION: region };
   const config = Config.from({ NODE_ENV: 'test', S3_BUCKET_URL: bucket.url, ...keys });
-  const postgres = new PostgresFileStore(database.prisma);
-  stores = new FileStores(postgres, config, new Redactor());
-  files = new Files(new FilesRepository(database.prisma), stores, postgres, config);
+  stores = new FileStores(new PostgresFileStore(database.prisma), config, new Redactor());
+  files = new Files(new FilesRepository(database.prisma), stores, config);
 });
 afterAll(async () => {
   identities.auth.close();
@@ -40,15 +39,37 @@ const save = (text: string) => {
   return files.save({ workspaceId, createdBy, content: Buffer.from(text), mime: 'text/plain', name: null });
 };
 
+const textOf = async (hash: string) => Buffer.from(await files.read(await files.get(member, hash))).toString();
+const has = (hash: string) =>
+  files.get(member, hash).then(
+    () => true,
+    () => false,
+  );
+/** Lets the retention time of a file pass. */
+const expire = (hash: string) =>
+  database.prisma.withWorkspace(member, (tx) =>
+    tx.storedFile.updateMany({ where: { hash }, data: { keptUntil: new Date(0) } }),
+  );
+/** Lets the time pass in which an upload can store the row of its file. */
+const abandonUploads = () =>
+  database.prisma.withWorkspace(member, (tx) => tx.contentRemoval.updateMany({ data: { dueAt: new Date(0) } }));
+/** A store that did not respond gets its deletions ten minutes later. */
+const waitForStore = () => {
+  const clock = new ManualClock();
+  clock.advance(600_001);
+  files.clock = clock;
+};
+
 describe('Files', () => {
-  it('removes neither row nor object while the bucket does not respond', async () => {
+  it('removes a file while the bucket does not respond, and its object later', async () => {
     const { hash } = await save('removed by a person');
     bucket.failWith = 500;
-    await expect(files.remove(member, hash)).rejects.toMatchObject({ code: 'unavailable', retryable: true });
-    bucket.failWith = null;
     await files.remove(member, hash);
+    bucket.failWith = null;
+    expect([await has(hash), bucket.objects.size]).toEqual([false, 1]);
+    waitForStore();
+    await files.deleteExpired(member.workspaceId);
     expect(bucket.objects.size).toBe(0);
-    await expect(files.get(member, hash)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('finds a stored content without reading it', async () => {
@@ -59,23 +80,33 @@ describe('Files', () => {
     await files.remove(member, first.hash);
   });
 
-  it('stores a content again whose removal has not deleted the row', async () => {
-    const text = 'removed halfway';
-    const first = await save(text);
-    const removed = await files.get(member, first.hash);
-    await stores.of(removed.store).delete(removed); // the process ended here
-    const second = await save(text);
-    const file = await files.get(member, second.hash);
-    expect(file.id).not.toBe(first.id);
-    expect(Buffer.from(await files.read(file)).toString()).toBe(text);
-    expect((await save(text)).id).toBe(second.id);
+  it.each([
+    ['with', true],
+    ['without', false],
+  ])('stores a content again whose object is lost, for a key %s s3:ListBucket', async (_with, mayList) => {
+    bucket.mayList = mayList;
+    const first = await save('lost in the bucket');
+    const lost = await files.get(member, first.hash);
+    await stores.of(lost.store).delete(lost);
+    const second = await save('lost in the bucket');
+    expect(second).toMatchObject({ hash: first.hash, createdBy: member.userId, createdAt: lost.createdAt });
+    expect(await textOf(second.hash)).toBe('lost in the bucket');
+    expect((await save('lost in the bucket')).id).toBe(second.id);
+    bucket.mayList = true;
     await files.remove(member, second.hash);
+    await files.deleteExpired(member.workspaceId);
+    expect(bucket.objects.size).toBe(0);
   });
 
-  const expire = (hash: string) =>
-    database.prisma.withWorkspace(member, (tx) =>
-      tx.storedFile.updateMany({ where: { hash }, data: { keptUntil: new Date(0) } }),
-    );
+  it('rejects an upload of a known content while the bucket does not respond, and keeps the file', async () => {
+    const { id, hash } = await save('uploaded twice');
+    bucket.failWith = 500;
+    await expect(save('uploaded twice')).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    bucket.failWith = null;
+    expect([(await save('uploaded twice')).id, await textOf(hash)]).toEqual([id, 'uploaded twice']);
+    await files.remove(member, hash);
+  });
+
   /** One row of each kind that keeps a file. */
   const refer = (inMessage: string, inSchedule: string, inRun: string) =>
     database.prisma.withWorkspace(member, async (tx) => {
@@ -93,13 +124,7 @@ describe('Files', () => {
       const event = { body: { attachment: inRun } };
       await tx.triggerRun.create({ data: { workspaceId, id: newId(), triggerId, key: 'k', event, tryAt: new Date() } });
     });
-  const has = (hash: string) =>
-    files.get(member, hash).then(
-      () => true,
-      () => false,
-    );
-
-  it('leaves a bucket alone for ten minutes in which it did not respond, then removes its expired objects', async () => {
+  it('leaves a bucket alone for ten minutes in which it did not respond, then deletes the objects of removed files', async () => {
     const clock = new ManualClock();
     files.clock = clock;
     const { hash } = await save('removed by the retention');
@@ -111,21 +136,88 @@ describe('Files', () => {
     expect(await files.deleteExpired(member.workspaceId)).toBe(0);
     expect(bucket.requests - requests).toBe(1);
     bucket.failWith = null;
-    expect([bucket.objects.size, await has(hash)]).toEqual([2, true]);
+    expect([bucket.objects.size, await has(hash), await has(other)]).toEqual([2, false, false]);
     clock.advance(600_001);
     expect(await files.deleteExpired(member.workspaceId)).toBe(2);
-    expect([bucket.objects.size, await has(hash), await has(other)]).toEqual([0, false, false]);
+    expect(bucket.objects.size).toBe(0);
   });
 
-  it('keeps the row of an expired file until its content is deleted', async () => {
+  it.each([
+    ['in the middle of the upload', 'in-body'],
+    ['before the response', 'before-response'],
+  ] as const)(
+    'stores no row if the connection to the bucket breaks %s, and the file at the next attempt',
+    async (_when, moment) => {
+      const text = 'interrupted '.repeat(100_000);
+      bucket.breakNextPut = moment;
+      await expect(save(text)).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+      expect([(await files.list(member, { first: 10 })).items, bucket.breakNextPut]).toEqual([[], null]);
+      const { hash } = await save(text);
+      expect((await textOf(hash)) === text).toBe(true);
+      await abandonUploads();
+      await files.deleteExpired(member.workspaceId);
+      expect([bucket.objects.size, await has(hash)]).toEqual([1, true]);
+      await files.remove(member, hash);
+    },
+  );
+
+  it('stores no row if its process ends after the upload to the bucket, and the file at the next attempt', async () => {
+    armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-file-row:throw' }));
+    await expect(save('its process ends')).rejects.toThrow('before-file-row');
+    expect([(await files.list(member, { first: 10 })).items, bucket.objects.size]).toEqual([[], 1]);
+    const { hash } = await save('its process ends');
+    await files.deleteExpired(member.workspaceId);
+    expect(bucket.objects.size).toBe(2);
+    await abandonUploads();
+    await files.deleteExpired(member.workspaceId);
+    expect([bucket.objects.size, await textOf(hash)]).toEqual([1, 'its process ends']);
+    await files.remove(member, hash);
+  });
+
+  it('writes the content again if the retention deletes it before the row is stored', async () => {
+    bucket.afterPut = async () => {
+      bucket.afterPut = null;
+      await abandonUploads();
+      await files.deleteExpired(member.workspaceId);
+    };
+    const { hash } = await save('very slow');
+    expect([bucket.objects.size, await textOf(hash)]).toEqual([1, 'very slow']);
+    await files.remove(member, hash);
+  });
+
+  it('keeps a file that is uploaded again while the retention deletes the object of its earlier upload', async () => {
+    const { hash } = await save('uploaded during its removal');
+    await expire(hash);
+    bucket.beforeDelete = async () => {
+      bucket.beforeDelete = null;
+      await save('uploaded during its removal');
+    };
+    await files.deleteExpired(member.workspaceId);
+    expect(await textOf(hash)).toBe('uploaded during its removal');
+    expect(bucket.objects.size).toBe(1);
+    await files.remove(member, hash);
+  });
+
+  it('keeps a file that is used before the retention removes it', async () => {
+    const { hash } = await save('used again');
+    await expire(hash);
+    await files.use(member.workspaceId, [hash]);
+    await files.deleteExpired(member.workspaceId);
+    expect(await textOf(hash)).toBe('used again');
+    await files.remove(member, hash);
+  });
+
+  it('deletes the object of a removed file in the next pass, and keeps a new upload, if the process of the removal ends', async () => {
     const { hash } = await save('its process ends');
     await expire(hash);
     const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockRejectedValue(new Error('the process ends here'));
     await expect(files.deleteExpired(member.workspaceId)).rejects.toThrow('the process ends here');
     deletion.mockRestore();
-    expect(await has(hash)).toBe(true);
+    await save('its process ends');
+    expect(bucket.objects.size).toBe(2);
     await files.deleteExpired(member.workspaceId);
-    expect([bucket.objects.size, await has(hash)]).toEqual([0, false]);
+    expect([bucket.objects.size, await textOf(hash)]).toEqual([1, 'its process ends']);
+    await files.remove(member, hash);
   });
 
   it('removes the other expired files when the content of one cannot be deleted', async () => {

@@ -5,20 +5,19 @@ import {
   AppError,
   type Clock,
   Config,
+  crashpoint,
   newId,
   type Page,
   type PageRequest,
-  runParts,
   systemClock,
   TimedCache,
 } from '#platform';
 
 import { typeProblem } from './file-type.js';
 import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, workspaceFull } from './files.errors.js';
-import { FilesRepository, leastBytes, type NamedFile, type PlacedFile } from './files.repository.js';
+import { FilesRepository, leastBytes, type NamedFile, type PlacedFile, type Removal } from './files.repository.js';
 import type { ByteRange } from './store/file-store.js';
 import { FileStores } from './store/file-stores.js';
-import { PostgresFileStore } from './store/postgres-file-store.repository.js';
 import { hashOf, isFileHash, type StoredFile } from './stored-file.js';
 
 /** A file to be stored. */
@@ -36,7 +35,7 @@ export interface NewContent {
 const sumFreshMs = 1_000;
 /** Rows that the retention handles at once. */
 const batch = 50;
-/** How long the retention leaves a store alone that did not respond. */
+/** How long a store that did not respond gets no deletions. */
 const awayMs = 600_000;
 
 /** The files of workspaces: one row for each content of a workspace, and the content in a store. */
@@ -52,7 +51,6 @@ export class Files {
   constructor(
     private readonly files: FilesRepository,
     private readonly stores: FileStores,
-    private readonly postgres: PostgresFileStore,
     private readonly config: Config,
   ) {}
 
@@ -82,16 +80,19 @@ export class Files {
     const hash = known ?? hashOf(content);
     const [found] = await this.use(workspaceId, [hash]);
     if (found !== undefined && (await this.hasContent(found))) return found;
-    // A removal deletes the content first: it is under way, or its process has ended. Its row must not take the new content along.
-    if (found !== undefined) await this.files.delete(found);
-    const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
-    if (total > mostBytes - Math.max(content.length, leastBytes)) throw workspaceFull(mostBytes);
+    const bytes = content.length;
+    if (found === undefined) {
+      const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
+      if (total > mostBytes - Math.max(bytes, leastBytes)) throw workspaceFull(mostBytes);
+    }
     const store = this.stores.current;
-    const file = { workspaceId, id: newId(), hash, mime, bytes: content.length, name, store, createdBy };
+    const file = { workspaceId, id: newId(), hash, mime, bytes, name, store, createdBy };
+    await this.files.announce(file);
     await this.stores.of(store).put(file, { content, hash });
-    const outcome = await this.files.insert({ ...file, keptUntil: this.keptUntil() }, mostBytes);
-    if (outcome === 'inserted') return { ...file, createdAt: systemClock.now() };
-    await this.stores.of(store).delete(file);
+    crashpoint('before-file-row');
+    const outcome = await this.files.insert({ ...file, keptUntil: this.keptUntil() }, { mostBytes, lost: found });
+    if (outcome === 'inserted') return found ? { ...found, id: file.id } : { ...file, createdAt: systemClock.now() };
+    await this.deleteContent(file);
     if (outcome === 'full') throw workspaceFull(mostBytes);
     return this.save({ workspaceId, createdBy, content, hash, mime, name });
   }
@@ -107,13 +108,16 @@ export class Files {
     return this.files.list(scopeOf(principal), page);
   }
 
-  /** Messages that refer to it keep the reference: models then read that the file was removed. Throws `not_found`, `forbidden`, `unavailable`. */
+  /**
+   * Messages that refer to it keep the reference: models then read that the file was removed. If its store does not respond, the retention
+   * deletes the content later. Throws `not_found`, `forbidden`.
+   */
   async remove(principal: MemberPrincipal, hash: string): Promise<StoredFile> {
     const file = await this.get(principal, hash);
     assertCan(abilityOf(principal), { action: 'delete', subject: 'StoredFile', row: file });
-    await this.stores.of(file.store).delete(file); // first: without its row, nothing would find the content again
-    if (!(await this.files.delete(file))) throw fileNotFound();
+    if (!(await this.files.remove(file))) throw fileNotFound();
     this.sums.forget(file.workspaceId);
+    await this.deleteContent(file);
     return file;
   }
 
@@ -133,42 +137,41 @@ export class Files {
   }
 
   /**
-   * For the retention: removes files that nothing refers to and whose retention time is over. Returns how many it looked at. The files of a store
-   * that does not respond stay until a later pass.
+   * For the retention: removes files that nothing refers to and whose retention time is over, and deletes the contents of removed files and of
+   * uploads that never stored the row of their file. Returns how many it looked at. The contents in a store that does not respond are deleted
+   * in a later pass.
    */
   async deleteExpired(workspaceId: string): Promise<number> {
-    const search = { limit: batch, except: this.awayStores(), keptUntil: this.keptUntil() };
-    const { due, expired } = await this.files.findExpired(workspaceId, search);
-    await runParts(...expired.map((file) => () => this.removeExpired(file)), () =>
-      this.postgres.deleteAbandoned(workspaceId, systemClock.now()),
-    );
-    return due;
+    const due = await this.files.expire(workspaceId, { limit: batch, keptUntil: this.keptUntil() });
+    const contents = await this.files.dueRemovals(workspaceId, { limit: batch, except: this.awayStores() });
+    for (const content of contents) await this.deleteContent(content);
+    return Math.max(due, contents.length);
   }
 
-  /** As `remove`, the content first. If the process ends in between, the next pass removes the row. */
-  private async removeExpired(file: PlacedFile): Promise<void> {
-    if (this.awayStores().includes(file.store) || !(await this.files.isExpired(file))) return;
+  /** The removal of the content is stored: if its store does not respond, a later pass of the retention tries again. */
+  private async deleteContent(content: Removal): Promise<void> {
+    if (this.awayStores().includes(content.store)) return;
     try {
-      await this.stores.of(file.store).delete(file);
+      await this.stores.of(content.store).delete(content);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      this.awayUntil.set(file.store, this.clock.monotonic() + awayMs);
+      this.awayUntil.set(content.store, this.clock.monotonic() + awayMs);
       return;
     }
-    await this.files.delete(file);
+    await this.files.endRemoval(content);
   }
 
-  /** Stores that have not responded to the retention a short time ago: each request to them may take 30 s. */
+  /** Stores that have not responded to a deletion a short time ago: each request to them may take 30 s. */
   private awayStores(): string[] {
     return [...this.awayUntil].filter(([, until]) => until > this.clock.monotonic()).map(([store]) => store);
   }
 
-  /** Whether the store has the content, or does not respond. */
+  /** False also if the store does not respond: then the upload writes the content, or fails. */
   private async hasContent(file: PlacedFile): Promise<boolean> {
     try {
       return await this.stores.of(file.store).has(file);
     } catch (error) {
-      if (error instanceof AppError) return true;
+      if (error instanceof AppError) return false;
       throw error;
     }
   }

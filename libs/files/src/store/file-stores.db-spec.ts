@@ -39,17 +39,6 @@ const place = () => ({ workspaceId: workspaces[0], id: newId() });
 
 describe('PostgresFileStore', () => {
   fileStoreContract(() => ({ store: new PostgresFileStore(database.prisma), workspaces }));
-
-  it('deletes contents that have no file row one hour after their upload', async () => {
-    const store = new PostgresFileStore(database.prisma);
-    const abandoned = place();
-    await store.put(abandoned, content);
-    const range = { start: 0, end: 5 };
-    await store.deleteAbandoned(abandoned.workspaceId, Date.now() + 3_500_000);
-    expect(await store.read(abandoned, range)).toHaveLength(5);
-    await store.deleteAbandoned(abandoned.workspaceId, Date.now() + 3_700_000);
-    await expect(store.read(abandoned, range)).rejects.toMatchObject({ code: 'not_found' });
-  });
 });
 
 describe('S3FileStore', () => {
