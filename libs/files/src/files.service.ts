@@ -9,6 +9,7 @@ import {
   newId,
   type Page,
   type PageRequest,
+  runParts,
   systemClock,
   TimedCache,
 } from '#platform';
@@ -144,7 +145,7 @@ export class Files {
   async deleteExpired(workspaceId: string): Promise<number> {
     const due = await this.files.expire(workspaceId, { limit: batch, keptUntil: this.keptUntil() });
     const contents = await this.files.dueRemovals(workspaceId, { limit: batch, except: this.awayStores() });
-    for (const content of contents) await this.deleteContent(content);
+    await runParts(...contents.map((content) => () => this.deleteContent(content)));
     return Math.max(due, contents.length);
   }
 
