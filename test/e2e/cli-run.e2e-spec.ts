@@ -46,6 +46,26 @@ describe('nightshift run', () => {
     expect(run.stdout + run.stderr).not.toContain('\u001b');
   });
 
+  it('labels the job with each --label, whose value may contain "="', async () => {
+    const flags = ['--label', 'team=billing', '--label', 'query=a=b', '--label', 'empty='];
+    const { stdout } = await nightshift(['run', question, '--detach', ...flags]);
+    const response = await fetch(`${server.url}/api/jobs/${stdout.trim()}/status`, {
+      headers: { authorization: `Bearer ${server.key}` },
+    });
+    expect(await response.json()).toMatchObject({ labels: { team: 'billing', query: 'a=b', empty: '' } });
+  });
+
+  it.each([
+    [['team'], '--label must be key=value, not "team".'],
+    [['=billing'], '--label must be key=value, not "=billing".'],
+    [['team=a', 'team=b'], '--label sets "team" twice.'],
+    [[`${'k'.repeat(65)}=x`], 'labels must have keys of 1 to 64 characters'],
+  ])('refuses --label %j and starts nothing', async (labels, message) => {
+    const run = await nightshift(['run', question, ...labels.flatMap((label) => ['--label', label])]);
+    expect(run).toMatchObject({ stdout: '', stderr: expect.stringContaining(message) });
+    expect(run.code).not.toBe(0);
+  });
+
   it('prints every event as a line of JSON, and the result at the end', async () => {
     const { code, stdout, stderr } = await nightshift(['run', question, '--tools', 'calculate', '--json']);
     const lines = linesOf(stdout);

@@ -320,6 +320,18 @@ describe('targets of /v1 requests', () => {
       ]);
     });
 
+    it('label the job with its metadata, and start no job if it is over the limits of labels', async () => {
+      stage.model.enqueue(textReply(['ok']));
+      const metadata = { team: 'billing', invoice: '7' };
+      const { headers } = await stage.client.ask(plain('hi', { metadata }));
+      expect(await rows('SELECT labels FROM job WHERE id = $1', [headers['x-job-id']])).toEqual([{ labels: metadata }]);
+      for (const invalid of [{ '': 'x' }, { ['k'.repeat(65)]: 'x' }, { a: 'x'.repeat(513) }, { a: 7 }]) {
+        const refused = await stage.client.ask(plain('hi', { metadata: invalid }));
+        expect(refused.status).toBe(400);
+        expect(refused.headers['x-job-id']).toBeUndefined();
+      }
+    });
+
     it('turn earlier tool blocks into calls when they belong to the session', async () => {
       const headers = { 'x-tool-event-format': 'open-webui', 'x-session-id': 'webui' };
       stage.model.enqueue(

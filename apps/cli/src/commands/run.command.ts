@@ -74,6 +74,7 @@ interface RunFlags extends StayFlags {
   readonly thread?: string;
   readonly file?: string;
   readonly attach?: readonly string[];
+  readonly label?: readonly string[];
   readonly ask?: boolean;
   readonly detach?: boolean;
 }
@@ -93,6 +94,7 @@ export function addRun(program: Command, perform: Perform): void {
     .option('--thread <id>', 'continue this thread; without, begin a new one')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
     .option('--attach <path>', 'upload a file and attach it to the prompt; may be repeated', repeated)
+    .option('--label <key=value>', 'a label of the job; may be repeated', repeated)
     .option('--ask', 'ask before every tool call, also where the policy allows it')
     .option('-d, --detach', 'start it, print its id and leave')
     .option('--wait', 'stay when the job waits for another person or a client, instead of exit code 6')
@@ -101,11 +103,16 @@ export function addRun(program: Command, perform: Perform): void {
 }
 
 async function run(context: Context, words: readonly string[], flags: RunFlags): Promise<ExitCode> {
+  const labels = labelsOf(flags.label ?? []);
   const message = await messageOf(context, words, flags);
   const files = await openFiles(flags.attach ?? []);
   const client = await context.client();
   const attachments = await uploadFiles(client, files);
-  const job = await client.startChat({ ...toStart(message, flags), ...(attachments.length > 0 && { attachments }) });
+  const job = await client.startChat({
+    ...toStart(message, flags),
+    ...(labels !== undefined && { labels }),
+    ...(attachments.length > 0 && { attachments }),
+  });
   if (flags.detach === true) {
     sayStarted(context, job);
     return exitCodes.ok;
@@ -125,6 +132,19 @@ function toStart(message: string, { tools, model, thread, agent, ask }: RunFlags
     ...(agent !== undefined && { agent: agent === 'auto' ? { auto: true } : { id: agent } }),
     ...(ask === true && { toolApproval: { rules: [{ match: '*', action: 'require_approval' }] } }),
   };
+}
+
+/** Labels from `key=value`; the value may contain `=`. The server checks their limits. Throws a usage error. */
+function labelsOf(words: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (words.length === 0) return undefined;
+  const pairs = words.map((word): readonly [string, string] => {
+    const at = word.indexOf('=');
+    if (at < 1) throw usageError(`--label must be key=value, not "${word}".`, 'Example: --label team=billing');
+    return [word.slice(0, at), word.slice(at + 1)];
+  });
+  const twice = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) < index);
+  if (twice !== undefined) throw usageError(`--label sets "${twice[0]}" twice.`);
+  return Object.fromEntries(pairs);
 }
 
 async function messageOf({ screen }: Context, words: readonly string[], { file }: RunFlags): Promise<string> {

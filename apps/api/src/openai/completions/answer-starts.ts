@@ -104,6 +104,7 @@ export class AnswerStarts {
       ...({ createThread: true, messageClientId: null, whenBusy: 'reject', providerKey: null } as const),
       ...place,
       idempotency: idempotencyOf(order),
+      ...(request.about.metadata === undefined ? {} : { labels: request.about.metadata }),
     };
     if (target.type === 'workflow') {
       const { prompt, history, images } = toWorkflowTurn(messages);

@@ -61,9 +61,9 @@ const toolChoice = z.union([
   z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(256) }) }),
 ]);
 
-/** The limits of OpenAI's API: what a client notes down about a request is stored with its response. */
+/** The limits of OpenAI's API, which labels of jobs have as well: the pairs are stored with the response and label its job. */
 const metadata = z
-  .record(z.string().max(64), z.string().max(512))
+  .record(z.string().min(1).max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys')
   .nullish();
 
