@@ -19,8 +19,10 @@ import { addNotifications } from './commands/notifications.command.js';
 import type { Perform } from './commands/perform.js';
 import { addPlugins } from './commands/plugins.command.js';
 import { addRun } from './commands/run.command.js';
+import { addSchedules } from './commands/schedules.command.js';
 import { addServe } from './commands/serve.command.js';
 import { addTools } from './commands/tools.command.js';
+import { addTriggers } from './commands/triggers.command.js';
 import { addWebhooks } from './commands/webhooks.command.js';
 import { addWorkflows } from './commands/workflows.command.js';
 import { addKeys, addWorkspaces } from './commands/workspaces.command.js';
@@ -169,6 +171,8 @@ const commands = [
   addCancel,
   addNotifications,
   addWebhooks,
+  addTriggers,
+  addSchedules,
   addWorkflows,
   addTools,
   addAgents,

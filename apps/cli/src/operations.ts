@@ -1,5 +1,11 @@
 import type { JobState, TypedDocument } from '@nightshift/client';
 
+const trigger = 'id origin enabled definition savedBy fired failed lastFiredAt lastError lastErrorAt createdAt savedAt';
+const schedule = 'id name cron timeZone missed enabled stoppedBecause savedBy createdAt nextSlots';
+const slots = 'slots { slotAt status jobId error { code message } }';
+const chat = 'messages model threadId tools agent { id auto }';
+const changedSchedule = `schedule { ${schedule} } userErrors { code message }`;
+
 /** What the client has no document for. A test checks them against the schema. */
 export const documents = {
   jobList: `query CliJobs($filter: JobFilterInput, $first: Int, $after: String) {
@@ -34,6 +40,51 @@ export const documents = {
   }`,
   redeliverDeadWebhooks: `mutation CliRedeliverDeadWebhooks($input: RedeliverDeadWebhooksInput!) {
     redeliverDeadWebhooks(input: $input) { count userErrors { code message } }
+  }`,
+  triggers: `query CliTriggers($database: String, $first: Int, $after: String) {
+    triggers(database: $database, first: $first, after: $after) {
+      nodes { ${trigger} } pageInfo { hasNextPage endCursor }
+    }
+  }`,
+  trigger: `query CliTrigger($id: ID!) {
+    trigger(id: $id) { ${trigger} runs { id status jobId tryAt createdAt error { code message } } }
+  }`,
+  testTrigger: `query CliTestTrigger($input: TestTriggerInput!) {
+    testTrigger(input: $input) {
+      trigger { id } fires problem delivery input { prompt thread attachments { hash mime name } }
+    }
+  }`,
+  saveTrigger: `mutation CliSaveTrigger($input: SaveTriggerInput!) {
+    saveTrigger(input: $input) { trigger { ${trigger} } userErrors { code message } }
+  }`,
+  deleteTrigger: `mutation CliDeleteTrigger($id: ID!) {
+    deleteTrigger(input: { id: $id }) { trigger { ${trigger} } userErrors { code message } }
+  }`,
+  workflowSchedules: `query CliWorkflowSchedules($first: Int, $after: String) {
+    page: workflowSchedules(first: $first, after: $after) {
+      nodes { ${schedule} workflowId prompt } pageInfo { hasNextPage endCursor }
+    }
+  }`,
+  chatSchedules: `query CliChatSchedules($first: Int, $after: String) {
+    page: chatSchedules(first: $first, after: $after) {
+      nodes { ${schedule} ${chat} } pageInfo { hasNextPage endCursor }
+    }
+  }`,
+  oneSchedule: `query CliSchedule($id: ID!) {
+    workflow: workflowSchedule(id: $id) { ${schedule} workflowId prompt ${slots} }
+    chat: chatSchedule(id: $id) { ${schedule} ${chat} ${slots} }
+  }`,
+  setWorkflowScheduleEnabled: `mutation CliSetWorkflowSchedule($input: SetWorkflowScheduleEnabledInput!) {
+    payload: setWorkflowScheduleEnabled(input: $input) { ${changedSchedule} }
+  }`,
+  setChatScheduleEnabled: `mutation CliSetChatSchedule($input: SetChatScheduleEnabledInput!) {
+    payload: setChatScheduleEnabled(input: $input) { ${changedSchedule} }
+  }`,
+  removeWorkflowSchedule: `mutation CliRemoveWorkflowSchedule($input: RemoveWorkflowScheduleInput!) {
+    payload: removeWorkflowSchedule(input: $input) { ${changedSchedule} }
+  }`,
+  removeChatSchedule: `mutation CliRemoveChatSchedule($input: RemoveChatScheduleInput!) {
+    payload: removeChatSchedule(input: $input) { ${changedSchedule} }
   }`,
 } as const;
 

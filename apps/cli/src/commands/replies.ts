@@ -2,18 +2,21 @@ import { NightshiftError } from '@nightshift/client';
 
 import { notFound } from '../cli.errors.js';
 
+/** What every mutation returns. */
+export interface Payload {
+  readonly userErrors: readonly { readonly code: string; readonly message: string }[];
+}
+
 /** What a mutation changed. Throws its first user error. */
-export function changed<T>(
-  { userErrors }: { readonly userErrors: readonly { readonly code: string; readonly message: string }[] },
-  value: T | null,
-): T {
+export function changed<T>({ userErrors }: Payload, value: T | null): T {
   const [refusal] = userErrors;
   if (refusal !== undefined) throw new NightshiftError(refusal.message, { code: refusal.code });
   if (value === null) throw new NightshiftError('The server changed nothing', { code: 'bad_response' });
   return value;
 }
 
-interface ConnectionPage<Row> {
+/** A page of a list. */
+export interface ConnectionPage<Row> {
   readonly nodes: readonly Row[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
@@ -32,5 +35,20 @@ export async function allPages<Row>(
     after = page.pageInfo.endCursor ?? undefined;
     more = page.pageInfo.hasNextPage;
   }
+  return rows;
+}
+
+/** The first rows of a list, at most `limit`, in pages of at most 100. */
+export async function firstRows<Row>(
+  limit: number,
+  read: (page: { first: number; after: string | undefined }) => Promise<ConnectionPage<Row>>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  let after: string | undefined;
+  do {
+    const { nodes, pageInfo } = await read({ first: Math.min(100, limit - rows.length), after });
+    rows.push(...nodes);
+    after = pageInfo.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined;
+  } while (after !== undefined && rows.length < limit);
   return rows;
 }

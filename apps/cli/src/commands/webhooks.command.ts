@@ -8,7 +8,7 @@ import { showTable } from '../format/show-table.js';
 import { documents } from '../operations.js';
 import { enumWord, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
-import { changed } from './replies.js';
+import { changed, type Payload } from './replies.js';
 
 /** The server takes so many dead letters at once. */
 const onePass = 500;
@@ -31,10 +31,6 @@ interface ListedDelivery {
   readonly reason: string | null;
   readonly createdAt: string;
   readonly attemptLog: readonly { readonly status: number | null; readonly durationMs: number }[];
-}
-
-interface Payload {
-  readonly userErrors: readonly { readonly code: string; readonly message: string }[];
 }
 
 type Resending = Payload & { readonly count: number | null };

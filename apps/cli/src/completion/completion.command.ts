@@ -5,6 +5,7 @@ import { jobKinds, jobStatuses } from '../commands/jobs.command.js';
 import { memberRoles } from '../commands/members.command.js';
 import { notificationTypes } from '../commands/notifications.command.js';
 import type { Perform } from '../commands/perform.js';
+import { triggerEvents } from '../commands/triggers.command.js';
 import { exitCodes } from '../exit-code.js';
 
 const bash = `# nightshift completion for bash. In ~/.bashrc:  source <(nightshift completion bash)
@@ -59,6 +60,7 @@ const lower = (words: readonly string[]) => words.map((word) => word.toLowerCase
 /** Values of flags that are one of a few words. */
 const values: Readonly<Record<string, readonly string[]>> = {
   '--status': lower(jobStatuses),
+  '--event': triggerEvents,
   '--kind': lower(jobKinds),
   '--type': lower(notificationTypes),
   '--role': memberRoles,
