@@ -1,11 +1,16 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 import { readEnvironmentFile } from '../launcher/src/environment-file.js';
 import { runCli } from './src/cli.js';
 import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
 import { assumeSize } from './src/terminal/assume-size.js';
+
+// Kept beside the compiled code, which only those who may change the code can write; a folder that is read-only stays without a cache.
+enableCompileCache(fileURLToPath(new URL('../../.cache', import.meta.url)));
 
 // The reader has closed the pipe, as in `nightshift logs JOB | head`.
 for (const stream of [process.stdout, process.stderr]) {

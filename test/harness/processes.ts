@@ -157,7 +157,9 @@ export function withoutLogin(databaseUrl: string): string {
 }
 
 function surroundings(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], HOME: process.env['HOME'], READ_ENV_FILE: 'false' };
+  const { PATH, HOME } = process.env;
+  // The command line keeps its compiled code there; other entry points do so for tests only.
+  return { PATH, HOME, READ_ENV_FILE: 'false', NODE_COMPILE_CACHE: join(root, 'dist', '.cache') };
 }
 
 interface Watched {
