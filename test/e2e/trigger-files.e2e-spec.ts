@@ -98,16 +98,31 @@ describe('trigger files', () => {
     loader().onApplicationShutdown();
   });
 
-  it('fail to load with a URL that the guard refuses, and with more triggers than a workspace can have', async () => {
+  it('fail to load with a URL that the guard refuses', async () => {
     const { workspaceId } = people.owner.principal;
     const trigger = { collection: 'messages', events: ['create'], url: 'https://127.0.0.1/x' };
     await file({ database: workspaceId, triggers: { one: trigger } });
     await expect(loader().load()).rejects.toThrow(/\(trigger one\)$/);
-    const fine = { ...trigger, url: '/webhook/llm' };
-    await admin.query(SAVE, { definition: { ...fine, database: 'shop', triggerId: 'own' } });
-    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`t${n}`, fine]));
-    await file({ database: workspaceId, triggers: many });
+  });
+
+  it('fail to load for a workspace that would have too many triggers, but not for others, and not the start', async () => {
+    const { workspaceId } = people.owner.principal;
+    const other = await api.people.workspaceOf(`other-${newId()}`);
+    const trigger = { collection: 'messages', events: ['create'], url: '/webhook/llm' };
+    await admin.query(SAVE, { definition: { ...trigger, database: 'shop', triggerId: 'own' } });
+    const many = Array.from({ length: 1_000 }, (_, n) => ({ ...trigger, database: workspaceId, triggerId: `t${n}` }));
+    const one = { ...trigger, database: other.owner.principal.workspaceId, triggerId: 'one' };
+    await file([...many, one]);
     await expect(loader().load()).rejects.toThrow('more than 1000 triggers');
+    await expect(loader().onApplicationBootstrap()).resolves.toBeUndefined();
+    loader().onApplicationShutdown();
+    const counts = await Promise.all(
+      [admin, graphqlMember(api, other.admin.key)].map(async (member) => {
+        const { triggers } = (await member.query('{ triggers(first: 10) { nodes { id } } }')) as Found;
+        return ((triggers as Found)['nodes'] as unknown[]).length;
+      }),
+    );
+    expect(counts).toEqual([1, 1]);
   });
 
   it('act for the first owner at each load', async () => {

@@ -54,8 +54,8 @@ export const documents = {
       trigger { id } fires problem delivery input { prompt thread attachments { hash mime name } }
     }
   }`,
-  saveTrigger: `mutation CliSaveTrigger($input: SaveTriggerInput!) {
-    saveTrigger(input: $input) { trigger { ${trigger} } userErrors { code message } }
+  setTriggerEnabled: `mutation CliSetTriggerEnabled($input: SetTriggerEnabledInput!) {
+    setTriggerEnabled(input: $input) { trigger { ${trigger} } userErrors { code message } }
   }`,
   deleteTrigger: `mutation CliDeleteTrigger($id: ID!) {
     deleteTrigger(input: { id: $id }) { trigger { ${trigger} } userErrors { code message } }

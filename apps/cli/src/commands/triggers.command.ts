@@ -10,7 +10,7 @@ import { oneLine } from '../terminal/plain-text.js';
 import { enumWord, jsonOf, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed, type ConnectionPage, firstRows, type Payload } from './replies.js';
-import { asRead, type ReadDefinition, toSaved } from './trigger-definition.js';
+import { asRead, type ReadDefinition } from './trigger-definition.js';
 
 const events = ['CREATE', 'UPDATE', 'DELETE'] as const;
 /** The words that `--event` takes, for completion. */
@@ -41,10 +41,10 @@ const listDocument: TypedDocument<
 const oneDocument: TypedDocument<{ readonly trigger: Trigger | null }, { readonly id: string }> = documents.trigger;
 const testDocument: TypedDocument<{ readonly testTrigger: readonly Match[] }, { readonly input: object }> =
   documents.testTrigger;
-const saveDocument: TypedDocument<
-  { readonly saveTrigger: Payload & { readonly trigger: Trigger | null } },
+const enableDocument: TypedDocument<
+  { readonly setTriggerEnabled: Payload & { readonly trigger: Trigger | null } },
   { readonly input: object }
-> = documents.saveTrigger;
+> = documents.setTriggerEnabled;
 const deleteDocument: TypedDocument<
   { readonly deleteTrigger: Payload & { readonly trigger: Trigger | null } },
   { readonly id: string }
@@ -94,7 +94,7 @@ export function addTriggers(program: Command, perform: Perform): void {
     triggers
       .command(verb)
       .description(
-        `${verb === 'enable' ? 'Enables' : 'Disables'} a trigger: saves it again, so that its jobs start with your rights.`,
+        `${verb === 'enable' ? 'Enables' : 'Disables'} a trigger. Its jobs keep the rights of the member who saved it.`,
       )
       .argument(...named)
       .action((name: string) => perform((context) => setEnabled(context, name, verb === 'enable')));
@@ -198,10 +198,9 @@ function say({ screen }: Context, { fires, problem, delivery, input }: Match, is
 }
 
 async function setEnabled(context: Context, name: string, enabled: boolean): Promise<ExitCode> {
-  const { definition } = await find(context, name);
-  const input = { definition: toSaved(definition), enabled };
-  const { saveTrigger } = await (await context.client()).mutate(saveDocument, { input });
-  return report(context, changed(saveTrigger, saveTrigger.trigger), enabled ? 'enabled' : 'disabled');
+  const { id } = await find(context, name);
+  const { setTriggerEnabled } = await (await context.client()).mutate(enableDocument, { input: { id, enabled } });
+  return report(context, changed(setTriggerEnabled, setTriggerEnabled.trigger), enabled ? 'enabled' : 'disabled');
 }
 
 async function remove(context: Context, name: string): Promise<ExitCode> {

@@ -222,6 +222,15 @@ export class SaveTriggerInput {
   enabled!: boolean;
 }
 
+@InputType({ description: 'A trigger to turn on or off.' })
+export class SetTriggerEnabledInput {
+  @Field(() => ID, { description: 'The trigger.' })
+  id!: string;
+
+  @Field({ description: 'Whether it fires.' })
+  enabled!: boolean;
+}
+
 @InputType({ description: 'A trigger to delete.' })
 export class DeleteTriggerInput {
   @Field(() => ID, { description: 'The trigger.' })

@@ -22,6 +22,7 @@ import {
   CancelTriggerRunInput,
   DeleteTriggerInput,
   SaveTriggerInput,
+  SetTriggerEnabledInput,
   TestTriggerInput,
   TriggerConnection,
   TriggerMatchModel,
@@ -125,6 +126,18 @@ export class TriggersResolver {
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ trigger: await this.triggers.save(member, { definition, enabled }) }));
+  }
+
+  @RequireAbility('manage', 'Trigger')
+  @Mutation(() => TriggerPayload, {
+    description: 'Turns a trigger on or off. It keeps the rights of the member who saved it.',
+  })
+  setTriggerEnabled(
+    @Args('input', { type: () => SetTriggerEnabledInput, description: 'The trigger and its state.' })
+    { id, enabled }: SetTriggerEnabledInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ trigger: await this.triggers.setEnabled(member, id, enabled) }));
   }
 
   @RequireAbility('manage', 'Trigger')

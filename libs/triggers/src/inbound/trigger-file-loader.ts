@@ -15,7 +15,7 @@ import { tokenOfOtherDatabase } from './triggers.errors.js';
 import { type StoredTrigger, TriggersRepository } from './triggers.repository.js';
 import { MAX_TRIGGERS } from './triggers.service.js';
 
-/** A database of a file has no workspace, or several: that depends on names that users choose. */
+/** A database of a file has no workspace, or several, or its workspace has too many triggers: that depends on what users store. */
 class PlaceError extends TriggerFileError {}
 
 /**
@@ -60,7 +60,14 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     const definitions = parseTriggerFiles(await readTriggerFiles(path));
     await this.checkUrls(path, definitions);
     const byWorkspace = await this.place(path, definitions);
-    for (const [workspaceId, own] of byWorkspace) await this.store(workspaceId, own);
+    let full: PlaceError | undefined;
+    for (const [workspaceId, own] of byWorkspace) {
+      await this.store(workspaceId, own).catch((error: unknown) => {
+        if (!(error instanceof PlaceError)) throw error;
+        full ??= error; // the triggers of the other workspaces are stored
+      });
+    }
+    if (full !== undefined) throw full;
     this.telemetry.logger.info({ path, triggers: definitions.length }, 'trigger files are loaded');
   }
 
@@ -119,7 +126,7 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
         before.filter(({ id }) => !kept.has(id)),
       );
       if ((await this.triggers.count(tx, workspaceId)) > MAX_TRIGGERS)
-        throw new TriggerFileError(`workspace ${workspaceId} would have more than ${MAX_TRIGGERS} triggers`);
+        throw new PlaceError(`workspace ${workspaceId} would have more than ${MAX_TRIGGERS} triggers`);
     });
   }
 

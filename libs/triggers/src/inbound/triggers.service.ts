@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, type Page, type PageRequest, PrismaService, toStorable } from '#platform';
+import { newId, type Page, type PageRequest, PrismaService, type PrismaTransaction, toStorable } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
 import { keptOwner } from '../kept-owner.js';
@@ -138,9 +138,8 @@ export class TriggersService {
       const owner = keptOwner(known, principal);
       const saved = { id, origin: 'api', enabled, ownKinds, definition, savedBy: principal.id, owner } as const;
       await this.triggers.save(tx, workspaceId, saved);
-      const { database, triggerId } = definition;
       const action = known === null ? 'trigger-created' : 'trigger-saved';
-      const details = { database, triggerId, enabled };
+      const details = { ...namesOf({ definition }), enabled };
       await recordChange(tx, principal, { action, subjectType: 'Trigger', subjectId: id, details });
       const found = await this.triggers.find(tx, scopeOf(principal), id);
       if (found === null) throw triggerNotFound();
@@ -148,20 +147,44 @@ export class TriggersService {
     });
   }
 
+  /**
+   * Turns a trigger on or off. It keeps the rights of the member who saved it. Throws `forbidden`, `not_found`, `conflict` (it comes from a
+   * file).
+   */
+  async setEnabled(principal: MemberPrincipal, id: string, enabled: boolean): Promise<StoredTrigger> {
+    return this.change(principal, id, async (tx, known) => {
+      const { origin, ownKinds, definition, savedBy, owner } = known;
+      const saved = { id, origin, enabled, ownKinds, definition, savedBy, owner };
+      await this.triggers.save(tx, principal.workspaceId, saved);
+      const details = { ...namesOf(known), enabled };
+      await recordChange(tx, principal, { action: 'trigger-saved', subjectType: 'Trigger', subjectId: id, details });
+      return { ...known, enabled };
+    });
+  }
+
   /** Jobs that it started continue. Throws `forbidden`, `not_found`, `conflict` (it comes from a file). */
   async delete(principal: MemberPrincipal, id: string): Promise<StoredTrigger> {
-    assertMay(principal);
-    const { workspaceId } = principal;
-    return this.prisma.withWorkspace(principal, async (tx) => {
-      await lockWorkspace(tx, workspaceId);
-      const found = await this.triggers.find(tx, scopeOf(principal), id);
-      if (found === null) throw triggerNotFound();
-      if (found.origin === 'file') throw triggerOfFile();
-      await this.triggers.delete(tx, workspaceId, [id]);
-      const { database, triggerId } = found.definition;
-      const details = { database, triggerId };
+    return this.change(principal, id, async (tx, known) => {
+      await this.triggers.delete(tx, principal.workspaceId, [id]);
+      const details = namesOf(known);
       await recordChange(tx, principal, { action: 'trigger-deleted', subjectType: 'Trigger', subjectId: id, details });
-      return found;
+      return known;
+    });
+  }
+
+  /** Changes a stored trigger that does not come from a file, under the lock of its workspace. */
+  private change(
+    principal: MemberPrincipal,
+    id: string,
+    act: (tx: PrismaTransaction, known: StoredTrigger) => Promise<StoredTrigger>,
+  ): Promise<StoredTrigger> {
+    assertMay(principal);
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, principal.workspaceId);
+      const known = await this.triggers.find(tx, scopeOf(principal), id);
+      if (known === null) throw triggerNotFound();
+      if (known.origin === 'file') throw triggerOfFile();
+      return act(tx, known);
     });
   }
 
@@ -233,6 +256,10 @@ function read(given: unknown): TriggerDefinition {
   } catch (error) {
     throw error instanceof TriggerProblem ? badTrigger(error.message) : error;
   }
+}
+
+function namesOf({ definition: { database, triggerId } }: Pick<StoredTrigger, 'definition'>) {
+  return { database, triggerId };
 }
 
 function assertMay(principal: MemberPrincipal): void {
