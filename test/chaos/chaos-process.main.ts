@@ -9,7 +9,6 @@ import type { Auth } from '#auth';
 import { type Platform, PlatformModule } from '#platform';
 import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolContext, type Verification } from '#tools';
 
-import { startApi } from '../../apps/api/src/start-api.js';
 import { launch } from '../../apps/launcher/src/launch.js';
 import { Terminal } from '../../apps/launcher/src/terminal.js';
 import { ToolProcessLifecycle } from '../../apps/worker/src/tool-process.lifecycle.js';
@@ -74,13 +73,18 @@ const worker = (platform: Platform) => run(platform, { module: WorkerModule, lif
 const toolProcess = (platform: Platform) =>
   run(platform, { module: ToolProcessModule, lifecycle: ToolProcessLifecycle });
 
+/** Only a process with the API loads its code. */
+const loadApi = () => import('../../apps/api/src/start-api.js');
+
 async function api(platform: Platform, auth: Auth) {
+  const { startApi } = await loadApi();
   const { HOST: host, PORT: port } = platform.config.values;
   const running = await startApi(platform, { host, port, auth, modules: [ChaosTools] });
   return { url: running.url, healthUrl: running.url, close: () => running.close(), hurry: () => Promise.resolve() };
 }
 
 async function all(platform: Platform, auth: Auth) {
+  const { startApi } = await loadApi();
   const { HOST: host, PORT: port } = platform.config.values;
   const running = await startApi(platform, { host, port, auth, modules: [WorkerModule, ChaosTools] });
   const lifecycle = running.app.get(WorkerLifecycle);
