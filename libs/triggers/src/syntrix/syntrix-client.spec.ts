@@ -182,7 +182,7 @@ describe('SyntrixClient', () => {
 
   it('ends each call that the database does not answer in time, and tries three times', async () => {
     server.intercept = () => new Promise(() => undefined);
-    const client = clientOf({}, undefined, { timeoutMs: 20 });
+    const client = clientOf({}, undefined, { timeoutMs: 500 });
     await expect(client.get('a/b')).rejects.toMatchObject({ code: 'syntrix_unavailable', retryable: true });
     expect(server.requests).toHaveLength(3);
   });
