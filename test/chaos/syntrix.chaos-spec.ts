@@ -86,7 +86,7 @@ describe('a Syntrix chat', () => {
     ['after the documents are written', 'after-external-write'],
     ['before the result of the second call is confirmed', 'after-tool-update:kill:2'],
     ['before the last job ends', 'before-finish:kill:4'],
-  ])('has one document for each call and one answer if the worker is killed %s', async (_, point) => {
+  ])('gets one document for each call and one answer if the worker is killed %s', async (_, point) => {
     const chat = `users/u/orch-chats/${point.replaceAll(':', '-')}`;
     const victim = await stage.startWorker({ ...env, CRASH_POINT: point.includes(':') ? point : `${point}:kill` });
     server.create(`${chat}/messages`, { id: 'm1', role: 'user', content: 'How late is it?', createdAt: 1 });

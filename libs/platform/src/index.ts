@@ -71,9 +71,9 @@ export {
   type Handled,
   type QueueHandler,
   type QueueMessage,
-  Queues,
   type StoredMessage,
-} from './queue/queues.js';
+} from './queue/queue-message.js';
+export { Queues } from './queue/queues.js';
 export { RateCountersRepository } from './rates/rate-counters.repository.js';
 export { type Allowance, SharedRate } from './rates/shared-rate.js';
 export { ParallelHandlers } from './queue/parallel-handlers.js';

@@ -8,7 +8,8 @@ import { newId } from '../ids.js';
 import { createLogger } from '../logger.js';
 import { Metrics } from '../metrics/metrics.js';
 import { ParallelHandlers } from './parallel-handlers.js';
-import { type Delivery, Queues } from './queues.js';
+import type { Delivery } from './queue-message.js';
+import { Queues } from './queues.js';
 
 const workspaceId = newId();
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock, type Timer } from '../clock.js';
 import type { QueueName } from '../postgres/queue-list.js';
-import type { Delivery, Handled, HandleOptions, QueueHandler, Queues } from './queues.js';
+import type { Delivery, Handled, HandleOptions, QueueHandler } from './queue-message.js';
+import type { Queues } from './queues.js';
 
 /** Polls of the first handler, and of the others, which are needed only while several messages are handled. */
 const [pollSeconds, relaxedPollSeconds] = [1, 30];

@@ -1,5 +1,6 @@
 import type { MaintenanceQueue } from '../postgres/queue-list.js';
-import type { QueueHandler, Queues } from './queues.js';
+import type { QueueHandler } from './queue-message.js';
+import type { Queues } from './queues.js';
 
 /** What `stop` ends: a handler, or a subscription to hints. */
 interface Stoppable {

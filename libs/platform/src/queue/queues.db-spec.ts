@@ -5,8 +5,9 @@ import { eventually } from '../../../../test/harness/eventually.js';
 import { Config } from '../config/config.js';
 import { createLogger } from '../logger.js';
 import { Metrics } from '../metrics/metrics.js';
+import type { QueueHandler } from './queue-message.js';
 import { handleEvery } from './queue-worker.js';
-import { type QueueHandler, Queues } from './queues.js';
+import { Queues } from './queues.js';
 
 const WORKSPACE = '0190a0a0-0000-7000-8000-000000000000';
 const queue = 'maintenance.retention' as const;
