@@ -22,7 +22,7 @@ export function grantForbidden(): AppError {
   return new AppError({ code: 'forbidden', message: 'Forbidden' });
 }
 
-/** An invalid input of an operation on approvals; `field` names it. */
+/** An operation on approvals has an invalid input; `field` names it. */
 export function invalidApprovalInput(field: string, problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `${field}: ${problem}`, field });
 }

@@ -57,7 +57,7 @@ const clientTools = [
 ];
 const shared = [...policies, ...gate, ...interrupts, ...clientTools];
 
-/** Decides whether calls may run, and takes the decisions of people and the results of clients. Requires a global `PlatformModule`. */
+/** Decides whether calls may run, and records the decisions of people and the results of clients. Requires a global `PlatformModule`. */
 @Module({
   imports: [JobsModule, PrincipalsModule, ToolsModule],
   providers: shared,

@@ -15,13 +15,13 @@ export function assertCron(text: string): void {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== fieldNames.length)
     throw badCron('must have five fields: minute, hour, day of month, month, day of week');
-  // croner's own messages do not always name the field.
+  // The messages of croner do not always name the field.
   for (const [i, field] of fields.entries())
     if (!isCron(fieldNames.map((_, j) => (j === i ? field : '*')).join(' ')))
       throw badCron(`"${field.slice(0, 20)}" is not valid for ${fieldNames[i] ?? ''}`);
 }
 
-/** Whether croner reads an expression. An earlier version stored some that it refuses, such as a step longer than its field. */
+/** Whether croner can parse an expression. An earlier version stored some that croner rejects, such as a step longer than its field. */
 export function isCron(text: string): boolean {
   try {
     new Cron(text, { mode: '5-part' });

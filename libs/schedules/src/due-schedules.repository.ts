@@ -23,7 +23,7 @@ export interface SlotRef extends ScheduleRef {
   readonly slotAt: number;
 }
 
-/** A schedule whose slot has come, locked by this transaction. Instants in ms. */
+/** A due schedule, locked by this transaction. Instants in ms since the epoch. */
 export interface DueSchedule {
   readonly cron: string;
   readonly timeZone: string;
@@ -32,28 +32,28 @@ export interface DueSchedule {
   readonly now: number;
 }
 
-/** A start that is due, and how long it has been. */
+/** A due start, and its age. */
 export interface DueStart {
   readonly target: ScheduleTarget;
   readonly savedBy: string;
   readonly ageMs: number;
 }
 
-/** Slots that are remembered of a schedule. */
+/** How many slots of a schedule the database keeps. */
 const remembered = 200;
 
-/** The message that the slot of a schedule comes at `at`. One message is stored for a slot. */
+/** The queue message for the slot of a schedule at `at`. The id depends on both, so the queue stores one message per slot. */
 export function scheduleDue({ workspaceId, scheduleId }: ScheduleRef, at: number): AddressedMessage {
   return { queue: 'schedule.due', id: idFrom(scheduleId, at), data: { workspaceId, scheduleId }, startAfter: at };
 }
 
-/** The message that a slot is to start its job at `at`. */
+/** The queue message to start the job of a slot at `at`. */
 function startDue({ workspaceId, scheduleId, slotAt }: SlotRef, at: number): AddressedMessage {
   const data = { workspaceId, scheduleId, slotAt };
   return { queue: 'schedule.start', id: idFrom(scheduleId, slotAt, at), data, startAfter: at };
 }
 
-/** Schedules by their instants, by the database's clock. Found in any workspace, changed inside of their own. */
+/** Finds due schedules by the database's clock, in all workspaces, and changes each within its own workspace. */
 @Injectable()
 export class DueSchedulesRepository {
   constructor(
@@ -61,7 +61,7 @@ export class DueSchedulesRepository {
     private readonly queues: Queues,
   ) {}
 
-  /** Those whose slot has come, the oldest first, without the schedules `without`. */
+  /** Returns the schedules with a due slot, the oldest first, except `without`. */
   findDue(limit: number, without: readonly string[]): Promise<ScheduleRef[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<ScheduleRef[]>`
@@ -71,7 +71,7 @@ export class DueSchedulesRepository {
     );
   }
 
-  /** Sends the messages of the slots that come within `ms`; those that are stored already are not sent again. */
+  /** Sends the messages of the slots within the next `ms`. The queue ignores messages that it already has. */
   async announce(limit: number, ms: number): Promise<void> {
     await this.prisma.asEngine(async (client) => {
       const coming = await client.$queryRaw<(ScheduleRef & { readonly at: number })[]>`
@@ -86,7 +86,7 @@ export class DueSchedulesRepository {
     });
   }
 
-  /** Slots that are to start their job. */
+  /** Returns the slots whose job must start. */
   findToStart(limit: number): Promise<SlotRef[]> {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<SlotRef[]>`
@@ -97,8 +97,8 @@ export class DueSchedulesRepository {
   }
 
   /**
-   * Writes what `decide` makes of a schedule whose slot has come: its slots, and its next instant. Waits for a transaction that has locked the
-   * schedule, and does nothing when the slot has not come, or has come and is planned.
+   * Calls `decide` for a schedule with a due slot, and stores the result: its slots and its next instant. Waits for a transaction that has
+   * locked the schedule. Does nothing if no slot is due, because its time has not come or another transaction has planned it.
    */
   async plan(ref: ScheduleRef, decide: (due: DueSchedule) => SlotPlan | StopReason): Promise<void> {
     const { workspaceId, scheduleId: id } = ref;
@@ -123,7 +123,7 @@ export class DueSchedulesRepository {
     });
   }
 
-  /** Null: it is not due. */
+  /** Returns null if the start is not due. */
   async read({ workspaceId, scheduleId, slotAt }: SlotRef): Promise<DueStart | null> {
     const [row] = await this.prisma.queryInWorkspace<DueStart>(
       { workspaceId },
@@ -136,7 +136,7 @@ export class DueSchedulesRepository {
     return row ?? null;
   }
 
-  /** The end of a start: of several results for one slot, the first counts. */
+  /** Stores the result of a start: of several results for one slot, the first counts. */
   async settle(
     slot: SlotRef,
     end: { readonly jobId: string } | { readonly error: NonNullable<ScheduledSlot['error']> },
@@ -145,7 +145,7 @@ export class DueSchedulesRepository {
     await this.change(slot, { ...result, tryAt: null });
   }
 
-  /** It is tried again later. */
+  /** Schedules another attempt. */
   async putOff(
     slot: SlotRef,
     { error, delayMs }: { readonly error: ScheduledSlot['error']; readonly delayMs: number },
@@ -162,7 +162,7 @@ export class DueSchedulesRepository {
     });
   }
 
-  /** Disables it until a person enables it again; slots that are due start nothing. */
+  /** Disables the schedule until a person enables it again. Its due slots start no job. */
   async stop(ref: ScheduleRef, reason: StopReason): Promise<void> {
     await this.prisma.withWorkspace(ref, (tx) => stopIn(tx, ref, reason));
   }
@@ -174,7 +174,7 @@ export class DueSchedulesRepository {
   }
 }
 
-/** Adds the slots of a plan, and forgets the oldest beyond those that are remembered. */
+/** Adds the slots of a plan, and deletes the oldest beyond the number to keep. */
 async function insertSlots(
   tx: PrismaTransaction,
   { now, ...key }: ScheduleRef & Pick<DueSchedule, 'now'>,

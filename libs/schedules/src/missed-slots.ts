@@ -1,27 +1,27 @@
 import { type Rhythm, slotsAfter, slotsWithin } from './slots.js';
 
 /**
- * What happens to slots that came while no worker ran: `skip` starts no job, `once` starts one for the last slot, `all` one for
- * each of the last 24 slots.
+ * What happens to slots whose time passed while no worker ran: `skip` starts no job, `once` starts one for the last slot, `all` one for each
+ * of the last 24 slots.
  */
 export type MissedPolicy = 'skip' | 'once' | 'all';
 
-/** A slot is missed when nothing looked at it for so long. */
+/** A slot counts as missed if no worker planned it within this time, in ms. */
 const missedAfterMs = 60_000;
 
-/** Of one look, however many were missed. */
+/** Maximum number of slots per plan, however many were missed. */
 const mostSlots = 24;
 
 export interface SlotPlan {
-  /** Those that start a job now, in order. */
+  /** The slots that start a job now, in order. */
   readonly start: readonly number[];
-  /** Those that were missed for good; of many, the last ones. */
+  /** The slots that start no job. If more than 24 slots were missed, only the last ones. */
   readonly skip: readonly number[];
-  /** The next one that comes; null: none. */
+  /** The next slot; null: none. */
   readonly next: number | null;
 }
 
-/** What to do at `now` about a schedule whose first slot that was not looked at yet is `from`. Pure. */
+/** Plans the slots of a schedule at `now`. `from` is the first slot that has not been planned. Pure. */
 export function planSlots(
   rhythm: Rhythm,
   { from, now, missed }: { readonly from: number; readonly now: number; readonly missed: MissedPolicy },

@@ -5,8 +5,8 @@ import { slotsAfter } from './slots.js';
 import { isTimeZone } from './time-zone.js';
 
 /**
- * After a backup was restored, as the owner role: slots between the backup and now may have started their jobs already, so none of
- * them starts one, also where the schedule starts missed slots. Schedules continue with their next slot.
+ * Runs after a backup was restored, as the owner role. Slots between the backup and now may have started their jobs already, so they start no
+ * job, even if the schedule starts missed slots. Schedules continue with their next slot.
  */
 export async function skipRestoredSlots(tx: PrismaTransaction, now: number): Promise<void> {
   await tx.scheduledSlot.updateMany({ where: { status: 'due' }, data: { status: 'skipped', tryAt: null } });

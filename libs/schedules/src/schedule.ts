@@ -18,7 +18,7 @@ export type ScheduledChat = Pick<
   'threadRef' | 'agent' | 'model' | 'messages' | 'tools' | 'toolApproval' | 'parameters'
 >;
 
-/** What a schedule starts. Its slots and their jobs are those of one target, so the kind and the workflow cannot be changed. */
+/** The target of a schedule. The slots and jobs of a schedule refer to one target, so its kind and its workflow cannot be changed. */
 export type ScheduleTarget =
   /** `prompt`: the input of the start node. */
   | { readonly workflowId: string; readonly prompt: string; readonly chat: null }
@@ -33,12 +33,15 @@ interface StoredSchedule extends ScheduleTerms {
   readonly id: string;
   /** Unique in the workspace; null: none. */
   readonly name: string | null;
-  /** Why it was disabled by itself; null: it was not. */
+  /** Why the server disabled it; null: it did not. */
   readonly stoppedBecause: StopReason | null;
-  /** The first slot that has not been processed; null: disabled. */
+  /** The first slot that has not been planned; null: disabled. */
   readonly nextSlotAt: number | null;
   readonly createdBy: string;
-  /** The principal that saved it last; of a workflow, also the one that enabled or disabled it. It starts jobs as long as this principal may manage workflows, or start the chat. */
+  /**
+   * The principal that last saved it; for a workflow, also the one that last enabled or disabled it. The schedule starts jobs as long as this
+   * principal may manage workflows, or start the chat.
+   */
   readonly savedBy: string;
   /** The user behind `savedBy`. Null: saved by an older build. */
   readonly userId: string | null;
@@ -47,20 +50,20 @@ interface StoredSchedule extends ScheduleTerms {
 }
 
 /**
- * `right_lost` the member responsible for it left the workspace or may not start its jobs any more, or the key was revoked;
- * `time_zone_unknown` today's time zone database does not have it.
+ * `right_lost`: the responsible member left the workspace or may no longer start its jobs, or the key was revoked. `time_zone_unknown`: the
+ * current time zone database does not have its zone.
  */
 export type StopReason = 'right_lost' | 'time_zone_unknown';
 
-/** `due` a job is about to be started; `skipped` no worker ran at the time, or the schedule was disabled. */
+/** `due`: a job is about to start. `skipped`: no worker ran at the time, or the schedule was disabled. */
 export type SlotStatus = 'due' | 'started' | 'skipped' | 'failed';
 
-/** What became of one slot. */
+/** One slot of a schedule, and its result. */
 export interface ScheduledSlot {
   readonly slotAt: number;
   readonly status: SlotStatus;
-  /** Of a started one. The job may have been removed since. */
+  /** The job of a started slot. The job may have been deleted since then. */
   readonly jobId: string | null;
-  /** Why it failed, or is not started yet. */
+  /** Why it failed, or has not started yet. */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
 }

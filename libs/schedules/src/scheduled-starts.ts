@@ -11,12 +11,12 @@ import { StartWorkflowService } from '#workflows';
 import { DueSchedulesRepository, type DueStart, type SlotRef } from './due-schedules.repository.js';
 import type { ScheduledChat } from './schedule.js';
 
-/** What is full or away now is tried again, for an hour. */
+/** The errors that pass by themselves: the start is tried again, for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable']);
 const tryAgainMs = 30_000;
 const giveUpMs = 3_600_000;
 
-/** Starts the jobs of slots. One slot starts one job, however many workers try it, and however often. */
+/** Starts the jobs of slots. One slot starts one job, even if several workers try it, or one worker tries it several times. */
 @Injectable()
 export class ScheduledStarts {
   constructor(
@@ -28,7 +28,7 @@ export class ScheduledStarts {
     private readonly background: BackgroundJobs,
   ) {}
 
-  /** Does nothing for a slot that is not due any more. The principal who set the schedule must still be entitled to it. */
+  /** Starts the job of a due slot; does nothing for any other. The principal who saved the schedule must still have the right to start it. */
   async start(slot: SlotRef): Promise<void> {
     const due = await this.due.read(slot);
     if (due === null) return;
@@ -49,7 +49,7 @@ export class ScheduledStarts {
   }
 
   private startJob(slot: SlotRef, { workflowId, prompt, chat }: DueStart['target'], principal: MemberPrincipal) {
-    // The key belongs to the slot alone: the job is the same also when the schedule was changed between two tries.
+    // The key depends only on the slot: it names the same job even if the schedule was changed between two attempts.
     const key = `schedule:${slot.scheduleId}:${new Date(slot.slotAt).toISOString()}`;
     const requestHash = createHash('sha256').update(key).digest('hex');
     const idempotency = { key, requestHash };
@@ -72,7 +72,7 @@ export class ScheduledStarts {
   }
 }
 
-/** A workflow runs for Nightshift itself, a chat for the principal that saved the schedule. */
+/** A workflow runs as the system principal, a chat as the principal that saved the schedule. */
 function isEntitled(principal: MemberPrincipal, { target }: DueStart): boolean {
   const { workspaceId, userId: createdBy } = principal;
   const ability = abilityOf(principal);

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** Unknown, removed, or of another workspace. */
+/** The schedule does not exist, was removed, or belongs to another workspace. */
 export const scheduleNotFound = () => new AppError({ code: 'not_found', message: 'Schedule not found' });
 
 /** A name belongs to one schedule, and a schedule to one workflow or to chats. */

@@ -23,16 +23,16 @@ import type {
   StopReason,
 } from './schedule.js';
 
-/** Which part of a list. */
+/** A page of a list, and its filter. */
 export interface SchedulePage {
   readonly kind: ScheduleKind;
-  /** Our id; null: of every workflow, or of chats. */
+  /** The server id of the workflow; null: of every workflow, or of chats. */
   readonly workflowId: string | null;
   readonly take: number;
   readonly after: string | undefined;
 }
 
-/** A schedule as it is saved. */
+/** A schedule to store. */
 export interface SavedRow extends Pick<Schedule, 'id' | 'name' | 'nextSlotAt'> {
   readonly target: ScheduleTarget;
   readonly terms: ScheduleTerms;
@@ -41,12 +41,12 @@ export interface SavedRow extends Pick<Schedule, 'id' | 'name' | 'nextSlotAt'> {
 /** The principal whose rights a schedule uses. */
 export type Responsible = Pick<Schedule, 'savedBy' | 'userId'>;
 
-/** The schedules of a workspace, and what became of their slots. */
+/** The schedules of a workspace, and the results of their slots. */
 @Injectable()
 export class SchedulesRepository {
   constructor(private readonly queues: Queues) {}
 
-  /** By the database's clock, which decides when slots come. */
+  /** Reads the database's clock, which decides when a slot is due. */
   async now(tx: PrismaTransaction): Promise<number> {
     const [row] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
     if (row === undefined) throw new Error('the database has no clock');
@@ -66,7 +66,7 @@ export class SchedulesRepository {
     return tx.schedule.count({ where: readable(scope) });
   }
 
-  /** Null: absent, of a deleted workflow, or not readable. */
+  /** Returns null if the schedule does not exist, its workflow was deleted, or the caller may not read it. */
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<Schedule | null> {
     if (!isId(id)) return null;
     const row = await tx.schedule.findFirst({ where: { AND: [readable(scope), { id }] } });
@@ -101,7 +101,7 @@ export class SchedulesRepository {
     await this.announce(tx, { workspaceId: scope.workspaceId, scheduleId: id }, nextSlotAt);
   }
 
-  /** Slots that are due and have not started their job. */
+  /** Skips the slots that are due and have not started their job. */
   async skipDue(tx: PrismaTransaction, { workspaceId }: Scope, scheduleId: string): Promise<void> {
     const where = { workspaceId, scheduleId, status: 'due' };
     await tx.scheduledSlot.updateMany({ where, data: { status: 'skipped', tryAt: null } });
@@ -111,7 +111,7 @@ export class SchedulesRepository {
     await tx.schedule.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** The last slots that came, newest first. */
+  /** The last slots, newest first. */
   async slots(
     tx: PrismaTransaction,
     scope: Scope,
@@ -122,13 +122,13 @@ export class SchedulesRepository {
     return rows.map(toSlot);
   }
 
-  /** Sends the message of the next slot. */
+  /** Sends the queue message of the next slot. */
   private async announce(tx: PrismaTransaction, ref: ScheduleRef, at: number | null): Promise<void> {
     if (at !== null) await this.queues.sendAll(tx, [scheduleDue(ref, at)]);
   }
 }
 
-/** Those who may read a workflow may read when it runs. */
+/** Principals that may read a workflow may read its schedules. */
 function readable(scope: Scope): Prisma.ScheduleWhereInput {
   const { workspaceId } = scope;
   const ofWorkflows = { workflow: { is: { AND: [scope.where('Workflow'), { deletedAt: null }] } } };
@@ -159,7 +159,7 @@ function toSchedule(row: ScheduleRow): Schedule {
     ...{ id, name, cron, timeZone, enabled, createdBy, savedBy, userId },
     ...toTarget(row),
     missed: row.missed as MissedPolicy, // the table has a check constraint
-    stoppedBecause: row.stoppedBecause as StopReason | null, // only our code writes it
+    stoppedBecause: row.stoppedBecause as StopReason | null, // only this server writes it
     nextSlotAt: row.nextSlotAt?.getTime() ?? null,
     createdAt: row.createdAt.getTime(),
     updatedAt: row.updatedAt.getTime(),
@@ -172,6 +172,6 @@ function toSlot({ slotAt, status, jobId, error }: ScheduledSlotRow): ScheduledSl
     status: status as SlotStatus, // the table has a check constraint
     jobId,
     error:
-      error === null ? null : { retryable: false, ...(error as { readonly code: string; readonly message: string }) }, // written by us alone, once without `retryable`
+      error === null ? null : { retryable: false, ...(error as { readonly code: string; readonly message: string }) }, // an earlier version stored it without `retryable`
   };
 }

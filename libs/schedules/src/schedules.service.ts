@@ -38,21 +38,21 @@ const MAX_SCHEDULES = 200;
 const longestChat = 200_000;
 
 interface GivenSchedule extends ScheduleTerms {
-  /** Null: a new one, or the one with `name`. */
+  /** Null: a new schedule, or the one with `name`. */
   readonly id: string | null;
   /** Unique in the workspace. Null: none. Absent: the name stays. */
   readonly name?: string | null | undefined;
 }
 
-/** A schedule of a chat to be saved. */
+/** A schedule of a chat to save. */
 export interface SavedChatSchedule extends GivenSchedule {
   readonly chat: ScheduledChat;
 }
 
-/** A schedule of a workflow to be saved. */
+/** A schedule of a workflow to save. */
 export interface SavedSchedule extends GivenSchedule {
   readonly prompt: string;
-  /** Our id of the workflow, or the one its document came with. */
+  /** The workflow: server id, or the id of its document. */
   readonly workflowRef: string;
 }
 
@@ -88,20 +88,20 @@ export class SchedulesService {
     return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, { id, kind }));
   }
 
-  /** What became of its last slots, newest first; none for one that is not there. */
+  /** The results of its last slots, newest first; empty for an unknown schedule. */
   slots(principal: MemberPrincipal, id: string, take: number): Promise<readonly ScheduledSlot[]> {
     return this.prisma.withWorkspace(principal, (tx) => this.schedules.slots(tx, scopeOf(principal), { id, take }));
   }
 
-  /** The next slots; none while the schedule is disabled or its expression cannot be read. */
+  /** The next slots; empty while the schedule is disabled or its expression cannot be parsed. */
   nextSlots({ enabled, cron, timeZone, nextSlotAt }: Schedule, count: number): readonly number[] {
     if (!enabled || nextSlotAt === null || !isCron(cron)) return [];
     return slotsAfter({ cron, timeZone }, nextSlotAt - 1, count);
   }
 
   /**
-   * Creates a schedule, or replaces the one with this id (without an id: with this name); its slots are those from now on.
-   * Throws `forbidden`, `not_found`, `bad_request` (name, cron, time zone, prompt), `too_large`, `conflict` (too many, name in use).
+   * Creates a schedule, or replaces the one with this id (without an id: with this name). Its slots begin now. Throws `forbidden`,
+   * `not_found`, `bad_request` (name, cron, time zone, prompt), `too_large`, `conflict` (too many, name in use).
    */
   async save(principal: MemberPrincipal, { prompt, workflowRef, ...given }: SavedSchedule): Promise<Schedule> {
     assertMayChange(principal, 'workflow');
@@ -112,7 +112,10 @@ export class SchedulesService {
     });
   }
 
-  /** The same for a chat, whose files are stored. Also throws what `ChatService.start` throws for the agent, the tools and the messages. */
+  /**
+   * Saves a schedule of a chat in the same way, and stores the files of its messages. Also throws the errors of `ChatService.start` for the
+   * agent, the tools and the messages.
+   */
   async saveChat(principal: MemberPrincipal, { chat, ...given }: SavedChatSchedule): Promise<Schedule> {
     assertMayChange(principal, 'chat');
     if (JSON.stringify(chat).length > longestChat) throw chatTooLong(longestChat);
@@ -122,8 +125,8 @@ export class SchedulesService {
   }
 
   /**
-   * Lets it start jobs, from the next slot on, or no more. A chat keeps the rights of the member that wrote it: another member's would run
-   * messages that this one did not write. Throws `forbidden`, `not_found`.
+   * Enables a schedule, starting with its next slot, or disables it. A chat keeps the rights of the member who wrote its messages, so that it
+   * never runs them with the rights of another member. Throws `forbidden`, `not_found`.
    */
   async setEnabled(
     principal: MemberPrincipal,
@@ -139,7 +142,7 @@ export class SchedulesService {
     });
   }
 
-  /** Jobs that it started continue. Throws `forbidden`, `not_found`. */
+  /** Removes a schedule. The jobs that it started continue. Throws `forbidden`, `not_found`. */
   async remove(principal: MemberPrincipal, id: string, kind: ScheduleKind = 'workflow'): Promise<Schedule> {
     return this.commit(principal, 'schedule-removed', async (tx) => {
       const schedule = await this.find(tx, principal, { id, kind });
@@ -164,7 +167,7 @@ export class SchedulesService {
       const ref = id ?? named?.id;
       if (ref === undefined) return this.create(tx, principal, { name: name ?? null, target, terms });
       const found = await this.find(tx, principal, { id: ref, kind: target.chat === null ? 'workflow' : 'chat' });
-      // Its slots and their jobs are those of one workflow.
+      // The slots and jobs of a schedule belong to one workflow.
       if (found.workflowId !== target.workflowId) throw scheduleNotFound();
       return this.change(tx, principal, { found, name: name === undefined ? found.name : name, target, terms });
     });
@@ -200,7 +203,7 @@ export class SchedulesService {
     assertMayChange(principal, kind, found);
     const nextSlotAt = nextSlot(terms, await this.schedules.now(tx));
     await this.schedules.change(tx, scope, { id, name, target, terms, nextSlotAt, responsible });
-    // The key of a slot's job belongs to its principal: another one would start a second job for a slot that was interrupted.
+    // The idempotency key of a slot's job is bound to its principal: with another principal, an interrupted slot would start a second job.
     const isTakenOver = kind === 'chat' && found.savedBy !== responsible.savedBy;
     if (!terms.enabled || isTakenOver) await this.schedules.skipDue(tx, scope, id);
     return this.find(tx, principal, { id, kind });
@@ -260,7 +263,7 @@ function toPrompt(prompt: string): string {
   return text;
 }
 
-/** Null: it is disabled. Throws `bad_request` for what never comes. */
+/** Returns null if the schedule is disabled. Throws `bad_request` if the expression never matches. */
 function nextSlot({ cron, timeZone, enabled }: ScheduleTerms, now: number): number | null {
   const [next] = slotsAfter({ cron, timeZone }, now, 1);
   if (next === undefined) throw badCron('never comes');
@@ -271,7 +274,7 @@ function kindOf({ chat }: ScheduleTarget): ScheduleKind {
   return chat === null ? 'workflow' : 'chat';
 }
 
-/** `found`: absent for a new one. Throws `forbidden`, `not_found`. */
+/** `found` is absent for a new schedule. Throws `forbidden`, `not_found`. */
 function assertMayChange(principal: MemberPrincipal, kind: ScheduleKind, found?: Schedule): void {
   const { workspaceId } = principal;
   const ability = abilityOf(principal);

@@ -1,16 +1,16 @@
 import { Cron } from 'croner';
 
-/** A valid cron expression (`assertCron`) and the time zone whose clocks it means (`isTimeZone`). */
+/** A valid cron expression (`assertCron`), and the time zone that it applies to (`isTimeZone`). */
 export interface Rhythm {
   readonly cron: string;
   readonly timeZone: string;
 }
 
 /**
- * The first `count` slots after an instant, in order; fewer when no more come. Where clocks are set back, a schedule with
- * given minutes and hours has a slot at the first occurrence of a repeated time, and one with `*` or a step in either of them
- * has slots at both. Where clocks are set forward, skipped times of the former share one slot right after the gap, and those of
- * the latter have none (as in Vixie cron). Pure.
+ * The first `count` slots after an instant, in order; fewer if no more slots exist. If clocks are set back, a schedule with fixed minutes and
+ * hours has a slot at the first occurrence of a repeated time only; a schedule with `*` or a step in either field has slots at both. If
+ * clocks are set forward, the skipped times of a fixed schedule share one slot right after the gap, and those of the other schedules have no
+ * slot (as in Vixie cron). Pure.
  */
 export function slotsAfter(rhythm: Rhythm, after: number, count: number): readonly number[] {
   return toCron(rhythm)
@@ -26,7 +26,7 @@ export function slotsWithin(
 ): readonly number[] {
   const cron = toCron(rhythm);
   const found: number[] = [];
-  // One by one: usually there is one slot, and 24 steps back in time would take 2 ms.
+  // The loop steps back one slot at a time: usually there is one slot, and 24 steps take 2 ms.
   for (let before = to + 1; found.length < count; before = found.at(-1) ?? from) {
     const slot = cron.previousRuns(1, new Date(before))[0]?.getTime();
     if (slot === undefined || slot < from) break;

@@ -3,7 +3,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { ToolDefinition } from '#models';
 import { canonicalJson } from '#tools';
 
-/** What a client is shown when it claims a call, and what it then runs. */
+/** The data that a client receives when it claims a call, and then runs. */
 export interface ClaimedPayload {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -14,12 +14,12 @@ export interface ClaimedPayload {
   readonly definition: ToolDefinition;
 }
 
-/** The secret of one claim: 256 random bits. Only its digest is kept. */
+/** The secret of one claim: 256 random bits. The database stores only its digest. */
 export function newClaimToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Binds a claim's token to what was claimed: another token or another payload gives another digest (SHA-256). */
+/** Binds the token of a claim to the claimed data: another token or other data gives another digest (SHA-256). */
 export function claimDigest(token: string, payload: ClaimedPayload): Buffer {
   const { workspaceId, jobId, callId, name, definition } = payload;
   return createHash('sha256')

@@ -11,7 +11,7 @@ export interface ClientAnswer {
 
 const longestReason = 1_000;
 
-/** Exactly one of the two, within the size. Throws `bad_request`, `too_large`. */
+/** Checks that the client sent exactly one of the two fields, within the size limit. Throws `bad_request`, `too_large`. */
 export function toClientAnswer(given: {
   readonly result?: string | null;
   readonly error?: string | null;

@@ -13,7 +13,7 @@ import {
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';
 
-/** A call by its row. */
+/** A call, identified by its row. */
 export interface CallOfJob extends Pick<LockedCall, 'id' | 'name'> {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -29,7 +29,7 @@ export class ClientCallEnds {
     private readonly redactor: Redactor,
   ) {}
 
-  /** How long `filtered` may take, ms; null: there are no hooks, and `unhooked` does. */
+  /** Maximum duration of `filtered`, in ms. Null: the server has no hooks, and `unhooked` is sufficient. */
   get hooksMs(): number | null {
     return this.hooks.areSet ? this.hooks.longestMs : null;
   }
@@ -49,19 +49,19 @@ export class ClientCallEnds {
     return toSettlement(name, answer, (text) => redactor.redact(text));
   }
 
-  /** Ends it with the outcome that the client reports. */
+  /** Ends the call with the outcome that the client reports. */
   async take(
     { job, call, interrupt }: Pick<HeldClientCall, 'job' | 'call' | 'interrupt'>,
     end: FilteredEnd,
     { submission, by }: { readonly submission: string; readonly by: string },
   ): Promise<void> {
-    // A result within an unvalidated claim: the client has run it all the same.
+    // The client sent a result without a validation, so it has run the call.
     if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
     const settlement = { status: 'resolved', outcome: { outcome: end.status, submission }, by } as const;
     await this.ends.end(job, call, { ...end, request: { interrupt, settlement } });
   }
 
-  /** It must not be run any more: what had allowed it is gone. What the model reads does not tell. */
+  /** Ends a call that must not run, because its approval no longer holds. The text for the model does not mention the reason. */
   async deny({ job, call, interrupt }: HeldClientCall): Promise<void> {
     const failure = { phase: 'approval', message: notRegistered(call.name) } as const;
     const settlement = { status: 'cancelled', outcome: { outcome: 'denied' }, by: null } as const;

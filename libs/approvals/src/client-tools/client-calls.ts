@@ -10,19 +10,19 @@ import { type ClaimState, ClientClaimsRepository } from './client-claims.reposit
 import type { ClientToolRequest } from './client-tool-interrupt.js';
 import { notPending, notTheirs } from './client-tools.errors.js';
 
-/** A call that was left to clients, with everything about it held by the lock of its job. */
+/** A call that a client runs, with its related rows. The transaction holds the lock of the job. */
 export interface HeldClientCall {
   readonly job: LockedJob;
   readonly call: LockedCall;
   readonly interrupt: Interrupt;
   readonly claim: ClaimState;
-  /** What a claim is bound to, as it is now. */
+  /** The current data that the claim is bound to. */
   readonly payload: ClaimedPayload;
-  /** Ms that the tool may run. */
+  /** How long the tool may run, in ms. */
   readonly toolTimeoutMs: number;
 }
 
-/** Finds the calls that a client may serve: those of jobs that its user has started. */
+/** Finds the calls that a client may run: those of jobs that its user has started. */
 @Injectable()
 export class ClientCalls {
   constructor(
@@ -34,9 +34,9 @@ export class ClientCalls {
   ) {}
 
   /**
-   * Does `work` in the transaction that holds the job; what it throws rolls everything back. Any client of the user who
-   * started the job may serve its calls, by token or by key. Throws `not_found` for a job that may not be read and for a call
-   * that is not there, `forbidden` for everybody else who may read the job, `not_pending` for a call that runs here.
+   * Runs `work` in the transaction that locks the job; an error of `work` rolls everything back. Any client of the user who started the job
+   * may run its calls, with a user token or an API key. Throws `not_found` if the caller may not read the job or the call does not exist,
+   * `forbidden` if the caller may read the job but did not start it, and `not_pending` if the server runs the call.
    */
   async hold<T>(
     principal: Principal,
@@ -66,7 +66,7 @@ export class ClientCalls {
     const claim = await this.claims.find(job, call.id);
     const interrupt = claim === null ? null : await this.interrupts.read(job.client, job.workspaceId, claim.id);
     if (claim === null || interrupt === null) throw notPending(call.status);
-    // Requests of this kind are written by `clientToolInterrupt` only.
+    // Only `clientToolInterrupt` writes requests of this kind.
     const request = interrupt.request as unknown as ClientToolRequest;
     const payload = {
       workspaceId: job.workspaceId,
@@ -80,7 +80,7 @@ export class ClientCalls {
   }
 }
 
-/** Whether the call still waits for a client's result. */
+/** Whether the call still waits for the result of a client. */
 export function isPending({ job, interrupt }: HeldClientCall): boolean {
   return job.isOpen && interrupt.status === 'open';
 }

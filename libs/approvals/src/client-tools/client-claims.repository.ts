@@ -3,13 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { interruptDue, type LockedJob } from '#jobs';
 import { Prisma } from '#platform';
 
-/** How the newest request for a client to run a call stands. */
+/** The claim on the newest request for a client to run a call. */
 export interface ClaimState {
-  /** Id of the interrupt. */
+  /** The id of the interrupt. */
   readonly id: string;
-  /** Of the last claim; null: it was never claimed. */
+  /** The digest of the last claim; null: no client has claimed the call. */
   readonly digest: Uint8Array | null;
-  /** Whether that claim holds now. Unvalidated, it lapses without a trace. */
+  /** Whether the claim is in force now. A claim that expires before its validation has no effect on the call. */
   readonly isHeld: boolean;
   readonly isValidated: boolean;
   /** The end of the claim, ms since the epoch. */
@@ -17,17 +17,17 @@ export interface ClaimState {
   readonly device: string | null;
 }
 
-/** A claim as it is to be stored. */
+/** A claim to store. */
 export interface NewClaim {
   readonly id: string;
   readonly digest: Buffer;
   readonly device: string;
-  /** The principal. */
+  /** The principal of the client. */
   readonly by: string;
   readonly lastsMs: number;
 }
 
-/** Ids as the job's starter knows them. */
+/** The ids that the job's requester knows. */
 export interface CallContext {
   readonly threadId: string | null;
   readonly messageId: string | null;
@@ -39,12 +39,12 @@ const extendedBy = (lastsMs: number) => Prisma.sql`claim_until = claim.until,
   FROM (SELECT clock_timestamp() + ${lastsMs}::int * interval '1 ms' AS until) claim`;
 
 /**
- * Who serves a client's call, and until when, by the database's clock. Every method runs in the transaction that locks the
- * job's row, so no other client claims at the same time.
+ * Stores which client runs a call, and until when, by the database's clock. Every method runs in the transaction that locks the job's row, so
+ * no other client claims at the same time.
  */
 @Injectable()
 export class ClientClaimsRepository {
-  /** Null: the call was never left to a client. */
+  /** Returns null if the call was never offered to a client. */
   async find({ client, workspaceId }: LockedJob, toolCallId: string): Promise<ClaimState | null> {
     const [state] = await client.$queryRaw<ClaimState[]>`
       SELECT id, claim_digest AS digest, coalesce(claim_until > clock_timestamp(), false) AS "isHeld",
@@ -63,7 +63,7 @@ export class ClientClaimsRepository {
     return { threadId: thread?.clientId ?? threadId, messageId: messageClientId ?? messageId };
   }
 
-  /** Gives the end of the claim, ms since the epoch. */
+  /** Returns the end of the claim, in ms since the epoch. */
   async claim({ client, workspaceId }: LockedJob, { id, lastsMs, digest, device, by }: NewClaim): Promise<number> {
     const claimed = await client.$queryRaw<ClaimEnd[]>`
       UPDATE interrupt SET claim_digest = ${digest}, claim_device = ${device}, claimed_by = ${by}, validated_at = NULL,
@@ -74,7 +74,7 @@ export class ClientClaimsRepository {
     return untilOf(claimed, id);
   }
 
-  /** The client begins: the claim now lasts `lastsMs` from here, and is due at its end. */
+  /** Records that the client begins to run the call. The claim now ends `lastsMs` from now, and a queue message is due at its end. */
   async validate(job: LockedJob, id: string, lastsMs: number): Promise<number> {
     const { client, workspaceId, jobId } = job;
     const validated = await client.$queryRaw<ClaimEnd[]>`
@@ -87,7 +87,7 @@ export class ClientClaimsRepository {
     return until;
   }
 
-  /** Lets a claim that holds last at least `lastsMs` from now. */
+  /** Extends a claim in force to at least `lastsMs` from now. */
   async extend({ client, workspaceId }: LockedJob, id: string, lastsMs: number): Promise<void> {
     await client.$executeRaw`
       UPDATE interrupt SET claim_until = greatest(claim_until, claim.until), expires_at = greatest(expires_at, claim.until)
@@ -95,7 +95,7 @@ export class ClientClaimsRepository {
        WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND status = 'open' AND claim_until > clock_timestamp()`;
   }
 
-  /** Any client may claim again. */
+  /** Removes the claim, so that any client may claim the call again. */
   async free({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     const data = { claimDigest: null, claimUntil: null, claimDevice: null, claimedBy: null, validatedAt: null };
     await client.interrupt.updateMany({ where: { workspaceId, id, status: 'open' }, data });

@@ -5,11 +5,11 @@ import type { OnClientTimeout, ToolEffect } from '#tools';
 /** How long a call waits for a client unless the request sets another time. */
 export const CLIENT_WAIT_MS = 24 * 3_600_000;
 
-/** A committed call that a client is to run. */
+/** A committed call that a client must run. */
 export interface ClientCall {
-  /** Id of the interrupt. */
+  /** The id of the interrupt. */
   readonly id: string;
-  /** The ledger row. */
+  /** The id of the ledger row. */
   readonly toolCallId: string;
   readonly job: {
     readonly workspaceId: string;
@@ -18,14 +18,14 @@ export interface ClientCall {
     readonly createdBy: string | null;
     readonly principal: string;
   };
-  /** `arguments`: JSON text, as it is to be run. */
+  /** `arguments`: the JSON text to run the call with. */
   readonly call: { readonly callId: string; readonly name: string; readonly arguments: string };
-  /** As the request advertised it. */
+  /** The definition in the request of the client. */
   readonly definition: ToolDefinition;
-  /** The device it is bound to; null: any of the user's. */
+  /** The device that the call is bound to; null: any device of the user. */
   readonly deviceId: string | null;
   readonly wait?: { readonly timeoutMs?: number; readonly onTimeout?: OnClientTimeout };
-  /** Whether its result comes with a later request for the job, instead of from a client that claims it. */
+  /** Whether a later request of the client delivers the result. Otherwise a client claims the call. */
   readonly isHandedOver?: boolean;
   readonly effect: ToolEffect;
   /** How long the tool may run once a client has validated its claim, ms. */
@@ -34,7 +34,7 @@ export interface ClientCall {
   readonly now?: number;
 }
 
-/** What the request of a `client_tool` interrupt shows, and what serving it goes by. */
+/** The contents of a `client_tool` interrupt: the fields that a client sees, and the settings that apply while a client runs the call. */
 export interface ClientToolRequest {
   readonly tool: string;
   readonly callId: string;
@@ -48,8 +48,8 @@ export interface ClientToolRequest {
 }
 
 /**
- * The open request for a client to run a call; commit it with the call as `awaiting_client`. It ends after the declared
- * timeout; one that waits on does so for 24 hours, or for its timeout where that is longer.
+ * Creates the open request for a client to run a call. Commit it in the transaction that sets the call to `awaiting_client`. It expires after
+ * the declared timeout; with `onTimeout: wait`, after 24 hours, or after the timeout if that is longer.
  */
 export function clientToolInterrupt(client: ClientCall): NewInterrupt {
   const { id, toolCallId, job, call, definition, deviceId, effect, toolTimeoutMs, now = Date.now() } = client;

@@ -1,12 +1,13 @@
 import type { ToolDefinition } from '#models';
 import { assertSchema, SchemaBudget, TOOL_NAME } from '#tools';
 
-/** What a request may bring along of tools that its clients run. */
+/** Limits of the client tools that one request declares. */
 export const CLIENT_TOOL_LIMITS = { tools: 128, definitionChars: 65_536, allChars: 262_144 } as const;
 
 /**
- * Why clients cannot run these tools, in words for their author; null: they can. Count, names and sizes are checked first, then the schemas,
- * which share one budget: 256 KiB of definitions take at most some 100 ms. Code is generated when a call arrives. Pure.
+ * Returns why clients cannot run these tools, as a message for the author of the request, or null. It checks count, names and sizes first,
+ * then the schemas, which share one budget: 256 KiB of definitions take at most some 100 ms. Validators are compiled later, when a call
+ * arrives. Pure.
  */
 export function clientToolProblem(definitions: readonly ToolDefinition[]): string | null {
   const { tools, allChars } = CLIENT_TOOL_LIMITS;

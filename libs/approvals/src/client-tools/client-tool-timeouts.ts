@@ -44,7 +44,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     this.timers.register(this);
   }
 
-  /** The timeout that the request declared. A claim extends it, so a client that runs the call can finish. */
+  /** Handles the timeout that the request declared. A claim extends the timeout, so a client that runs the call can finish. */
   async expire(held: LockedInterrupt): Promise<InterruptSettlement | null> {
     const { call, claim } = await this.look(held);
     if (claim.isHeld) return null;
@@ -52,12 +52,12 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     const { request, expireAction } = held.interrupt;
     const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
     await this.ends.record(held.job, call, end);
-    // A job that is about to fail does not wait for its other open calls.
+    // A job that is about to fail does not wait for the results of its other open calls.
     const runnable = expireAction === 'fail';
     return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
   }
 
-  /** A `once` call is not offered to another client; any other is. */
+  /** Handles the end of a validated claim. Another client may claim the call, except if its effect is `once`. */
   async lapse(held: LockedInterrupt): Promise<InterruptSettlement | null> {
     const { call, claim } = await this.look(held);
     if (claim.isHeld || !claim.isValidated) return null;
@@ -68,7 +68,10 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     return null;
   }
 
-  /** The outcome is unknown. A call has one open request at a time, so this one ends before a person is asked. */
+  /**
+   * Marks the outcome of the call as unknown. A call has one open request at a time, so this request ends before the request to a person
+   * opens.
+   */
   private async lose(held: LockedInterrupt, { call, claim }: Looked): Promise<null> {
     const { job } = held;
     const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;
@@ -95,13 +98,13 @@ const HANDED_OVER_TIMEOUT_CODE = 'client_tool_expired';
 
 type TimedOut = Settlement & { readonly status: 'timed_out' | 'skipped' };
 
-/** How a call ends whose result no later request has brought in time. Pure. */
+/** How a call ends if no later request delivers its result in time. Pure. */
 function notProvidedInTime(): TimedOut {
   const message = 'Tool result was not provided in time';
   return { status: 'timed_out', failure: { phase: 'timeout', message, failJob: HANDED_OVER_TIMEOUT_CODE } };
 }
 
-/** How a call ends that no client served in time, by what its request declared. Pure. */
+/** How a call ends if no client runs it in time, by the declared action. Pure. */
 function timedOutAtClients(name: string, action: ExpireAction): TimedOut {
   const phase = 'timeout';
   if (action === 'skip') return { status: 'skipped', failure: { phase, message: clientOnly(name) } };

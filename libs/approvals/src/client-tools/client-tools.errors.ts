@@ -5,7 +5,7 @@ import type { ToolCallStatus } from '#tools';
 const refused = (code: string, message: string, callStatus: ToolCallStatus) =>
   new AppError({ code, message, details: { callStatus } });
 
-/** Settled, or its job has ended or is being stopped, or it was never left to a client. */
+/** The call is settled, its job has ended or is being cancelled, or the call was never offered to a client. */
 export const notPending = (callStatus: ToolCallStatus) =>
   refused('not_pending', 'Tool call is no longer pending', callStatus);
 
@@ -16,15 +16,15 @@ export const otherDevice = (callStatus: ToolCallStatus) =>
 export const alreadyClaimed = (callStatus: ToolCallStatus) =>
   refused('already_claimed', 'Tool call already claimed', callStatus);
 
-/** The claim ran out or is another's, or the call is not what was claimed: it must not be run. */
+/** The claim has expired or belongs to another client, or the call has changed since the claim: the client must not run it. */
 export const claimChanged = (callStatus: ToolCallStatus) =>
   refused('claim_changed', 'Tool approval expired or its reviewed payload changed', callStatus);
 
-/** The claim ran out or is another's: its result is not taken. */
+/** The claim has expired or belongs to another client: the server does not accept the result. */
 export const claimLost = (callStatus: ToolCallStatus) =>
   refused('claim_lost', 'Tool claim expired or was replaced', callStatus);
 
-/** Neither a result nor an error, or both. */
+/** The body has neither a result nor an error, or has both. */
 export const invalidToolResult = () => new AppError({ code: 'bad_request', message: 'Invalid tool result' });
 
 export const toolResultTooLarge = (limitBytes: number) =>

@@ -12,9 +12,9 @@ import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
 import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
 import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from './client-tools.errors.js';
 
-/** A call that this client, and no other, may now serve. */
+/** The exclusive right of one client to run a call. */
 export interface Claim {
-  /** Needed to validate and to submit; returned only once. */
+  /** Required to validate and to submit. The server returns it only once. */
   readonly claimToken: string;
   readonly call: { readonly id: string } & Pick<ClaimedPayload, 'name' | 'arguments' | 'definition'>;
   readonly context: CallContext & { readonly workspaceId: string };
@@ -22,37 +22,37 @@ export interface Claim {
   readonly expiresAt: number;
 }
 
-/** Which call, and by which claim. */
+/** A call, and the claim on it. */
 export interface ClaimRef {
   readonly callId: string;
   readonly claimToken: string;
 }
 
-/** A client's answer on its way in. */
+/** The result that a client submits. */
 interface Offer extends ClaimRef {
   readonly principal: Principal;
   readonly jobId: string;
   readonly answer: ClientAnswer;
 }
 
-/** What is found out about a result between two looks at its call. */
+/** The facts that `submit` determines about a result while the job is not locked. */
 interface Known {
-  /** Whether the policy lets the call run; null: not checked. */
+  /** Whether the policy allows the call to run; null: not checked. */
   readonly mayRun: boolean | null;
-  /** The end of the call after the hooks of its result; null: they did not run. */
+  /** The end of the call after the hooks of its result; null: the hooks have not run. */
   readonly end: FilteredEnd | null;
 }
 
-/** What became of a result, or what has to be known before it is taken. */
+/** The status of a submitted result. `unjudged`: the policy must be checked first; `unfiltered`: the hooks must run first. */
 type Taken = 'accepted' | 'denied' | 'unjudged' | { readonly unfiltered: CallOfJob };
 
-/** How long a claim lasts, and how long beyond the tool's own time its result is waited for. */
+/** How long a claim lasts, and how long after the tool's timeout the server still accepts its result. */
 const CLAIM_MS = 30_000;
 
 /**
- * Calls that the clients of a user run. Claimed by one client at a time, validated before the tool starts, submitted once;
- * everything is in rows, so any process responds, also after restarts. Who may: see `ClientCalls.hold`, which also
- * documents what each method throws besides its own errors.
+ * Calls that the clients of a user run. One client at a time claims a call, validates the claim before the tool starts, and submits the
+ * result once. All state is in rows, so any process can respond, also after a restart. `ClientCalls.hold` documents who may do so, and the
+ * errors that every method can throw.
  */
 @Injectable()
 export class ClientToolsService {
@@ -65,8 +65,8 @@ export class ClientToolsService {
   ) {}
 
   /**
-   * Takes the right to serve a call, for 30 s; one winner. A client that lost the reply waits until its claim has lapsed, as
-   * every principal does: the token is returned only once. Throws `not_pending`, `other_device`, `already_claimed`.
+   * Claims a call for 30 s; of several clients, one succeeds. A client that lost the response waits until its own claim has expired, like any
+   * other client, because the server returns the token only once. Throws `not_pending`, `other_device`, `already_claimed`.
    */
   claim(
     principal: Principal,
@@ -99,9 +99,9 @@ export class ClientToolsService {
   }
 
   /**
-   * To be asked right before the tool is run: from here on the call counts as started, and the claim lasts for the tool's
-   * time and 30 s. May be repeated; the end stays. Throws `claim_changed`: then the tool must not be run. A call that the policy
-   * or its requester's rights do not let run any more ends as denied.
+   * Starts a claimed call. The client validates right before it runs the tool: from then on the call counts as started, and the claim lasts
+   * for the tool's timeout plus 30 s. A repeated validation succeeds and does not move the end. Throws `claim_changed`; then the client must
+   * not run the tool. If the policy or the requester's rights no longer allow the call, it ends as denied.
    */
   async validate(
     principal: Principal,
@@ -128,9 +128,9 @@ export class ClientToolsService {
   }
 
   /**
-   * Takes the outcome of the call once; the job continues when no call of it is open. A repeated submission is accepted again.
-   * A call that was not validated is judged first, as `validate` would: what may not run any more ends as denied, and its
-   * result is dropped. Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job is over), `claim_lost`.
+   * Accepts the outcome of a call once; the job continues when it has no open calls. A repeated submission is accepted again. If the claim
+   * was not validated, the policy is checked first, as in `validate`: a call that may no longer run ends as denied, and its result is
+   * dropped. Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job has ended), `claim_lost`.
    */
   async submit(
     principal: Principal,
@@ -154,7 +154,7 @@ export class ClientToolsService {
     return { accepted: true };
   }
 
-  /** A call stays as it is while something has to be known about it. */
+  /** Settles the call, or leaves it unchanged and returns the check that must run first. */
   private take({ principal, jobId, callId, claimToken, answer }: Offer, { mayRun, end }: Known): Promise<Taken> {
     const submission = submissionDigest(claimToken, answer);
     return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
@@ -169,7 +169,7 @@ export class ClientToolsService {
       const { job, call, claim } = held;
       const { workspaceId } = job;
       if (end === null && this.ends.hooksMs !== null) {
-        // The client has reported in time: its claim does not lapse while the hooks run.
+        // The client has reported in time, so its claim must not expire while the hooks run.
         await this.claims.extend(job, claim.id, this.ends.hooksMs + CLAIM_MS);
         return { unfiltered: { workspaceId, jobId: job.jobId, id: call.id, name: call.name } };
       }
@@ -179,7 +179,7 @@ export class ClientToolsService {
     });
   }
 
-  /** Asked before anything is held, and believed only by those who may serve the call. */
+  /** Runs before the lock of the job is taken. Its result applies only after `ClientCalls.hold` has checked the caller. */
   private async mayRun({ workspaceId }: Principal, jobId: string, callId: string): Promise<boolean> {
     if (!isId(jobId)) return false;
     const answer = await this.gate.ask({ workspaceId, jobId, callId }, null);

@@ -6,13 +6,13 @@ import { AwaitingCallsRepository, type FilteredEnd, type LockedCall } from '#too
 import type { ClientAnswer } from './client-answer.js';
 import { ClientCallEnds } from './client-call-ends.js';
 
-/** A call that waits for its client, and the request about it. */
+/** A call that waits for its client, and its request. */
 export interface HandedCall {
   readonly call: LockedCall;
   readonly interrupt: Interrupt;
 }
 
-/** The ends of calls after the hooks of their results, by the ids of their rows. */
+/** How calls end after the hooks of their results, by the ids of their rows. */
 export type FilteredEnds = ReadonlyMap<string, FilteredEnd>;
 
 /** Results that were submitted together. `submission` identifies the batch; `by`: the principal who submitted it. */
@@ -23,7 +23,7 @@ export interface HandedResults {
   readonly by: string;
 }
 
-/** Calls that the requester of a job has to run: found, and ended all at once, in the transaction that locks the job. */
+/** Calls that the requester of a job must run. Finds them, and ends all of them in one transaction that locks the job. */
 @Injectable()
 export class HandedCalls {
   constructor(
@@ -32,7 +32,7 @@ export class HandedCalls {
     private readonly ends: ClientCallEnds,
   ) {}
 
-  /** What the job waits for of its client, in the order of the model. */
+  /** Returns the calls that the job waits for, in the order of the model. */
   async waiting(job: LockedJob): Promise<readonly HandedCall[]> {
     const open = await this.interrupts.openOfJob(job.client, job);
     const handed: HandedCall[] = [];
@@ -44,7 +44,7 @@ export class HandedCalls {
     return handed.toSorted((a, b) => a.call.round - b.call.round || a.call.ordinal - b.call.ordinal);
   }
 
-  /** Ends them with the outcomes that the client reports; the job continues. */
+  /** Ends the calls with the outcomes that the client reports; the job continues. */
   async settle(job: LockedJob, handed: readonly HandedCall[], { ends, submission, by }: HandedResults): Promise<void> {
     for (const { call, interrupt } of handed) {
       const end = ends.get(call.id);
@@ -53,14 +53,14 @@ export class HandedCalls {
     }
   }
 
-  /** The results without hooks, by the ids that the model knows the calls by; null: there are hooks. */
+  /** Returns the ends of the calls without hooks, by the call ids of the model; null: the server has hooks. */
   unhooked(job: LockedJob, handed: readonly HandedCall[], texts: ReadonlyMap<string, string>): FilteredEnds | null {
     if (this.ends.hooksMs !== null) return null;
     const { workspaceId } = job;
     return new Map(handed.map(({ call }) => [call.id, this.ends.unhooked(call, answerOf(call, texts), workspaceId)]));
   }
 
-  /** The results after their hooks, which may take long: never wait for them while the job is locked. */
+  /** Returns the ends of the calls after their hooks. Hooks may take long: never wait for them while the job is locked. */
   async filtered(
     { workspaceId, jobId }: Pick<LockedJob, 'workspaceId' | 'jobId'>,
     handed: readonly HandedCall[],

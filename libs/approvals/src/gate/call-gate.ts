@@ -14,22 +14,22 @@ import { type CallQuestion, judgeCall, type Verdict } from '../policies/judge-ca
 import { mayDecide } from '../policies/may-decide.js';
 import { isApprovable } from '../requests/approval-request.js';
 
-/** The job that makes a call: its workspace, requester and agent. */
+/** The job of a call: its workspace, requester and agent. */
 export interface GateJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly threadId: string | null;
   /** The user who started the job; null: a schedule or the system did. */
   readonly createdBy: string | null;
-  /** As on the job: `user:<id>` or `key:<id>`. */
+  /** `user:<id>` or `key:<id>`, as stored with the job. */
   readonly principal: string;
   /** Name of the agent that makes the call. */
   readonly agent: string | null;
-  /** The agent's own layer; it can only tighten. */
+  /** The agent's own layer; it can only make the decision stricter. */
   readonly agentPolicy?: ApprovalPolicy | null;
-  /** Layers of the agents whose calls have led to this job; they can only tighten. */
+  /** Layers of the agents whose calls have led to this job; they can only make the decision stricter. */
   readonly callerPolicies?: readonly ApprovalPolicy[] | null;
-  /** What the request itself asked for; it can only tighten. */
+  /** The policy in the request that started the job; it can only make the decision stricter. */
   readonly requestPolicy: ApprovalPolicy | null;
 }
 
@@ -39,9 +39,12 @@ export interface GateCall {
   readonly arguments: string;
   /** Fingerprint of a client's own tool; null: none was stored. For a server tool the gate uses the tool's version. */
   readonly version?: string | null;
-  /** Why a person must decide even if the policy or a grant allows the call; for people. A call that the policy blocks stays blocked. */
+  /**
+   * Why a person must decide even if the policy or a grant allows the call; the approver reads it. A call that the policy blocks stays
+   * blocked.
+   */
   readonly mustAsk?: string;
-  /** The answer is only looked at, and a call is judged again before it runs: a use of a grant is not recorded. */
+  /** Whether the decision is only a preview, and the call is judged again before it runs. The gate then records no use of a grant. */
   readonly isPreview?: boolean;
 }
 
@@ -49,16 +52,16 @@ export interface GateCall {
 export type GateAnswer =
   | { readonly type: 'run'; readonly approval: 'policy' | 'grant'; readonly grantId: string | null }
   | { readonly type: 'ask'; readonly verdict: Verdict }
-  /** `reason` is for people; the model reads that the tool does not exist. */
+  /** People read `reason`; the model reads that the tool does not exist. */
   | { readonly type: 'refuse'; readonly approval: 'blocked' | 'withdrawn'; readonly reason: string };
 
-/** How a call was allowed, when it is about to run. */
+/** How a call that is about to run was allowed. */
 export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'terms'>;
 
 interface Asked {
   readonly call: GateCall;
   readonly tool: Tool | null;
-  /** Null: the model has just proposed the call. */
+  /** Null: the model has just proposed the call, and no decision exists. */
   readonly allowed: Allowance | null;
 }
 
@@ -84,14 +87,14 @@ export class CallGate {
     this.instance = instancePolicy(config);
   }
 
-  /** For a call that the model has just proposed. `tool` null: a client's own tool. */
+  /** Decides about a call that the model has just proposed. `tool` null: a tool of the client. */
   async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateAnswer> {
     return this.answer(job, { call, tool, allowed: null });
   }
 
   /**
-   * For a call that is about to start. An approved call runs only if its approver could still approve it, even if the policy now
-   * allows it. A call that needed no approval waits for one if the policy has become stricter.
+   * Decides again about a call that is about to start. An approved call runs only if its approver could still approve it, even if the policy
+   * now allows it. A call that needed no approval waits for one if the policy has become stricter.
    */
   async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
     return this.answer(job, asked);
@@ -156,7 +159,7 @@ export class CallGate {
     });
   }
 
-  /** A grant applies only while its giver could still decide about such a call. */
+  /** A grant applies only as long as the person who gave it could decide about such a call. */
   private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateAnswer | null> {
     const { workspaceId, threadId, createdBy: requester, agent, jobId } = job;
     const operation = operationOf(asked.call, asked.tool);
@@ -191,7 +194,7 @@ function markOf(sort: ToolSort, version: string): string {
   return `#${createHash('sha256').update(`${sort} ${version}`).digest('hex').slice(0, 12)}`;
 }
 
-/** A verdict that asks for approval, on the terms of the policy. */
+/** A verdict that requires approval, under the conditions of the policy. */
 function toAsk(verdict: Verdict, { name, mustAsk = '' }: GateCall): Verdict {
   if (verdict.action === 'require_approval') return verdict;
   const rule = { layer: 'request', index: null, match: name, reason: mustAsk } as const;

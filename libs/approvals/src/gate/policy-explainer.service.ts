@@ -15,27 +15,27 @@ export interface ImaginedCall {
   readonly tool: string;
   readonly arguments: unknown;
   readonly agent: string | null;
-  /** The role of the hypothetical caller; null: the role of the principal who asks. */
+  /** The role of the hypothetical caller; null: the role of the principal that calls `explain`. */
   readonly role: Role | null;
-  /** Where it would be made; null: in no thread, so that no grant is looked for. */
+  /** The thread of the call; null: no thread, so grants do not apply. */
   readonly threadId: string | null;
 }
 
-/** What would become of a call. */
+/** How the policy would treat a call. */
 export interface Explanation {
-  /** What counts in the end. */
+  /** The final verdict: the strictest of all layers. */
   readonly verdict: Verdict;
   /** The verdict of each layer alone: the instance, the workspace and, if it has one, the tool. */
   readonly layers: readonly Verdict[];
-  /** The version of the workspace's policy that was asked; 0: it never saved one. */
+  /** The version of the workspace's policy that was evaluated; 0: the workspace has not saved a policy. */
   readonly policyVersion: number;
   /** Whether the workspace has a tool of that name. */
   readonly isKnownTool: boolean;
-  /** The grant that would approve it, were it made by who asks. */
+  /** The grant that would approve the call if the caller made it. */
   readonly grantId: string | null;
 }
 
-/** Answers which rule a call would meet. Nothing is called, asked for or written down. */
+/** Explains which rule applies to a hypothetical call. Runs nothing and stores nothing. */
 @Injectable()
 export class PolicyExplainer {
   constructor(
@@ -45,7 +45,7 @@ export class PolicyExplainer {
     private readonly config: Config,
   ) {}
 
-  /** Throws `not_found` to those who may not see the policy, `not_storable` for arguments that no call can have. */
+  /** Throws `not_found` to principals that may not read the policy, and `not_storable` for arguments that no call can have. */
   async explain(principal: Principal, call: ImaginedCall): Promise<Explanation> {
     assertMaySee(principal);
     const { workspaceId, id, userId } = principal;
@@ -65,7 +65,7 @@ export class PolicyExplainer {
     });
     const verdict = strictestOf(layers);
     const made = { name: call.tool, arguments: JSON.stringify(args) };
-    // A grant is for the server's tool as it was: for one that is not here any more, there is none.
+    // A grant is bound to a version of a server tool, so no grant can apply to a tool that the workspace does not have.
     const isGrantable = verdict.action === 'require_approval' && !verdict.locked && tool !== undefined;
     const operation = isGrantable ? operationOf(made, tool) : null;
     const grantId = await this.grantFor(principal, { ...call, operation, policyVersion });

@@ -6,8 +6,8 @@ import { CallGate, type GateAnswer } from './call-gate.js';
 import { StartingCallsRepository } from './starting-calls.repository.js';
 
 /**
- * The gate, asked right before a call starts outside the job's own process: by a process of the isolated queue, or by a client.
- * It reads through caches: never ask it inside the transaction that holds the job.
+ * Asks the gate right before a call starts outside of the job's own process: in a process of the isolated queue, or in a client. The gate
+ * reads through caches: never call it inside the transaction that locks the job.
  */
 @Injectable()
 export class StartGate implements StartCheck {

@@ -6,10 +6,10 @@ import type { StartingRef } from '#tools';
 import type { ApprovalPolicy } from '../policies/approval-policy.js';
 import type { Allowance, GateCall, GateJob } from './call-gate.js';
 
-/** What the gate is asked about a call that is about to start. */
+/** The input of the gate for a call that is about to start. */
 export interface StartingCall {
   readonly job: GateJob;
-  /** `arguments`: as they are to be run. */
+  /** `arguments`: the arguments to run the call with. */
   readonly call: GateCall;
   readonly allowed: Allowance;
 }
@@ -30,7 +30,7 @@ interface Row {
   readonly terms: Allowance['terms'];
 }
 
-/** Calls that another process than the job's own begins to run. */
+/** Reads calls that a process other than the job's worker is about to run. */
 @Injectable()
 export class StartingCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -50,8 +50,8 @@ export class StartingCallsRepository {
 }
 
 /**
- * The policy of the request is in the input of the job, as it was parsed when the job was accepted. So is the agent; if the job was to
- * choose one, round 0 has it.
+ * The input of the job contains the policy of the request, as it was parsed when the job was accepted. It also contains the agent; if the job
+ * chose its agent itself, round 0 contains it.
  */
 function startingCall(ref: StartingRef): Prisma.Sql {
   const [id, callId] = 'id' in ref ? [ref.id, null] : [null, ref.callId];

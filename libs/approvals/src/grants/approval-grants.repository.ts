@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { appendAudit, firstIdAt, newId, Prisma, PrismaService, type PrismaTransaction, systemClock } from '#platform';
 
-/** A person's "yes, for the next minutes": to one operation, in one thread, for one requester. */
+/** A time-limited approval of one operation, in one thread, for one requester. */
 export interface ApprovalGrant {
   readonly id: string;
   readonly threadId: string;
@@ -11,21 +11,21 @@ export interface ApprovalGrant {
   readonly agent: string | null;
   readonly operation: string;
   readonly policyVersion: number;
-  /** The request it was given with. */
+  /** The request whose decision gave the grant. */
   readonly interruptId: string;
-  /** Principal id of who gave it. */
+  /** The principal id of the person who gave it. */
   readonly grantedBy: string;
   /** Instants in ms since the epoch. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;
-  /** Principal id of who ended it, by hand or by changing the policy. */
+  /** The principal id of the person who revoked it or changed the policy. */
   readonly revokedBy: string | null;
-  /** Whether it approves calls at the moment it is read. */
+  /** Whether the grant approved calls at the moment of the read. */
   readonly isActive: boolean;
 }
 
-/** A grant to be given. */
+/** A grant to store. */
 export interface NewGrant {
   readonly workspaceId: string;
   readonly threadId: string;
@@ -37,7 +37,7 @@ export interface NewGrant {
   readonly grantedBy: string;
 }
 
-/** What a call needs a grant for. */
+/** The properties of a call that a grant must match. */
 export interface GrantNeed {
   readonly threadId: string;
   readonly requester: string;
@@ -46,15 +46,15 @@ export interface GrantNeed {
   readonly policyVersion: number;
 }
 
-/** Which grants a list shows. */
+/** Filters for a list of grants. */
 export interface GrantFilter {
-  /** Null: of any thread. */
+  /** Null: grants of all threads. */
   readonly threadId: string | null;
-  /** True: only those that still approve calls. */
+  /** True: only grants that still approve calls. */
   readonly isActive: boolean;
 }
 
-/** Whose grants may be seen: null shows all of the workspace, a user those given by it or to it. */
+/** Whose grants a caller may see. Null: all grants of the workspace. A user id: the grants that this user gave or received. */
 export type GrantAudience = string | null;
 
 interface Row {
@@ -73,10 +73,13 @@ interface Row {
   readonly is_active: boolean;
 }
 
-/** The longest grant, and a minute for clocks that differ. */
+/** The longest lifetime of a grant, plus a minute for clocks that differ. */
 const longestMs = 31 * 60_000;
 
-/** It lasts no longer than the membership of who gave it and of whom it is for; who gave it by a key, no longer than the key. */
+/**
+ * Whether a grant still applies. It ends with the membership of its giver or its requester. If the giver used an API key, it also ends with
+ * that key.
+ */
 const holds = Prisma.sql`(g.revoked_at IS NULL AND g.expires_at > clock_timestamp()
    AND g.policy_version = coalesce((SELECT max(p.version) FROM approval_policy p WHERE p.workspace_id = g.workspace_id), 0)
    AND EXISTS (SELECT FROM membership m WHERE m.workspace_id = g.workspace_id AND m.user_id = g.requester)
@@ -92,7 +95,10 @@ const holds = Prisma.sql`(g.revoked_at IS NULL AND g.expires_at > clock_timestam
 const columns = Prisma.sql`g.id, g.thread_id, g.requester, g.agent, g.operation, g.policy_version, g.interrupt_id, g.granted_by,
   g.created_at, g.expires_at, g.revoked_at, g.revoked_by, ${holds} AS is_active`;
 
-/** Null shows all; else those for that user, or given by it or by a key of it. */
+/**
+ * The grants that an audience may see. Null: all grants; otherwise the grants for that user, and those that the user gave, also with an API
+ * key.
+ */
 const visibleTo = (workspaceId: string, audience: GrantAudience) => Prisma.sql`g.workspace_id = ${workspaceId}::uuid
    AND (${audience}::uuid IS NULL OR g.requester = ${audience}::uuid OR g.granted_by = 'user:' || (${audience}::uuid)::text
      OR g.granted_by IN (SELECT 'key:' || k.id FROM api_key k
@@ -101,16 +107,16 @@ const visibleTo = (workspaceId: string, audience: GrantAudience) => Prisma.sql`g
 const firstId = '00000000-0000-0000-0000-000000000000';
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Timed grants. The caller has asked who may. */
+/** Stores timed grants. The caller has checked the rights. */
 @Injectable()
 export class ApprovalGrantsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** In the transaction of the decision, which audits it; made under the policy that is current in it. */
+  /** Runs in the transaction of the decision, which audits it. The grant gets the policy version that is current in this transaction. */
   async insert(tx: PrismaTransaction, grant: NewGrant): Promise<string> {
     const { workspaceId, threadId, requester, agent, operation, minutes, interruptId, grantedBy } = grant;
     const id = newId();
-    // By the database's clock, which decides whether it still holds.
+    // The database's clock sets the expiry, because the same clock checks it.
     await tx.$executeRaw`
       INSERT INTO approval_grant (workspace_id, id, thread_id, requester, agent, operation, interrupt_id, granted_by,
         policy_version, created_at, expires_at)
@@ -124,7 +130,7 @@ export class ApprovalGrantsRepository {
     return id;
   }
 
-  /** The one that lasts longest of those that approve such a call now; null: none does. */
+  /** Of the grants that approve such a call now, the one that expires last; null: no grant does. */
   async findUsable(workspaceId: string, need: GrantNeed): Promise<{ id: string; grantedBy: string } | null> {
     const { threadId, requester, agent, operation, policyVersion } = need;
     const [row] = await this.prisma.queryInWorkspace<{ id: string; grantedBy: string }>(
@@ -137,7 +143,7 @@ export class ApprovalGrantsRepository {
     return row ?? null;
   }
 
-  /** Writes into the audit that a call ran by the grant. */
+  /** Records in the audit log that a call ran under the grant. */
   async recordUse(workspaceId: string, use: { grantId: string; jobId: string; tool: string }): Promise<void> {
     const { grantId, ...details } = use;
     const subject = { subjectType: 'ApprovalGrant', subjectId: grantId };
@@ -145,7 +151,7 @@ export class ApprovalGrantsRepository {
     await this.prisma.withWorkspace({ workspaceId }, (tx) => appendAudit(tx, entry));
   }
 
-  /** Newest first; one more than `take` is not read. */
+  /** Newest first. Reads at most one row more than `take`. */
   async list(
     workspaceId: string,
     audience: GrantAudience,
@@ -153,7 +159,7 @@ export class ApprovalGrantsRepository {
   ): Promise<ApprovalGrant[]> {
     const { filter, take, after } = page;
     const { threadId, isActive } = filter;
-    // Ids are in order of time: a grant that is active is among the newest, and the rest need not be read.
+    // Ids are in order of time, so an active grant is among the newest rows, and older rows need not be read.
     const oldest = isActive ? firstIdAt(systemClock.now() - longestMs) : firstId;
     const rows = await this.prisma.queryInWorkspace<Row>(
       { workspaceId },
@@ -165,7 +171,7 @@ export class ApprovalGrantsRepository {
     return rows.map(toGrant);
   }
 
-  /** Null: absent, or not visible to the audience. */
+  /** Returns null if the grant does not exist or the audience may not see it. */
   async find(workspaceId: string, audience: GrantAudience, id: string): Promise<ApprovalGrant | null> {
     const [row] = await this.prisma.queryInWorkspace<Row>(
       { workspaceId },
@@ -174,7 +180,7 @@ export class ApprovalGrantsRepository {
     return row === undefined ? null : toGrant(row);
   }
 
-  /** Ends it, with its entry in the audit; a grant that has ended stays as it is. */
+  /** Revokes the grant and adds an entry to the audit log. A grant that has ended does not change. */
   async revoke(workspaceId: string, { id, by }: { readonly id: string; readonly by: string }): Promise<void> {
     const data = { revokedAt: new Date(), revokedBy: by };
     await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -187,7 +193,7 @@ export class ApprovalGrantsRepository {
     });
   }
 
-  /** Ends all active ones: they were given under another policy. */
+  /** Revokes all active grants, because they were given under another policy. */
   async endAll(
     tx: PrismaTransaction,
     { workspaceId, by }: { readonly workspaceId: string; readonly by: string },

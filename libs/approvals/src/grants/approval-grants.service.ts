@@ -13,27 +13,27 @@ import {
   type NewGrant,
 } from './approval-grants.repository.js';
 
-/** Timed grants: given with a decision, used by later calls, listed and revoked by people. */
+/** Timed grants. A decision gives a grant, later calls use it, and people list and revoke it. */
 @Injectable()
 export class ApprovalGrantsService {
   constructor(private readonly grants: ApprovalGrantsRepository) {}
 
-  /** Inside the transaction of the decision that gives it. The caller has asked whether its giver may; returns the grant's id. */
+  /** Runs in the transaction of the decision. The caller has checked that the principal may give the grant. Returns the id of the grant. */
   create(tx: PrismaTransaction, grant: NewGrant): Promise<string> {
     return this.grants.insert(tx, grant);
   }
 
-  /** For a call that needs approval: the grant that approves it now, and who gave it; null: none. */
+  /** Returns the grant that approves a call now, and who gave it; null: no grant does. */
   findUsable(workspaceId: string, need: GrantNeed): Promise<{ id: string; grantedBy: string } | null> {
     return this.grants.findUsable(workspaceId, need);
   }
 
-  /** Audits that a call was approved by a grant. */
+  /** Records in the audit log that a grant approved a call. */
   recordUse(workspaceId: string, use: { grantId: string; jobId: string; tool: string }): Promise<void> {
     return this.grants.recordUse(workspaceId, use);
   }
 
-  /** Newest first. Approvers see all of their workspace, others those given to them or by them. */
+  /** Newest first. Approvers see all grants of their workspace; other principals see those that they gave or received. */
   async list(principal: Principal, filter: GrantFilter, page: PageRequest): Promise<Page<ApprovalGrant>> {
     const { workspaceId } = principal;
     const mayRead = abilityOf(principal).can('read', asSubject('ToolCall', { workspaceId }));
@@ -45,8 +45,8 @@ export class ApprovalGrantsService {
   }
 
   /**
-   * Ends a grant at once: for who gave it, whom it is for, and approvers. One that has ended stays as it is. Throws
-   * `not_found`, and `forbidden` to keys without the scope `approve`.
+   * Revokes a grant at once. The principal who gave it, its requester and approvers may revoke it. A grant that has ended does not change.
+   * Throws `not_found`, and `forbidden` to keys without the scope `approve`.
    */
   async revoke(principal: Principal, id: string): Promise<ApprovalGrant> {
     const { workspaceId, id: by } = principal;
@@ -59,7 +59,7 @@ export class ApprovalGrantsService {
   }
 }
 
-/** A caller without a user sees no grants: no grant is for or by the workspace itself. */
+/** A caller without a user sees no grants: the workspace itself neither gives nor receives a grant. */
 function audienceOf(principal: Principal): GrantAudience {
   const { workspaceId, userId } = principal;
   const isApprover = abilityOf(principal).can('approve', asSubject('ToolCall', { workspaceId, createdBy: null }));

@@ -64,13 +64,13 @@ export class ApprovalDecisions implements DueHandler {
   ) {}
 
   /**
-   * Approves (as shown, or with edited arguments) or denies. The same answer again gives the same outcome. Throws
-   * `bad_request`, `cannot_decide`, `already_answered`, `expired`, `arguments_changed`, `not_approvable`, `invalid_arguments`.
+   * Approves (as shown, or with edited arguments) or denies. A repeated decision returns the same outcome. Throws `bad_request`,
+   * `cannot_decide`, `already_answered`, `expired`, `arguments_changed`, `not_approvable`, `invalid_arguments`.
    */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toAnswer(given);
     if (answer.edited !== null) {
-      assertEntitled(principal, interrupt); // Checked before the edit is validated.
+      assertEntitled(principal, interrupt); // This check precedes the validation of the edit.
       if (mayBeRounded(given.arguments)) throw invalidEdit([ROUNDED_PROBLEM]);
       await this.assertValidEdit(interrupt, answer.edited);
     }
@@ -100,13 +100,13 @@ export class ApprovalDecisions implements DueHandler {
     });
   }
 
-  /** Never approves: the call is denied, and the job continues or fails. */
+  /** Denies the call, never approves it. The job continues or fails. */
   async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
     const call = await this.callOf(held);
     const failJob = held.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
     const failure: ToolFailure = { phase: 'approval', message: APPROVAL_EXPIRED_TEXT, ...failJob };
     await this.refuse(held, { call, failure, approval: 'expired', by: null });
-    // A job that is about to fail does not wait for its other open calls.
+    // A job that is about to fail does not wait for the results of its other open calls.
     const runnable = held.interrupt.expireAction === 'fail_job';
     return { status: 'expired', outcome: { outcome: 'expired' }, by: null, runnable };
   }
@@ -118,7 +118,7 @@ export class ApprovalDecisions implements DueHandler {
     const { job, interrupt } = held;
     if (interrupt.request['approvable'] !== true) throw notApprovable();
     if (answer.argumentsHash === null) throw missingArgumentsHash(interrupt.id);
-    // Runs the arguments that were shown, even if another writer has changed the row.
+    // The call runs the arguments that the approver saw, even if another writer has changed the row.
     const { name: tool, arguments: args, round, ordinal } = call;
     const expiresAt = interrupt.expiresAt === null ? null : new Date(interrupt.expiresAt).toISOString();
     const { jobId } = job;
@@ -172,14 +172,16 @@ export class ApprovalDecisions implements DueHandler {
     return call;
   }
 
-  /** Edited arguments are judged like the model's: by size and schema. The policy judges them again before they run. */
+  /**
+   * Edited arguments must satisfy the same size limit and schema as arguments of the model. The policy evaluates them again before they run.
+   */
   private async assertValidEdit(interrupt: Interrupt, edited: string): Promise<void> {
     const { workspaceId, tool: name, request } = interrupt;
     if (request['allowEdit'] !== true) throw invalidAnswer('arguments', 'The arguments of this call cannot be edited');
     if (Buffer.byteLength(edited) > MAX_ARGUMENT_BYTES)
       throw invalidEdit([`arguments exceed ${MAX_ARGUMENT_BYTES} bytes`]);
     const tool = (await this.catalog.of(workspaceId)).find(name ?? '');
-    if (tool === undefined) return; // A client tool: the client checks its schema.
+    if (tool === undefined) return; // A client tool: the client validates the arguments.
     const valid = validateArguments(tool, edited);
     if (!valid.ok) throw invalidEdit([valid.message]);
   }
@@ -196,7 +198,7 @@ function toAnswer(given: InterruptAnswer): ApprovalAnswer {
   return {
     decision,
     argumentsHash: hash ?? null,
-    // `{}` is an edit too; only absent means unchanged.
+    // `{}` is an edit too; only an absent field means unchanged.
     edited: approves && args !== undefined ? canonicalJson(toStorable(args, 'arguments')) : null,
     reason: reason ?? null,
     grantMinutes: approves ? minutes : null,

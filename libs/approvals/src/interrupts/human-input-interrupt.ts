@@ -2,34 +2,34 @@ import type { NewInterrupt } from '#jobs';
 import { newId } from '#platform';
 import type { JsonSchema } from '#tools';
 
-/** What can be done with a question to a person. */
+/** The actions on a question to a person. */
 export const humanInputActions = ['approve', 'reject', 'submit', 'modify', 'skip', 'custom'] as const;
 export type HumanInputAction = (typeof humanInputActions)[number];
 
-/** What the request of a `human_input` interrupt shows, and what answering it goes by. */
+/** The contents of a `human_input` interrupt: the fields that a person sees, and the settings that apply to the answer. */
 export interface HumanInputRequest {
   readonly mode: 'approval' | 'input' | 'review';
   readonly prompt: string;
-  /** Mode `input`: what `data` has to be; the form. */
+  /** Mode `input`: the schema of `data`, which defines the form. */
   readonly inputSchema?: JsonSchema;
-  /** Whether it has to be filled in, so that it can only be rejected, not skipped. One about a call is filled in or left. */
+  /** Whether `data` is required: a person can reject the question but not skip it. A question about a call is always answered or rejected. */
   readonly dataRequired?: boolean;
-  /** The actions that are offered; absent: all of them. */
+  /** The allowed actions; absent: all actions. */
   readonly actions?: readonly HumanInputAction[];
   /** The outcome when the request expires; absent: what the request's `expireAction` sets. */
   readonly defaultAction?: 'approve' | 'reject' | 'skip' | 'timeout';
 }
 
-/** A question that a call puts to a person. */
+/** A question of a call to a person. */
 export interface PersonQuestion {
-  /** Default: a new one. */
+  /** Default: a new id. */
   readonly id?: string;
   readonly job: {
     readonly threadId: string | null;
-    /** The user who started the (root) job; null: the approvers are asked. */
+    /** The user who started the (root) job; null: no user did, and approvers answer. */
     readonly createdBy: string | null;
   };
-  /** The ledger row, and the call as the model knows it. */
+  /** The id of the ledger row, and the call id and name that the model knows. */
   readonly call: { readonly toolCallId: string; readonly callId: string; readonly name: string };
   readonly question: string;
   readonly inputSchema: JsonSchema;
@@ -42,7 +42,7 @@ export interface PersonQuestion {
 const waitMs = 7 * 86_400_000;
 const longestTitle = 200;
 
-/** The open request for a person's answer; commit it with its call. No answer counts as a refusal. */
+/** Creates the open request for a person's answer. Commit it with its call. A request that expires without an answer counts as rejected. */
 export function humanInputInterrupt(asked: PersonQuestion): NewInterrupt {
   const { id = newId(), job, call, question, inputSchema, timeoutMs = waitMs, now = Date.now() } = asked;
   const request: HumanInputRequest = {
@@ -66,7 +66,7 @@ export function humanInputInterrupt(asked: PersonQuestion): NewInterrupt {
   };
 }
 
-/** The question in a line. */
+/** The question as a one-line title. */
 function toTitle(question: string): string {
   const line = question.replaceAll(/\s+/g, ' ').trim();
   const characters = Array.from(line);

@@ -27,7 +27,7 @@ import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from '
 import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
 import { assertEntitled, mayTakeAnswer } from './pending-decision.js';
 
-/** An answer, as it is kept. `data` null: none was given. */
+/** An answer, as it is stored. `data` null: the person sent no data. */
 interface HumanAnswer {
   readonly action: HumanInputAction;
   readonly data: unknown;
@@ -57,8 +57,8 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   }
 
   /**
-   * The same answer again gives the same outcome. Throws `bad_request` (an action that is missing, unknown or not offered),
-   * `invalid_input` with what is wrong with the data, `cannot_decide`, `already_answered`, `expired`.
+   * A repeated answer returns the same outcome. Throws `bad_request` (an action that is missing, unknown or not offered), `invalid_input`
+   * with what is wrong with the data, `cannot_decide`, `already_answered`, `expired`.
    */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toHumanAnswer(given, interrupt);
@@ -78,7 +78,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     });
   }
 
-  /** The request expired: treated as declined, or as the request sets. */
+  /** Handles a request that expired: it counts as rejected, unless the request sets another outcome. */
   async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
     const skips = held.interrupt.expireAction === 'skip';
     const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
@@ -89,7 +89,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     return { status: 'expired', outcome: { outcome: defaultAction }, by: null };
   }
 
-  /** The answer as the end of a call, after the hooks of its result; null: it is about no call, or the request is closed. */
+  /** How the answer ends the call, after the hooks of its result. Null: the request is not about a call, or is closed. */
   private async endOf(principal: Principal, interrupt: Interrupt, answer: HumanAnswer): Promise<FilteredEnd | null> {
     const { workspaceId, jobId, toolCallId: id, status } = interrupt;
     if (id === null || status !== 'open') return null;
@@ -97,7 +97,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     return this.hooks.filter({ workspaceId, jobId, id }, settlementOf(answer));
   }
 
-  /** A question of a workflow is about no call: its node reads the outcome. */
+  /** A workflow's question has no call: the node reads the outcome from the request. */
   private async settleCall(
     { job, interrupt }: LockedInterrupt,
     { settlement, by }: { readonly settlement: FilteredEnd | null; readonly by: string | null },
@@ -117,13 +117,13 @@ function toHumanAnswer({ action, data, reason }: InterruptAnswer, interrupt: Int
   return { action: known, data: data ?? null, reason: reason ?? null };
 }
 
-/** Whether the request takes this action with these data. */
+/** Throws if the request does not allow this action with this data. */
 function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
   const { mode, inputSchema, actions, dataRequired } = requestOf(interrupt);
   if (!actions.includes(action)) throw invalidWord('action', actions);
   if (action === 'reject' || action === 'skip') return;
   if (data === null) {
-    // A node without an answer continues with its own input; a call would have no result, and a form is not filled in.
+    // After a skip, a node continues with its own input; but a call would have no result, and a required form would stay empty.
     if (dataRequired || interrupt.toolCallId !== null) throw missingAnswer('data');
     return;
   }
@@ -133,13 +133,13 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
 }
 
 function requestOf(interrupt: Interrupt) {
-  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
+  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s have this kind
   const { actions = humanInputActions, dataRequired = false } = request;
-  // The nodes after a form read it: skipping the form would pass on other data.
+  // The nodes after a required form read its data: after a skip they would read other data.
   return { ...request, dataRequired, actions: dataRequired ? actions.filter((action) => action !== 'skip') : actions };
 }
 
-/** Text is used as it is, any other value as JSON. */
+/** The result is the text itself, or the JSON of any other value. */
 function settlementOf({ action, data, reason }: HumanAnswer): Settlement {
   if (action === 'skip') {
     return { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } };

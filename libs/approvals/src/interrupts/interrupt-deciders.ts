@@ -3,43 +3,43 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '#auth';
 import type { Interrupt, InterruptKind } from '#jobs';
 
-/** The kinds that people answer at one endpoint; clients settle `client_tool` at the endpoints of client tools. */
+/** The kinds that people decide, at one endpoint. Clients settle `client_tool` at the endpoints of client tools. */
 export type DecidedKind = Exclude<InterruptKind, 'client_tool'>;
 
 /**
- * The body of a decision. Each kind reads its own members; every present member has its right type and size.
- * A member that is absent was not sent: `arguments: {}` is an edit, no `arguments` is none.
+ * The body of a decision. Each kind reads its own fields; the type and size of every present field are checked. An absent field differs from
+ * an empty one: `arguments: {}` is an edit, no `arguments` means no edit.
  */
 export interface InterruptAnswer {
-  /** One of the words of the kind; there for every kind but `human_input`. */
+  /** One of the decisions of the kind. Required for every kind except `human_input`. */
   readonly decision?: string;
-  /** human_input: what is done with the question. */
+  /** human_input: the action on the question. */
   readonly action?: string;
-  /** human_input: what was filled in; null means nothing. */
+  /** human_input: the submitted data; null: no data. */
   readonly data?: unknown;
-  /** tool_approval: of the request as it was shown. */
+  /** tool_approval: the hash that the request showed. */
   readonly argumentsHash?: string;
   /** tool_approval: replaces all arguments of the call. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** In the decider's own words; at most 500 characters. */
+  /** The reason in the words of the decider, at most 500 characters. */
   readonly reason?: string;
   /** tool_approval: 5, 10 or 30. */
   readonly grantMinutes?: number;
-  /** unknown_outcome: what the call gave, as text or JSON; at most 256 KiB. */
+  /** unknown_outcome: the result of the call, as text or JSON, at most 256 KiB. */
   readonly result?: unknown;
 }
 
 /** Decides requests of one kind. */
 export interface InterruptDecider {
   /**
-   * Settles the request, under the lock of its job, and returns the settled request. The same answer again gives the same outcome.
-   * Throws `cannot_decide` to a caller who may see the request and not decide it, `already_answered`, `expired`, and what
-   * the kind refuses by itself; then nothing is changed.
+   * Settles the request, under the lock of its job, and returns the settled request. A repeated decision returns the same outcome. Throws
+   * `cannot_decide` to a caller who may read the request but not decide it, `already_answered`, `expired`, and the errors of the kind; then
+   * the request does not change.
    */
   decide(principal: Principal, interrupt: Interrupt, answer: InterruptAnswer): Promise<Interrupt>;
 }
 
-/** Who decides what. Kinds register while the process boots. */
+/** The deciders of all kinds. Each kind registers its decider while the process boots. */
 @Injectable()
 export class InterruptDeciders {
   private readonly deciders = new Map<DecidedKind, InterruptDecider>();

@@ -48,13 +48,13 @@ class RetriedWaits implements InterruptDecider, DueHandler {
     });
   }
 
-  /** The time of the next try has come. */
+  /** The time of the next attempt has come. */
   expire(): Promise<InterruptSettlement> {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'retried' }, by: null });
   }
 }
 
-/** Registers the kinds of requests about tool calls, model providers and plugins for answers and timers. */
+/** Registers deciders and timers for the requests about tool calls, model providers and plugins. */
 @Injectable()
 export class CallInterruptKinds implements OnModuleInit {
   constructor(

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** The request may be seen, but others decide it. It stays open and untouched. */
+/** The caller may read the request but not decide it. The request stays open. */
 export const cannotDecide = () => new AppError({ code: 'cannot_decide', message: 'You cannot decide this request' });
 
 export const argumentsChanged = () =>
@@ -25,7 +25,7 @@ export const invalidEdit = (issues: readonly string[]) =>
     details: { issues },
   });
 
-/** What was filled in does not fit the form; the request stays open. `issues`: one sentence per fault. */
+/** The data does not match the schema of the form; the request stays open. `issues`: one sentence per fault. */
 export const invalidInput = (issues: readonly string[]) =>
   new AppError({
     code: 'invalid_input',
@@ -37,7 +37,7 @@ export const invalidInput = (issues: readonly string[]) =>
 export const missingAnswer = (field: string) =>
   new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
 
-/** An approval names the arguments that it is for. */
+/** An approval must name the arguments that it applies to. */
 export const missingArgumentsHash = (requestId: string) =>
   new AppError({
     code: 'bad_request',
@@ -47,7 +47,7 @@ export const missingArgumentsHash = (requestId: string) =>
 
 export const invalidAnswer = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
 
-/** A word that this request does not take; the words it takes are in `issues`. */
+/** The decision or action is not allowed for this request; `issues` lists the allowed ones. */
 export const invalidWord = (field: 'decision' | 'action', words: readonly string[]) =>
   new AppError({
     code: 'bad_request',
@@ -56,7 +56,7 @@ export const invalidWord = (field: 'decision' | 'action', words: readonly string
     details: { issues: [`${field} must be one of ${words.join(', ')}`] },
   });
 
-/** A field that this answer does not take; `takes`: the fields it does. */
+/** The field is not allowed in this decision; `takes`: the allowed fields. */
 export const invalidField = (field: string, message: string, takes: readonly string[]) =>
   new AppError({
     code: 'bad_request',

@@ -18,11 +18,11 @@ import { assertAnswerFields, toInterruptAnswer } from './to-interrupt-answer.js'
 
 /** The requests to list. */
 export interface InterruptQuery extends Omit<InterruptFilter, 'decider'> {
-  /** Whom they wait for: the caller (`mine`), with all that the caller may decide; or a user, with what only that user may decide. */
+  /** Whose inbox to list. `mine`: all requests that the caller may decide. A user: the requests that only this user may decide. */
   readonly assignee?: 'mine' | { readonly userId: string };
 }
 
-/** Requests to people: listed for principals who may read their job, decided by principals who may decide them. */
+/** Requests to people. Principals who may read the job list them; principals who may decide them settle them. */
 @Injectable()
 export class InterruptsService {
   constructor(
@@ -37,7 +37,7 @@ export class InterruptsService {
     return interrupt;
   }
 
-  /** Newest first; one more than the limit may come back: then there is a next page. */
+  /** Newest first. May return one row more than the limit: then a next page exists. */
   list(principal: Principal, query: InterruptQuery, page: KeysetPage): Promise<Interrupt[]> {
     return this.interrupts.listInScope(scopeOf(principal), toFilter(principal, query), page);
   }
@@ -46,14 +46,14 @@ export class InterruptsService {
     return this.interrupts.countInScope(scopeOf(principal), toFilter(principal, query));
   }
 
-  /** Those of `ids` that fit the query, oldest first. */
+  /** The requests among `ids` that match the query, oldest first. */
   findMany(principal: Principal, query: InterruptQuery, ids: readonly string[]): Promise<Interrupt[]> {
     return this.interrupts.findManyInScope(scopeOf(principal), ids, toFilter(principal, query));
   }
 
   /**
-   * Settles one request, by its own id, and gives it as it then is. `body` is what was sent, unread. Throws `not_found`,
-   * `bad_request`, `too_large`, and what the decider of its kind throws (see `InterruptDecider`).
+   * Settles one request by its id, and returns it in its new state. `body` is the unparsed body of the caller. Throws `not_found`,
+   * `bad_request`, `too_large`, and the errors of the decider of its kind (see `InterruptDecider`).
    */
   async decide(principal: Principal, id: string, body: unknown): Promise<Interrupt> {
     const interrupt = await this.find(principal, id);
@@ -67,7 +67,7 @@ export class InterruptsService {
 const CLIENT_TOOL_TEXT =
   'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
 
-/** Requests without an assignee are listed for callers who filter by their kind. */
+/** A list includes requests without an assignee only for callers who filter by their kind. */
 function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
   const filter = { kinds: listedKinds, ...query };
   if (assignee === undefined) return filter;
@@ -75,7 +75,7 @@ function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery):
   return { ...filter, decider: isMe ? deciderRightsOf(principal) : rightsOfOther(assignee.userId) };
 }
 
-/** The rights that every member has: those of other users are not loaded. */
+/** The rights that every member has: the rights of other users are not loaded. */
 function rightsOfOther(userId: string): DeciderRights {
   return { userId, approves: 'own', changes: 'own' };
 }

@@ -4,14 +4,14 @@ import { InterruptSettler, InterruptsRepository, JobUpdater, subJobsDue } from '
 import { BUS, type Bus } from '#platform';
 import { AwaitingCallsRepository, callUpdated, type LockedCall } from '#tools';
 
-/** Which lease ends the job. */
+/** The lease under which the job ends. */
 interface EndingJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly epoch: number;
 }
 
-/** Ends everything that a job, or a part of it, still has open: calls, and the requests about them. */
+/** Ends everything that a job, or a part of it, still has open: calls and their requests. */
 @Injectable()
 export class JobCloser {
   constructor(
@@ -23,10 +23,10 @@ export class JobCloser {
   ) {}
 
   /**
-   * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds`: then requests about no
-   * call stay, but those of `requests`. Everything it has written must be on disk. Reads the rows under the lock of the job,
-   * not the worker's memory: an answer that arrived meanwhile stands and is not published again, and a
-   * later one finds the request cancelled. Does nothing for a lease that is gone; may be called again.
+   * Called by the holder of the job's lease right before the job ends, after all its writes are committed. With `rounds`, it closes only the
+   * calls of these rounds with their requests, and those of `requests`; other requests without a call stay open. It reads the rows under the
+   * lock of the job, not the worker's memory: a decision that was committed meanwhile stands and is not published again, and a later one
+   * finds the request cancelled. Does nothing if another lease owns the job. Idempotent.
    */
   async close(
     { workspaceId, jobId, epoch }: EndingJob,

@@ -5,7 +5,7 @@ import { canonicalJson } from '#tools';
 import { mayDecide } from '../policies/may-decide.js';
 import { cannotDecide } from './interrupts.errors.js';
 
-/** An answer as it is stored, to recognize a repeated one. */
+/** A decision as it is stored, to recognize a repeated one. */
 export type KeptAnswer = Readonly<Record<string, unknown>>;
 
 /**

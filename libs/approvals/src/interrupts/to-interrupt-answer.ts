@@ -8,9 +8,8 @@ const longestReason = 500;
 const longestWord = 256;
 
 /**
- * Reads the answer that a caller sent: each member that is there has its right type and size, null counts as absent, and
- * unknown members fall away. Whether the kind of request takes it is not asked here. Throws `bad_request`, `too_large` and
- * `not_storable`, naming the member.
+ * Parses the decision that a caller sent: it checks the type and size of each present field, treats null as absent, and drops unknown fields.
+ * It does not check whether the kind of request allows a field. Throws `bad_request`, `too_large` and `not_storable`, naming the field.
  */
 export function toInterruptAnswer(body: unknown): InterruptAnswer {
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body))) throw invalidBody();
@@ -96,9 +95,9 @@ const answerFields: Readonly<Record<DecidedKind, AnswerFields>> = {
 };
 
 /**
- * Throws `bad_request`, naming the field, when an answer has a field that its kind or its decision does not take: ignoring it would
- * settle the request differently from what was sent. `issues` lists the fields it takes. A missing decision or action is left to the
- * decider of the kind.
+ * Throws `bad_request`, naming the field, if the body has a field that its kind or its decision does not allow: without the field, the
+ * request would be settled differently from what the caller intended. `issues` lists the allowed fields. The decider of the kind handles a
+ * missing decision or action.
  */
 export function assertAnswerFields(kind: DecidedKind, answer: InterruptAnswer): void {
   const { word, always, only } = answerFields[kind];

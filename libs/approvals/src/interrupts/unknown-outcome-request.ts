@@ -10,7 +10,7 @@ export interface LostCall {
   readonly toolCallId: string;
   readonly callId: string;
   readonly name: string;
-  /** What was run, JSON text. */
+  /** The arguments that the call ran with, as JSON text. */
   readonly arguments: string;
   readonly sensitiveFields?: readonly string[];
   /** Ms since the epoch; null: unknown. */
@@ -27,8 +27,8 @@ interface LostJob {
 const waitMs = 7 * 86_400_000;
 
 /**
- * The request to a person about a started call without a known end. `worker`: who ran it, if that is known; `verification`: what
- * the tool itself could say about it.
+ * Creates the request to a person about a call that started and whose outcome is unknown. `worker`: who ran it, if known; `verification`:
+ * what the tool reports about the call.
  */
 export function unknownOutcomeRequest(
   job: LostJob,

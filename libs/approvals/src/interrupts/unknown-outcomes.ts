@@ -38,7 +38,7 @@ interface Decided {
   readonly reason: string | null;
 }
 
-/** Started calls with an unknown outcome: only a recorded decision leaves that state. */
+/** Started calls with an unknown outcome. Only a recorded decision ends that state. */
 @Injectable()
 export class UnknownOutcomes implements DueHandler {
   readonly kind = 'unknown_outcome';
@@ -50,7 +50,7 @@ export class UnknownOutcomes implements DueHandler {
     private readonly hooks: ResultHooks,
   ) {}
 
-  /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */
+  /** Opens a request to a person about a call that was interrupted outside of its job's lease. Runs in the transaction that locks the job. */
   async open(
     job: LockedJob,
     call: LockedCall,
@@ -95,7 +95,7 @@ export class UnknownOutcomes implements DueHandler {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
   }
 
-  /** How a decision ends the call, after the hooks of its result; null: it does not end the call. */
+  /** How a decision ends the call, after the hooks of its result; null: the decision does not end the call. */
   private async endOf(principal: Principal, interrupt: Interrupt, decided: Decided): Promise<FilteredEnd | null> {
     const { workspaceId, jobId, toolCallId: id, status, tool } = interrupt;
     const end = toSettlement(tool ?? '', decided);
@@ -108,7 +108,7 @@ export class UnknownOutcomes implements DueHandler {
     { job, interrupt }: LockedInterrupt,
     { decided, end, by }: { readonly decided: Decided; readonly end: FilteredEnd | null; readonly by: string },
   ): Promise<void> {
-    if (interrupt.toolCallId === null) return; // of a workflow node, which reads the decision
+    if (interrupt.toolCallId === null) return; // a workflow node reads the decision of this request
     const call = await this.calls.find(job, interrupt.toolCallId);
     if (call === null) throw new Error(`interrupt ${interrupt.id} is about no call`);
     const decision = { by, decisionId: interrupt.id };
@@ -127,7 +127,7 @@ export class UnknownOutcomes implements DueHandler {
   }
 }
 
-/** How a decision ends the call; null: it does not. */
+/** How a decision ends the call; null: the decision does not end it. */
 function toSettlement(name: string, { decision, result, reason }: Decided): Settlement | null {
   if (decision === 'happened') return { status: 'completed', result: projectResult(result ?? '', 'durable') };
   if (decision !== 'did_not_happen') return null;

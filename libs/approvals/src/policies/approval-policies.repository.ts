@@ -6,16 +6,16 @@ import { type ApprovalPolicy, readStoredPolicy } from './approval-policy.js';
 
 /** A version of a workspace's policy. Versions are added and never changed. */
 export interface StoredPolicy {
-  /** 1, 2, 3 …; 0 stands for the policy of a workspace that never saved one. */
+  /** 1, 2, 3 …; 0: the workspace has not saved a policy. */
   readonly version: number;
   readonly policy: ApprovalPolicy;
-  /** Principal id of who saved it; null for version 0. */
+  /** The principal id of the caller that saved it; null for version 0. */
   readonly createdBy: string | null;
   /** In ms since the epoch; null for version 0. */
   readonly createdAt: number | null;
 }
 
-/** A version to be added. */
+/** A version to store. */
 export interface NewPolicy {
   readonly workspaceId: string;
   readonly version: number;
@@ -28,7 +28,7 @@ export interface NewPolicy {
 export class ApprovalPoliciesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The newest; null: none was ever saved. */
+  /** Returns the newest version; null: the workspace has not saved a policy. */
   findCurrent(workspaceId: string): Promise<StoredPolicy | null> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) => newest(tx, workspaceId));
   }
@@ -39,19 +39,19 @@ export class ApprovalPoliciesRepository {
     return row === null ? null : toPolicy(row);
   }
 
-  /** One transaction in which no other one changes the workspace's policy; `current` is its newest version. */
+  /** Runs `change` in a transaction that excludes all other changes of the workspace's policy. `current` is the newest version. */
   changing<T>(
     workspaceId: string,
     change: (tx: PrismaTransaction, current: StoredPolicy | null) => Promise<T>,
   ): Promise<T> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await tx.$queryRaw`SELECT FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
-      // A statement of its own: the snapshot of the lock's is older than the lock.
+      // A separate statement, because the snapshot of the locking statement is older than the lock.
       return change(tx, await newest(tx, workspaceId));
     });
   }
 
-  /** Adds the version, with its entry in the audit. */
+  /** Adds the version, and an entry to the audit log. */
   async insert(tx: PrismaTransaction, { workspaceId, version, policy, by }: NewPolicy): Promise<StoredPolicy> {
     const details = { version, rules: policy.rules.length };
     const subject = { subjectType: 'Workspace', subjectId: workspaceId };

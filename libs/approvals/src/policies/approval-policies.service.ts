@@ -11,18 +11,18 @@ import { type ApprovalPolicy, DEFAULT_POLICY, parseApprovalPolicy } from './appr
 
 /** A policy to save, as its author wrote it. */
 export interface PolicyDraft {
-  /** The contract's `toolApproval` object; what it leaves out gets its default. */
+  /** The `toolApproval` object of the contract; absent fields get their defaults. */
   readonly policy: unknown;
-  /** The version it was made from; null: whichever there is. */
+  /** The version that the change is based on; null: any version. */
   readonly expectedVersion: number | null;
 }
 
-/** How long another process may use a policy after it was changed here, ms. */
+/** How long another process may use the previous policy after a change, in ms. */
 const freshMs = 1_000;
 
 const NEVER_SAVED: StoredPolicy = { version: 0, policy: DEFAULT_POLICY, createdBy: null, createdAt: null };
 
-/** The approval policy of a workspace: read by every call, seen and changed by those who run the workspace. */
+/** The approval policy of a workspace. The gate reads it for every call; admins read and change it. */
 @Injectable()
 export class ApprovalPoliciesService {
   private readonly cache = new TimedCache<StoredPolicy>({ clock: systemClock, ttlMs: freshMs, max: 10_000 });
@@ -32,12 +32,15 @@ export class ApprovalPoliciesService {
     private readonly grants: ApprovalGrantsRepository,
   ) {}
 
-  /** For judging calls: the policy of now, or up to a second ago. */
+  /** Returns the policy for the gate: the current one, or one that was current up to a second ago. */
   current(workspaceId: string): Promise<StoredPolicy> {
     return this.cache.get(workspaceId, async () => (await this.policies.findCurrent(workspaceId)) ?? NEVER_SAVED);
   }
 
-  /** For people: the newest version, or an older one; null: there is none of that number. Throws `not_found` to others. */
+  /**
+   * Returns the policy for people: the newest version, or an older one; null: that version does not exist. Throws `not_found` to principals
+   * that may not read the policy.
+   */
   async find(principal: Principal, version: number | null = null): Promise<StoredPolicy | null> {
     assertMaySee(principal);
     const { workspaceId } = principal;
@@ -46,16 +49,16 @@ export class ApprovalPoliciesService {
     return (await this.policies.findCurrent(workspaceId)) ?? NEVER_SAVED;
   }
 
-  /** A policy with its defaults. Saves nothing. Throws as `save`, except `conflict`. */
+  /** Validates a policy and fills in its defaults. Saves nothing. Throws the errors of `save`, except `conflict`. */
   validate(principal: Principal, policy: unknown): ApprovalPolicy {
     assertMaySee(principal);
     return parseApprovalPolicy(toStorable(policy, 'policy'));
   }
 
   /**
-   * Adds a version, which ends the grants of the earlier ones, and audits it. The policy that is current already is not saved
-   * again. Throws `not_found`, `forbidden`, `bad_request` (with the path of the wrong field), `conflict` when the current
-   * version is not the expected one.
+   * Adds a version, which ends the grants of earlier versions, and audits it. If the policy equals the current one, nothing is saved. Throws
+   * `not_found`, `forbidden`, `bad_request` (with the path of the wrong field), and `conflict` if the current version is not the expected
+   * one.
    */
   async save(principal: Principal, draft: PolicyDraft): Promise<StoredPolicy> {
     const { workspaceId, id: by } = principal;
@@ -73,7 +76,7 @@ export class ApprovalPoliciesService {
   }
 }
 
-/** Throws `not_found` to a caller who may not see the policy of the workspace. */
+/** Throws `not_found` to a caller that may not read the policy of the workspace. */
 export function assertMaySee(principal: Principal): void {
   assertCan(abilityOf(principal), { action: 'read', subject: 'Workspace', row: { id: principal.workspaceId } });
 }

@@ -8,22 +8,22 @@ import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
 
 /** The actions of a policy on a call, from the mildest to the strictest. */
 export const approvalActions = ['auto_approve', 'require_approval', 'block'] as const;
-/** Who decides, from the widest circle to the narrowest. */
+/** Who may decide, from the largest group to the smallest. */
 export const decidableByKinds = ['members', 'requester', 'approvers'] as const;
-/** What the end of a request's time means; it never approves. From the mildest to the strictest. */
+/** The effects of an expired request, from the mildest to the strictest. None of them approves the call. */
 export const expireActions = ['deny', 'fail_job'] as const;
 
 export type ApprovalAction = (typeof approvalActions)[number];
 export type DecidableBy = (typeof decidableByKinds)[number];
 export type ExpireAction = (typeof expireActions)[number];
 
-/** The narrower of two circles. */
+/** The smaller of two groups. */
 export function narrowerOf(a: DecidableBy, b: DecidableBy): DecidableBy {
   return decidableByKinds.indexOf(a) >= decidableByKinds.indexOf(b) ? a : b;
 }
 
 export const MAX_RULES = 200;
-/** Of all conditions of a policy, repetitions in patterns written out. */
+/** Maximum size of all conditions of a policy together, with repetitions in patterns expanded. */
 const MAX_CONDITIONS_SIZE = 50_000;
 const longestMatch = 200;
 const mostDays = 3_650;
@@ -33,21 +33,21 @@ const conditions = {
   timeoutDays: z.number().min(0).max(mostDays),
   expireAction: z.enum(expireActions),
   decidableBy: z.enum(decidableByKinds),
-  /** Whether the requester is not among those who decide. */
+  /** Whether the requester may not decide. */
   fourEyes: z.boolean(),
 };
 
 const ruleSchema = z.strictObject({
   /** A glob on the whole tool name. */
   match: z.string().min(1).max(longestMatch),
-  /** A CEL expression; without one the rule meets every call of a matching tool. */
+  /** A CEL expression. A rule without one matches every call of a matching tool. */
   when: z.string().min(1).max(MAX_CONDITION_LENGTH).optional(),
   action: z.enum(approvalActions),
   timeoutDays: conditions.timeoutDays.optional(),
   expireAction: conditions.expireAction.optional(),
   decidableBy: conditions.decidableBy.optional(),
   fourEyes: conditions.fourEyes.optional(),
-  /** Only approvers decide, and no grant does. */
+  /** Only approvers may decide, and grants do not apply. */
   locked: z.boolean().default(false),
 });
 
@@ -57,7 +57,7 @@ const policySchema = z.strictObject({
   expireAction: conditions.expireAction.default('deny'),
   decidableBy: conditions.decidableBy.default('requester'),
   fourEyes: conditions.fourEyes.default(false),
-  /** The first that meets a call counts; none: `default`. */
+  /** The first rule that matches a call applies; if no rule matches, `default` applies. */
   rules: z.array(ruleSchema).max(MAX_RULES).default([]),
 });
 
@@ -80,8 +80,8 @@ export type ApprovalPolicy = z.infer<typeof policySchema>;
 export type ApprovalRule = z.infer<typeof ruleSchema>;
 
 /**
- * Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field, which is within
- * `parent` if the policy is a field of something else.
+ * Parses an untrusted policy and fills in the defaults. Throws `bad_request` with the path of the first wrong field; the path begins with
+ * `parent` if the policy is a field of another document.
  */
 export function parseApprovalPolicy(value: unknown, parent?: string): ApprovalPolicy {
   const read = readInput(newPolicySchema, value);
@@ -89,12 +89,12 @@ export function parseApprovalPolicy(value: unknown, parent?: string): ApprovalPo
   throw invalidPolicy([parent ?? '', read.problem.field].filter((name) => name !== '').join('.'), read.problem.text);
 }
 
-/** Asks for nothing. */
+/** The policy that requires no approval. */
 export const DEFAULT_POLICY: ApprovalPolicy = parseApprovalPolicy({});
 
 /**
- * Reads a policy that was checked when it was saved. A condition that this build would not take any more is kept: it gives no
- * answer, so its rule asks.
+ * Reads a policy that was validated when it was saved. A condition that this build no longer accepts is kept: its evaluation fails, so its
+ * rule requires approval.
  */
 export function readStoredPolicy(value: unknown): ApprovalPolicy {
   return policySchema.parse(value);

@@ -1,6 +1,6 @@
 import { celEnvironment, compileCel, isTooSlow, LOOP_STOP_MS, MAX_CEL_LENGTH, remember } from '#tools';
 
-/** What a condition may look at. Everything in it is plain JSON. */
+/** The variables of a condition. All values are plain JSON. */
 export interface ConditionContext {
   readonly tool: string;
   readonly arguments: unknown;
@@ -8,17 +8,17 @@ export interface ConditionContext {
   readonly principal: { readonly id: string; readonly role: string | null; readonly userId: string | null };
 }
 
-/** What became of a condition: an answer, or why there is none. Both failures are the caller's to treat as "ask". */
+/** The result of a condition, or why it has none. The caller treats both failures as "require approval". */
 export type ConditionAnswer = 'true' | 'false' | 'failed' | 'too_slow';
 
-/** A condition that compiled. `cpuMs` is what the answer cost. */
+/** A compiled condition. `cpuMs` is the CPU time of the evaluation. */
 export type Condition = (context: ConditionContext) => { readonly answer: ConditionAnswer; readonly cpuMs: number };
 
 export type CompiledCondition =
   { readonly ok: true; readonly condition: Condition } | { readonly ok: false; readonly problem: string };
 
 export const MAX_CONDITION_LENGTH = MAX_CEL_LENGTH;
-/** Longer than this, of the processor's time and not the clock's, and the answer does not count. */
+/** Maximum CPU time of one evaluation, in ms. A slower evaluation has no result. */
 const slowMs = 5;
 
 const environment = celEnvironment()
@@ -30,9 +30,9 @@ const environment = celEnvironment()
 const compiled = new Map<string, CompiledCondition>();
 
 /**
- * Compiles a CEL expression over `tool`, `arguments`, `agent` and `principal`. Refused: what does not parse or type-check, is
- * not a bool, or calls anything but the functions of `compileCel`; `problem` states the reason in a clause. Compiled ones are kept by
- * their text, the least recently used go first.
+ * Compiles a CEL expression over `tool`, `arguments`, `agent` and `principal`. Rejects an expression that does not parse or type-check, is
+ * not a bool, or calls a function that `compileCel` does not offer; `problem` states the reason in a clause. A cache by source text keeps
+ * compiled conditions, and evicts the least recently used first.
  */
 export function compileCondition(source: string): CompiledCondition {
   return remember(compiled, source, compile);
@@ -46,7 +46,7 @@ function compile(source: string): CompiledCondition {
   return { ok: true, condition: timed((context) => run({ ...context })) };
 }
 
-/** A garbage collection or a first run is not the expression's fault: what was too slow once gets a second try. */
+/** A garbage collection or a first run can make an expression slow, so an evaluation that was too slow is tried once more. */
 function timed(run: (context: ConditionContext) => unknown): Condition {
   const once = (context: ConditionContext): ReturnType<Condition> => {
     const start = process.threadCpuUsage();

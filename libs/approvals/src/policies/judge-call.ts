@@ -12,30 +12,30 @@ import {
 } from './approval-policy.js';
 import { compileCondition, type Condition, type ConditionContext } from './condition.js';
 
-/** Where a policy comes from. Each can tighten what the others say, none can widen it. */
+/** The origin of a policy. Each layer can make the verdict of the others stricter, and none can make it milder. */
 export type PolicyLayer = 'instance' | 'workspace' | 'agent' | 'tool' | 'request';
 
-/** A call to be judged. */
+/** The input of a verdict: a call and its context. */
 export interface CallQuestion {
   /** The full name, `server.tool` for tools of a server. */
   readonly tool: string;
-  /** As parsed; anything but an object makes every condition fail. */
+  /** The parsed arguments. If they are not an object, every condition fails. */
   readonly arguments: unknown;
   readonly agent: string | null;
-  /** The requester, as it is now. */
+  /** The requester, with the current role. */
   readonly principal: ConditionContext['principal'];
   readonly layers: readonly { readonly name: PolicyLayer; readonly policy: ApprovalPolicy }[];
-  /** The approval that the tool itself declares, under the workspace's settings. */
+  /** The approval that the tool itself declares, after the settings of the workspace. */
   readonly ownApproval: 'require_approval' | 'block' | null;
 }
 
-/** The rule that counted. */
+/** The rule that applied. */
 export interface MetRule {
   readonly layer: PolicyLayer;
   /** From 0; null: the layer's default, or the approval that the tool itself declares. */
   readonly index: number | null;
   readonly match: string;
-  /** A sentence for people; it counts the same way. */
+  /** A sentence that explains the verdict to people. */
   readonly reason: string;
 }
 
@@ -48,18 +48,18 @@ export interface Verdict {
   readonly expireAction: ExpireAction;
   readonly decidableBy: DecidableBy;
   readonly fourEyes: boolean;
-  /** Only approvers decide, and no grant does. */
+  /** Only approvers may decide, and grants do not apply. */
   readonly locked: boolean;
 }
 
-/** CPU time for all conditions of a list. The remaining conditions count as too slow. */
+/** CPU time for all conditions of a list, in ms. After that, the remaining conditions count as too slow. */
 const mostCpuMsOfAList = 50;
 const dayMs = 86_400_000;
 
 /**
- * The verdict of the policy on a call. Within a layer the first matching rule counts, over all layers the strictest action;
- * where several layers agree on that, the strictest of their conditions: the shortest time, `fail_job` before `deny`,
- * `approvers` before `requester` before `members`, four eyes and locked if any layer sets them. Pure, except that it measures time.
+ * Decides how the policies treat a call. Within a layer the first matching rule applies; over all layers the strictest action applies. Of the
+ * layers with that action, the strictest conditions apply: the shortest timeout, `fail_job` before `deny`, `approvers` before `requester`
+ * before `members`, four eyes and locked if any layer sets them. Pure, except that it measures time.
  */
 export function judgeCall(question: CallQuestion): Verdict {
   return strictestOf(judgeLayers(question));
@@ -72,7 +72,7 @@ export function judgeLayers(question: CallQuestion): readonly Verdict[] {
   return own === null ? verdicts : [...verdicts, own];
 }
 
-/** What counts of several verdicts; none at all lets a call run. */
+/** The strictest of several verdicts; without any verdict, the call may run. */
 export function strictestOf(verdicts: readonly Verdict[]): Verdict {
   const [first, ...rest] = verdicts;
   return rest.reduce(stricter, first ?? ofDefault({ name: 'instance', policy: DEFAULT_POLICY }));
@@ -137,7 +137,7 @@ function ofDefault({ name, policy }: Layer): Verdict {
   return { action, rule: { layer: name, index: null, match: '*', reason }, ...settingsOf(policy, {}), locked: false };
 }
 
-/** A tool declares only that it needs approval; the workspace decides who approves and for how long. */
+/** A tool declares only whether it needs approval; the workspace decides who approves and for how long. */
 function ownVerdict({ tool, layers, ownApproval: action }: CallQuestion): Verdict | null {
   if (action === null) return null;
   const named = (name: PolicyLayer): ApprovalPolicy | undefined => layers.find((layer) => layer.name === name)?.policy;

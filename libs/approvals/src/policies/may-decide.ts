@@ -15,8 +15,8 @@ export interface DecidableRequest {
 }
 
 /**
- * Whether the principal, as it is now, may decide the request. Only people may, and keys of people that have the scope
- * `approve`; never Nightshift itself. Ask at the decision and again when the call is run.
+ * Whether the principal, with its current rights, may decide the request. Only people may, and API keys of people with the scope `approve`;
+ * never the system principal. Check at the decision, and again when the call runs.
  */
 export function mayDecide(principal: Principal, request: DecidableRequest): boolean {
   if (principal.kind === 'system' || principal.workspaceId !== request.workspaceId) return false;

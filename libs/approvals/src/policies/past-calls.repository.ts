@@ -2,28 +2,31 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService } from '#platform';
 
-/** A call of the ledger, as a policy sees it. */
+/** A call of the ledger, with the fields that a policy reads. */
 export interface PastCall {
   readonly id: string;
   readonly jobId: string;
   readonly name: string;
   /** JSON text as the model wrote it. */
   readonly arguments: string;
-  /** `user:<id>` or `key:<id>`: the requester of its job. */
+  /** The requester of its job: `user:<id>` or `key:<id>`. */
   readonly principal: string;
   readonly userId: string | null;
-  /** The role that user has now; null: none. */
+  /** The current role of that user; null: the user has none. */
   readonly role: string | null;
 }
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The calls of a workspace, to evaluate a policy for them again. The caller has checked the right. */
+/** Reads the calls of a workspace, to evaluate a policy for them again. The caller has checked the rights. */
 @Injectable()
 export class PastCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Newest first, older than the call `before`; at most `limit`. Calls that were skipped never came before a policy. */
+  /**
+   * Returns at most `limit` calls, newest first, that are older than the call `before`. Leaves out skipped calls, because no policy was
+   * evaluated for them.
+   */
   page(workspaceId: string, before: string | null, limit: number): Promise<readonly PastCall[]> {
     return this.prisma.queryInWorkspace<PastCall>(
       { workspaceId },

@@ -16,12 +16,12 @@ import { newReplay, type PolicyReplay, tally } from './replay-tally.js';
 
 export const MAX_REPLAYED = 10_000;
 const pageSize = 100;
-/** After this long the replay ends with what it has. */
+/** After this time, in ms, the replay returns the calls that it has examined so far. */
 const longestMs = 8_000;
-/** Other work of the process waits no longer than this, unless a single condition takes longer. */
+/** How long other work of the process waits at most, in ms, unless a single condition takes longer. */
 const turnMs = 10;
 
-/** Asks a draft of a policy about calls that were made, and compares with the policy of now. Nothing is changed. */
+/** Evaluates a draft of a policy for past calls, and compares the verdicts with those of the current policy. Changes nothing. */
 @Injectable()
 export class PolicyReplayService {
   private readonly underWay = new Set<string>();
@@ -34,8 +34,8 @@ export class PolicyReplayService {
   ) {}
 
   /**
-   * Over the last `lastCalls` calls (1 to 10,000), newest first, a page at a time. Throws `not_found` to those who may not see
-   * policy and calls, `bad_request`, and `rate_limited` while another one of the workspace is under way in this process.
+   * Evaluates the last `lastCalls` calls (1 to 10,000), newest first, a page at a time. Throws `not_found` to principals that may not read
+   * the policy and the calls, `bad_request`, and `rate_limited` while another replay of the workspace runs in this process.
    */
   async dryRun(
     principal: Principal,

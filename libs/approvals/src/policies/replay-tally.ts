@@ -2,35 +2,35 @@ import type { ApprovalAction } from './approval-policy.js';
 import type { Verdict } from './judge-call.js';
 import type { PastCall } from './past-calls.repository.js';
 
-/** How many calls would run at once, be asked for, be blocked. */
+/** The number of calls per action: run at once, require approval, blocked. */
 export type ActionCounts = Readonly<Record<ApprovalAction, number>>;
 
-/** A call that the draft would treat otherwise. */
+/** A call that the draft would treat differently. */
 export interface ReplayedChange {
-  /** The call's id in the ledger. */
+  /** The id of the call in the ledger. */
   readonly id: string;
   readonly jobId: string;
   readonly tool: string;
   readonly before: ApprovalAction;
   readonly after: ApprovalAction;
-  /** Why, in words of the draft. */
+  /** The reason given by the draft's rule. */
   readonly reason: string;
 }
 
-/** How often a rule of the draft was the first to meet a call; `index` null: none did, and its default counted. */
+/** How many calls a rule of the draft was the first to match; `index` null: no rule matched, and the default applied. */
 export interface RuleHits {
   readonly index: number | null;
   readonly hits: number;
 }
 
-/** What a draft would have done to the calls of the past. */
+/** How a draft would have treated past calls. */
 export interface PolicyReplay {
   readonly examined: number;
-  /** False: it took too long, and older calls were not looked at. */
+  /** False: a time limit was reached, and older calls were left out. */
   readonly isComplete: boolean;
-  /** By the policy of now. */
+  /** Counts with the current policy. */
   readonly before: ActionCounts;
-  /** By the draft. */
+  /** Counts with the draft. */
   readonly after: ActionCounts;
   readonly changed: number;
   /** The newest of the changed calls, at most 50. */
@@ -38,7 +38,7 @@ export interface PolicyReplay {
   readonly rules: readonly RuleHits[];
 }
 
-/** A call as both policies judge it: `own` is the verdict of the workspace layer, `whole` the final one. */
+/** The verdicts of both policies on a call: `own` is that of the workspace layer, `whole` the final one. */
 export interface ReplayedCall {
   readonly call: Pick<PastCall, 'id' | 'jobId' | 'name'>;
   readonly current: { readonly whole: Verdict };
@@ -52,7 +52,7 @@ export function newReplay(): PolicyReplay {
   return { examined: 0, isComplete: true, before: NONE, after: NONE, changed: 0, changes: [], rules: [] };
 }
 
-/** The replay with one more call, older than those before. */
+/** Adds one call to the replay. The call is older than the previous ones. */
 export function tally(replay: PolicyReplay, { call, current, draft }: ReplayedCall): PolicyReplay {
   const [before, after] = [current.whole.action, draft.whole.action];
   const hasChanged = before !== after;
@@ -69,7 +69,7 @@ export function tally(replay: PolicyReplay, { call, current, draft }: ReplayedCa
   };
 }
 
-/** In the order of the rules, the default last. */
+/** Keeps the order of the rules, with the default last. */
 function hit(rules: readonly RuleHits[], index: number | null): readonly RuleHits[] {
   const known = rules.find((rule) => rule.index === index);
   if (known !== undefined) return rules.map((rule) => (rule === known ? { index, hits: rule.hits + 1 } : rule));

@@ -5,7 +5,7 @@ import { canonicalJson, type JsonObject, parseArguments, type Tool } from '#tool
 import { type Preview, previewArguments } from './preview-arguments.js';
 import { type HiddenArguments, hideArguments } from './redact-arguments.js';
 
-/** One proposed call at one time: what a decision is bound to. */
+/** A proposed call and the position that it has in its job: a decision is bound to these fields. */
 export interface HashedCall {
   readonly tool: string;
   /** JSON text, as stored. */
@@ -13,11 +13,11 @@ export interface HashedCall {
   readonly jobId: string;
   readonly round: number;
   readonly ordinal: number;
-  /** When the request expires, as it is shown; null: never. */
+  /** The time when the request expires, as text; null: never. */
   readonly expiresAt: string | null;
 }
 
-/** A call that a person has to decide about. */
+/** A call that needs a person's decision. */
 export interface ApprovalQuestion extends Omit<HashedCall, 'tool'> {
   readonly tool: Pick<Tool, 'name' | 'allowEdit' | 'sensitiveFields'>;
   readonly agent: string | null;
@@ -28,7 +28,7 @@ export interface ApprovalQuestion extends Omit<HashedCall, 'tool'> {
   readonly adminRequired: boolean;
 }
 
-/** What the person who decides is shown. */
+/** The contents of an approval request, which the approver sees. */
 export interface ApprovalRequest {
   readonly tool: string;
   readonly title: string;
@@ -43,11 +43,11 @@ export interface ApprovalRequest {
   readonly approvable: boolean;
   readonly allowEdit: boolean;
   readonly adminRequired: boolean;
-  /** Names of members that are not shown: those the tool declares, and those that say of themselves that they are a secret. */
+  /** Names of fields whose values are hidden: those that the tool declares, and those with the name of a secret. */
   readonly sensitiveFields: readonly string[];
 }
 
-/** The request of a call. Built from the stored arguments. Contains no text of the model. Pure. */
+/** Creates the request of a call from the stored arguments. The request contains no text of the model. Pure. */
 export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
   const { tool, agent, requester, reason, adminRequired } = question;
   const hidden = hiddenOf(question.arguments, tool.sensitiveFields);
@@ -70,17 +70,17 @@ export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
 }
 
 /**
- * Whether a request can show a person what the call would do. It leaves out a value that the tool declares as sensitive, or whose
- * name marks it as a secret, and lists its name. Text that only looks like a credential is redacted on a guess, and the model
- * controls what looks like one: such a call must not be approved.
+ * Whether a request can show a person the effect of the call. The request hides a value that the tool declares as sensitive, or whose name
+ * marks it as a secret, and lists the name. Text that only looks like a credential is redacted on a guess, and the model can write such text
+ * on purpose: a call with such text cannot be approved.
  */
 export function isApprovable(args: string, sensitiveFields: readonly string[]): boolean {
   return hiddenOf(args, sensitiveFields)?.isGuessed === false;
 }
 
 /**
- * SHA-256, in hexadecimal, of the canonical JSON of `[tool, arguments, job, round, ordinal, expiry]`. Equal for arguments that
- * mean the same; arguments that cannot be read count as their text.
+ * SHA-256, in hexadecimal, of the canonical JSON of `[tool, arguments, job, round, ordinal, expiry]`. Equivalent arguments have the same
+ * hash; arguments that cannot be parsed are hashed as text.
  */
 export function argumentsHash(call: HashedCall): string {
   const parsed = parseArguments(call.arguments);
@@ -91,13 +91,13 @@ export function argumentsHash(call: HashedCall): string {
 
 const UNSHOWN: Preview = { text: '(the arguments cannot be shown)', truncated: true };
 
-/** Null: too large, undecodable, or no longer there. */
+/** Null: the arguments are too large, cannot be parsed, or are no longer stored. */
 function hiddenOf(text: string, sensitiveFields: readonly string[]): HiddenArguments | null {
   const parsed = parseArguments(text);
   return parsed.ok && !isStandIn(parsed.value) ? hideArguments(parsed.value, sensitiveFields) : null;
 }
 
-/** What is stored in the place of arguments that were too large to keep. */
+/** Whether the value replaces arguments that were too large to store. */
 function isStandIn(value: JsonObject): boolean {
   return value['_omitted'] === true && typeof value['bytes'] === 'number' && Object.keys(value).length === 2;
 }

@@ -4,22 +4,22 @@ import type { JsonObject } from '#tools';
 /** Longest preview, in UTF-16 code units. */
 export const MAX_PREVIEW = 1_200;
 const shortestLine = 40;
-/** Of a preview, for the names of members that it has no lines for. */
+/** The part of a preview for the names of the omitted fields. */
 const mostForNames = 400;
 const ELLIPSIS = '…';
 
-/** Arguments as a person is shown them. */
+/** The preview of arguments for an approver. */
 export interface Preview {
   readonly text: string;
-  /** Whether anything was left out. */
+  /** Whether any text was left out. */
   readonly truncated: boolean;
 }
 
 /**
- * Renders arguments for a person: a line `name: value` for each, values as JSON on that one line. Control, format and separator
- * characters are written as escapes, so no value can begin a line of its own or turn the text around. When it does not fit,
- * each line is cut to its share first: a long value cannot push the ones after it out of sight. Where there are too many for
- * that, a last line has the number of omitted members and names them, as far as names fit.
+ * Renders arguments for a person: one line `name: value` for each, with the value as JSON. Control, format and separator characters are
+ * escaped, so a value can neither begin a new line nor reverse the direction of the text. If the text is too long, each line is first cut to
+ * its share, so that a long value cannot hide the values after it. If there are too many lines for that, a last line has the number of
+ * omitted fields and as many of their names as fit.
  */
 export function previewArguments(args: JsonObject): Preview {
   const lines = Object.entries(args).map(([name, value]) => `${nameText(name)}: ${visible(JSON.stringify(value))}`);
@@ -35,20 +35,23 @@ export function previewArguments(args: JsonObject): Preview {
   return { text: [...shown, `${ELLIPSIS} ${left.length} more: ${namesText(left)}`].join('\n'), truncated: true };
 }
 
-/** The first lines, as far as they fit together. */
+/** The first lines that fit together. */
 function fitting(lines: readonly string[], longest: number): readonly string[] {
   let length = 0;
   const end = lines.findIndex((line) => (length += line.length + 1) > longest);
   return end === -1 ? lines : lines.slice(0, end);
 }
 
-/** Each name cut to what a line would show of it. No name begins like the line it stands on. */
+/**
+ * The names of omitted fields, each cut to the length of a line. The caller puts the count in front, so a name cannot look like the beginning
+ * of the line.
+ */
 function namesText(names: readonly string[]): string {
   const texts = names.map((name) => cutText(nameText(name), shortestLine));
   return cutText(texts.join(', '), mostForNames - 20);
 }
 
-/** At most `longest` code units, the last of them an ellipsis if it was cut; never half a surrogate pair. */
+/** At most `longest` code units. A text that was cut ends with an ellipsis, and a surrogate pair is never split. */
 export function cutText(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const end = longest - ELLIPSIS.length;
@@ -60,7 +63,7 @@ function nameText(name: string): string {
   return /^[A-Za-z_][\w.-]*$/.test(name) ? name : visible(JSON.stringify(name));
 }
 
-/** JSON with everything invisible written out: what it means as JSON stays the same. */
+/** Escapes every invisible character. The JSON value stays the same. */
 function visible(json: string): string {
   return toStorableText(json).replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu,

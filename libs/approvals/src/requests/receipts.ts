@@ -1,17 +1,17 @@
 import { cutText } from './preview-arguments.js';
 
-/** How a call came to run or not; null: no policy was asked, as for calls that were skipped. */
+/** How a call was allowed or rejected; null: no policy was evaluated, for example because the call was skipped. */
 export type ApprovalOutcome = 'policy' | 'person' | 'grant' | 'denied' | 'expired' | 'blocked' | 'withdrawn';
 
-/** A call of a round, as its receipt describes it. */
+/** A call of a round, with the fields of its receipt. */
 export interface ReceiptCall {
   readonly callId: string;
   readonly approval: ApprovalOutcome | null;
-  /** Redacted JSON of the arguments a person put in the place of the model's; null: as proposed. */
+  /** The redacted JSON of the arguments that a person edited; null: as proposed. */
   readonly edited: string | null;
 }
 
-/** Needed a decision by a person, with any outcome. */
+/** The outcomes of calls that needed a person's decision. */
 const NEEDED_DECISION: ReadonlySet<ApprovalOutcome | null> = new Set([
   'person',
   'grant',
@@ -22,8 +22,8 @@ const NEEDED_DECISION: ReadonlySet<ApprovalOutcome | null> = new Set([
 const longestEdit = 2_000;
 
 /**
- * The decisions of a round for the model, as one `system` message from us: null when no decision was needed. For a call that
- * the policy blocked, or whose approval was withdrawn, it contains no more than the call's result does.
+ * The decisions of a round for the model, as one `system` message of the server; null: no call needed a decision. For a call that the policy
+ * blocked, or whose approval was withdrawn, the message reveals no more than the call's result does.
  */
 export function approvalReceipts(calls: readonly ReceiptCall[]): string | null {
   if (!calls.some((call) => NEEDED_DECISION.has(call.approval))) return null;
@@ -53,7 +53,7 @@ function tell(call: ReceiptCall, approval: ApprovalOutcome): string {
   }
 }
 
-/** Call ids come from the model: one that is not a plain word is quoted, so that it cannot read as a receipt. */
+/** Call ids come from the model. An id that is not a plain word is quoted, so that it cannot imitate a receipt. */
 function idText(callId: string): string {
   return /^[\w.:-]{1,256}$/.test(callId) ? callId : JSON.stringify(cutText(callId, 256));
 }

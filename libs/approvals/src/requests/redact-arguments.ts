@@ -1,7 +1,7 @@
 import { Redactor } from '#platform';
 import type { JsonObject } from '#tools';
 
-/** What stands where a value is not shown. */
+/** The text that replaces a hidden value. */
 export const HIDDEN = '***';
 
 /** Names that mark their value as a secret, whether or not the tool declares it; lower case, without `-` and `_`. */
@@ -10,25 +10,25 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['clientsecret', 'privatekey', 'secretkey', 'accesskey', 'authorization', 'credentials', 'cookie', 'sessionid'],
 ]);
 
-/** Knows what credentials look like (`Bearer …`, `sk-…`, private keys), wherever they stand. */
+/** Recognizes credentials by their format (`Bearer …`, `sk-…`, private keys), anywhere in a text. */
 const SHAPES = new Redactor();
 
-/** Arguments as others may see them, and what they do not see. */
+/** Arguments without their hidden values, and the names of the hidden fields. */
 export interface HiddenArguments {
   readonly shown: JsonObject;
-  /** Names of members that are not shown: those that were declared, and those that say of themselves that they are a secret. */
+  /** Names of fields whose values are hidden: declared ones, and those with the name of a secret. */
   readonly fields: readonly string[];
   /**
-   * Whether a part of a text is not shown because it looks like a credential. That is a guess, not a declaration: the
-   * author of the arguments can make anything look like one.
+   * Whether a part of a text is hidden because it looks like a credential. This is a guess: the author of the arguments can make any text
+   * look like a credential.
    */
   readonly isGuessed: boolean;
 }
 
 /**
- * Hides the value of every member with one of these names, at any depth, of members with the name of a
- * secret (`password`, `api_key`, `Authorization` …), and text that looks like a credential. Case, `-` and `_` of names
- * do not count. For arguments that `parseArguments` has read; they are not changed.
+ * Hides the values of fields with one of these names, at any depth, of fields with the name of a secret (`password`, `api_key`,
+ * `Authorization` …), and text that looks like a credential. Names are compared without case, `-` and `_`. Expects arguments that
+ * `parseArguments` has read, and does not change them.
  */
 export function hideArguments(args: JsonObject, sensitiveFields: readonly string[]): HiddenArguments {
   const hiding = new Hiding(sensitiveFields);
@@ -36,14 +36,14 @@ export function hideArguments(args: JsonObject, sensitiveFields: readonly string
   return { shown, fields: [...sensitiveFields, ...hiding.named], isGuessed: hiding.isGuessed };
 }
 
-/** What `hideArguments` shows, with `***` for the rest. */
+/** Returns the arguments with `***` in place of hidden values. */
 export function redactArguments(args: JsonObject, sensitiveFields: readonly string[]): JsonObject {
   return hideArguments(args, sensitiveFields).shown;
 }
 
 class Hiding {
   isGuessed = false;
-  /** Names as in `SECRET_NAMES` that were met and not declared. */
+  /** Names of `SECRET_NAMES` that the arguments contain and the tool does not declare. */
   readonly named = new Set<string>();
   private readonly declared: ReadonlySet<string>;
 

@@ -20,7 +20,7 @@ import { ChatScheduleConnection, ChatScheduleModel, ChatSchedulePayload, Schedul
 
 const kind = 'chatSchedules';
 
-/** Shows and changes when chats start by themselves. */
+/** Reads and changes the schedules of chats. */
 @Resolver(() => ChatScheduleModel)
 export class ChatSchedulesResolver {
   constructor(private readonly schedules: SchedulesService) {}

@@ -12,7 +12,7 @@ import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './
 const mostNextSlots = 24;
 const mostSlots = 200;
 
-/** Adds the slots to a type of schedule. */
+/** Adds the slots to a GraphQL type of schedules. */
 function slotsOf(model: Type<object>): Type<object> {
   @Resolver(() => model)
   class ScheduleFieldsResolver {
@@ -41,7 +41,7 @@ function slotsOf(model: Type<object>): Type<object> {
   return ScheduleFieldsResolver;
 }
 
-/** What every type of schedule shows besides its row. */
+/** The computed fields of every type of schedule. */
 export const scheduleFieldsResolvers: readonly Type<object>[] = [WorkflowScheduleModel, ChatScheduleModel].map(slotsOf);
 
 /** Throws `bad_request` unless `count` is 1 to `most`. */

@@ -3,7 +3,6 @@ import { defineEnum } from '#platform/api';
 import type { MissedPolicy } from '../missed-slots.js';
 import type { SlotStatus, StopReason } from '../schedule.js';
 
-/** What happens to slots that passed while no process was running. */
 export const MissedSlotsEnum = defineEnum(
   'MissedSlots',
   'What happens to slots that were missed by a minute or more.',
@@ -14,7 +13,7 @@ export const MissedSlotsEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<MissedPolicy>, MissedPolicy>;
 
-/** What became of a slot. */
+/** The GraphQL names of the statuses of a slot. */
 export const SlotStatusEnum = defineEnum('ScheduledSlotStatus', 'The status of a slot.', {
   DUE: ['due', 'Its job is about to start. If it waits, `error` has the reason.'],
   STARTED: ['started', 'It started its job.'],
@@ -22,7 +21,7 @@ export const SlotStatusEnum = defineEnum('ScheduledSlotStatus', 'The status of a
   FAILED: ['failed', 'No job could be started. `error` has the reason.'],
 }) satisfies Record<Uppercase<SlotStatus>, SlotStatus>;
 
-/** Why a schedule was disabled by itself. */
+/** The GraphQL names of the reasons why the server disabled a schedule. */
 export const ScheduleStopEnum = defineEnum(
   'ScheduleStop',
   'Why the server disabled a schedule. A workflow schedule then acts as the member who enables it again; a chat schedule must be saved again.',

@@ -5,7 +5,7 @@ import { ChatSchedulesResolver } from './chat-schedules.resolver.js';
 import { scheduleFieldsResolvers } from './schedule-fields.resolver.js';
 import { WorkflowSchedulesResolver } from './workflow-schedules.resolver.js';
 
-/** Schedules of chats and of workflows. */
+/** The GraphQL API of the schedules of chats and workflows. */
 @Module({
   imports: [SchedulesModule],
   providers: [ChatSchedulesResolver, WorkflowSchedulesResolver, ...scheduleFieldsResolvers],

@@ -22,7 +22,7 @@ import { WorkflowScheduleConnection, WorkflowScheduleModel, WorkflowSchedulePayl
 
 const kind = 'workflowSchedules';
 
-/** Shows and changes when workflows start by themselves. */
+/** Reads and changes the schedules of workflows. */
 @Resolver(() => WorkflowScheduleModel)
 export class WorkflowSchedulesResolver {
   constructor(private readonly schedules: SchedulesService) {}

@@ -15,7 +15,7 @@ import {
 
 const kind = 'approvalGrants';
 
-/** Shows and ends timed grants. */
+/** Lists and revokes timed grants. */
 @Resolver(() => ApprovalGrantModel)
 export class ApprovalGrantsResolver {
   constructor(private readonly grants: ApprovalGrantsService) {}

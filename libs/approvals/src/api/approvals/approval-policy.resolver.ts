@@ -18,13 +18,13 @@ import {
 } from './approval-policy.model.js';
 import { DryRunPolicyArgs, PolicyReplayModel } from './policy-replay.model.js';
 
-/** Compiles up to 200 conditions. */
+/** The cost of an operation that compiles up to 200 conditions. */
 const validateCost = 100;
 const usualReplay = 1_000;
-/** More than half of what a document may cost: it reads up to 10,000 calls. */
+/** The cost of an operation that reads up to 10,000 calls: more than half of the limit for one document. */
 const replayCost = 6_000;
 
-/** Shows, tries and changes the approval policy of a workspace. */
+/** Reads, tests and changes the approval policy of a workspace. */
 @Resolver(() => ApprovalPolicyModel)
 export class ApprovalPolicyResolver {
   constructor(

@@ -3,7 +3,7 @@ import { defineEnum } from '#platform/api';
 import type { ApprovalAction, ExpireAction } from '../../policies/approval-policy.js';
 import type { PolicyLayer } from '../../policies/judge-call.js';
 
-/** GraphQL's names of what the policy does with a call. */
+/** The GraphQL names of the policy's actions on a call. */
 export const ApprovalActionEnum = defineEnum(
   'ApprovalAction',
   'What the approval policy does with a tool call, from the mildest to the strictest.',
@@ -14,7 +14,7 @@ export const ApprovalActionEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<ApprovalAction>, ApprovalAction>;
 
-/** GraphQL's names of what the end of a request's time means. */
+/** The GraphQL names of the effects of an expired request. */
 export const ExpireActionEnum = defineEnum(
   'ExpireAction',
   'What happens to a call whose approval expired. It never runs.',
@@ -24,7 +24,7 @@ export const ExpireActionEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<ExpireAction>, ExpireAction>;
 
-/** GraphQL's names of where a policy comes from. */
+/** The GraphQL names of the origins of a policy. */
 export const PolicyLayerEnum = defineEnum(
   'PolicyLayer',
   'The origin of a rule. Each layer can only tighten the others.',

@@ -4,7 +4,7 @@ import { ApprovalsModule } from '../../approvals.module.js';
 import { ApprovalGrantsResolver } from './approval-grants.resolver.js';
 import { ApprovalPolicyResolver } from './approval-policy.resolver.js';
 
-/** Approval policies and grants. */
+/** The GraphQL API of approval policies and grants. */
 @Module({
   imports: [ApprovalsModule],
   providers: [ApprovalGrantsResolver, ApprovalPolicyResolver],

@@ -7,13 +7,13 @@ import type { Claim } from '../../client-tools/client-tools.service.js';
 import { invalidToolClaim, invalidToolResult } from './client-tools.errors.js';
 
 const word = z.string().min(1).max(256).overwrite(toStorableText);
-/** Which call, for which device. */
+/** The body of a claim: the call to claim, and the device that claims it. */
 export const claimBody = refusedWith(named('ToolClaim', z.object({ callId: word, deviceId: word })), invalidToolClaim);
 const reference = z.object({ callId: word, claimToken: word });
 
-/** Which call, by which claim. */
+/** The body of a validation: the call, and the claim on it. */
 export const claimReference = refusedWith(named('ToolClaimReference', reference), invalidToolClaim);
-/** The outcome of a call; that it is exactly one of the two is checked by the service. */
+/** The body of a result: the outcome of a call. The service checks that the body has exactly one of `result` and `error`. */
 export const resultBody = refusedWith(
   named('ToolResult', reference.extend({ result: z.string().nullish(), error: z.string().nullish() })),
   invalidToolResult,
@@ -44,7 +44,7 @@ const claim: z.ZodType<Claim> = z.object({
   expiresAt: instant,
 });
 
-/** What the routes of client tools answer. */
+/** The responses of the routes of client tools. */
 export const clientToolReplies = {
   capability: named('ClientToolCapability', z.object({ available: z.boolean() })),
   claim: named('GrantedClaim', claim),

@@ -4,7 +4,7 @@ import { Config } from '#platform';
 
 import { clientToolsOff } from './client-tools.errors.js';
 
-/** Whether this server leaves calls to clients at all. */
+/** Tells whether clients may run tools of jobs on this server. */
 @Injectable()
 export class ClientToolSwitch {
   constructor(private readonly config: Config) {}

@@ -8,7 +8,7 @@ import { ClientToolsController } from './client-tools.controller.js';
 import { ClientToolsResolver } from './client-tools.resolver.js';
 import { ClientToolsOnGuard } from './client-tools-on.guard.js';
 
-/** Calls that clients run, over REST and GraphQL. */
+/** The REST and GraphQL APIs of calls that clients run. */
 @Module({
   imports: [JobsModule, ApprovalsModule],
   controllers: [ClientToolsController],

@@ -2,7 +2,7 @@ import { type CanActivate, Injectable } from '@nestjs/common';
 
 import { ClientToolSwitch } from './client-tool-switch.js';
 
-/** Refuses routes of client tools while they are switched off, before their bodies are looked at. */
+/** Refuses requests to the routes of client tools while client tools are switched off, before their bodies are validated. */
 @Injectable()
 export class ClientToolsOnGuard implements CanActivate {
   constructor(private readonly theSwitch: ClientToolSwitch) {}

@@ -18,7 +18,10 @@ import {
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClientToolsOnGuard } from './client-tools-on.guard.js';
 
-/** Calls that the clients of a job's starter run: claim one, validate the claim right before running it, submit what became of it. */
+/**
+ * Calls that the clients of a job's requester run. A client claims a call, validates the claim right before it runs the tool, and submits the
+ * result.
+ */
 @ApiTags('Client tools')
 @Controller('api/jobs')
 @UseGuards(JobPrincipalGuard)

@@ -3,7 +3,6 @@ import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { ToolCallStatusEnum } from '#jobs/api';
 import { DateTime, Json, UserError } from '#platform/api';
 
-/** A call that this client, and no other, may now serve. */
 @ObjectType({ description: 'The exclusive right of one client to run a call.' })
 export class ClientToolClaim {
   @Field(() => String, { description: 'Required to validate and to submit. Returned only once.' })

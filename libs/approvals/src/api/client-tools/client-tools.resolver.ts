@@ -14,7 +14,7 @@ import {
   ValidateClientToolPayload,
 } from './client-tools.model.js';
 
-/** Calls that the clients of a job's starter run. */
+/** Calls that the clients of a job's requester run. */
 @Resolver()
 export class ClientToolsResolver {
   constructor(
@@ -65,7 +65,7 @@ export class ClientToolsResolver {
     });
   }
 
-  /** Conflicts say where the call stands. */
+  /** A conflict contains the status of the call. */
   private async answer<T extends object>(ask: () => Promise<T>) {
     let callStatus: unknown = null;
     const payload = await toPayload(async () => {

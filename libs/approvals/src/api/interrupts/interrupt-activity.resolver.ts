@@ -15,7 +15,7 @@ type Batches = AsyncGenerator<readonly Interrupt[], void, undefined>;
 const pageSize = 100;
 const mostAtFirst = 1_000;
 
-/** A live inbox. */
+/** Streams changes of the inbox. */
 @Resolver()
 export class InterruptActivityResolver {
   constructor(
@@ -37,7 +37,7 @@ export class InterruptActivityResolver {
 
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
-    // Each open request is delivered once, never after its answer; its end is delivered too, regardless of the filter.
+    // The stream delivers each open request once, never after its settlement. It also delivers the settlement, regardless of the filter.
     const delivered = new DeliveredIds();
     const { statuses, ...wanted } = query;
     const isWanted = (status: string) => statuses?.includes(status) ?? true;
@@ -65,7 +65,8 @@ export class InterruptActivityResolver {
     for (let shown = 0; shown < mostAtFirst; shown += pageSize) {
       const found = await this.interrupts.list(member, openQuery, page);
       const shownNow = found.slice(0, pageSize);
-      // The others would be open for ever to this viewer if they were settled before the next look.
+      // A row that the activity does not know yet is left out. If it were settled before the next read, this viewer would never receive the
+      // settlement.
       yield shownNow.filter(({ id }) => this.activity.isKnown(member.workspaceId, id));
       const last = shownNow.at(-1);
       if (found.length <= pageSize || last === undefined) return;

@@ -4,12 +4,12 @@ import { InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 import { type Look, RowActivity } from '#platform/api';
 
-/** The most open requests that one snapshot compares; in a workspace with more, the newest. */
+/** Maximum number of open requests that one snapshot compares. In a workspace with more, a snapshot has the newest. */
 const mostOpen = 5_000;
 
 /**
- * Which requests of a workspace were opened or settled: what has come or gone since the look before. A look reads the ids of all
- * that are open, from an index of these.
+ * Detects which requests of a workspace were opened or settled, by comparing two snapshots of the ids of all open requests. Each snapshot is
+ * an index scan.
  */
 @Injectable()
 export class InterruptActivity extends RowActivity<OpenRows> {
@@ -22,8 +22,8 @@ export class InterruptActivity extends RowActivity<OpenRows> {
   }
 
   /**
-   * Whether viewers get the settlement of this open request. One that was opened after the last read is not known yet: if it is still
-   * open at the next read, that read delivers it.
+   * Whether viewers will receive the settlement of this open request. A request that was opened after the last read is not known yet: if it
+   * is still open at the next read, that read delivers it.
    */
   isKnown(workspaceId: string, id: string): boolean {
     const seen = this.seenIn(workspaceId);
@@ -45,14 +45,14 @@ export class InterruptActivity extends RowActivity<OpenRows> {
   }
 }
 
-/** What a look at the open rows of a workspace has seen. */
+/** A snapshot of the open rows of a workspace. */
 interface OpenRows {
   readonly ids: ReadonlySet<string>;
-  /** The most rows that one snapshot holds. Older ids are unknown to it. */
+  /** The oldest id of a full snapshot, otherwise empty. Such a snapshot shows nothing about older ids. */
   readonly oldest: string;
 }
 
-/** Of the ids of the newest `most` open rows, newest first. */
+/** Makes a snapshot of the ids of the newest `most` open rows, newest first. */
 export function toOpenRows(newestFirst: readonly string[], most: number): OpenRows {
   return { ids: new Set(newestFirst), oldest: newestFirst.length < most ? '' : (newestFirst.at(-1) ?? '') };
 }
@@ -62,7 +62,7 @@ export function changesOfOpen(before: OpenRows, now: OpenRows): readonly string[
   return [...missing(now, before), ...missing(before, now)];
 }
 
-/** Whether a look vouches for an open row: the looks after it tell when this row is settled. */
+/** Whether a snapshot covers an open row: a later snapshot then detects that the row was settled. */
 export function isKnown({ ids, oldest }: OpenRows, id: string): boolean {
   return ids.has(id) || id < oldest;
 }

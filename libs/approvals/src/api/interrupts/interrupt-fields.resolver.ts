@@ -9,7 +9,7 @@ import { mayDecide } from '../../policies/may-decide.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
 
-/** What a request shows beyond its own row. */
+/** The fields of a request that are not in its own row. */
 @Resolver(() => InterruptModel)
 export class InterruptFieldsResolver {
   constructor(private readonly jobs: JobLoaders) {}
@@ -46,7 +46,7 @@ export class InterruptFieldsResolver {
   }
 }
 
-/** What jobs show of their requests. */
+/** The requests of a job. */
 @Resolver(() => JobModel)
 export class JobInterruptsResolver {
   constructor(private readonly loaders: InterruptLoaders) {}

@@ -7,7 +7,7 @@ import type { Scope } from '#platform';
 
 interface Loaders {
   readonly interrupts: DataLoader<string, Interrupt | null>;
-  /** By job id. */
+  /** The key is the job id. */
   readonly openOfJob: DataLoader<string, readonly Interrupt[]>;
 }
 

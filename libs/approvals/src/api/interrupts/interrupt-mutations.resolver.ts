@@ -10,7 +10,7 @@ import { InterruptModel } from './interrupt.model.js';
 import { InterruptLoaders } from './interrupt-loaders.js';
 import { ResolveInterruptInput, ResolveInterruptPayload } from './resolve-interrupt.input.js';
 
-/** The outcome of an answer, before the request it was for is shown. */
+/** The result of a decision, before the current request is loaded. */
 interface Resolved {
   readonly id: string;
   readonly settled?: Interrupt;

@@ -16,7 +16,7 @@ import { InterruptLoaders } from './interrupt-loaders.js';
 import { InterruptMutationsResolver } from './interrupt-mutations.resolver.js';
 import { InterruptsResolver } from './interrupts.resolver.js';
 
-/** Requests to people and clients, over GraphQL. */
+/** The GraphQL API of requests to people and clients. */
 @Module({
   imports: [JobsApiModule, JobsModule, ApprovalsModule, ViewersModule],
   providers: [

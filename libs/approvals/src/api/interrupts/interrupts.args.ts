@@ -28,7 +28,6 @@ class ToolNameFilter {
   eq!: string;
 }
 
-/** Which requests. */
 @InputType({ description: 'Filters for requests. All given fields must match.' })
 export class InterruptFilterInput {
   @Field(() => InterruptStatusFilter, { nullable: true, description: 'By status.' })

@@ -11,7 +11,7 @@ import { InterruptLoaders } from './interrupt-loaders.js';
 import { InterruptsArgs } from './interrupts.args.js';
 import { toInterruptQuery } from './to-interrupt-query.js';
 
-/** The inbox. */
+/** Queries the inbox. */
 @Resolver(() => InterruptModel)
 export class InterruptsResolver {
   constructor(

@@ -5,7 +5,7 @@ import { defineEnum, Json, UserError } from '#platform/api';
 
 import type { HumanInputAction } from '../../interrupts/human-input-interrupt.js';
 
-/** GraphQL's names of actions on a form. */
+/** The GraphQL names of the actions on a form. */
 const InterruptActionEnum = defineEnum(
   'InterruptAction',
   'The action on a HUMAN_INPUT request. `request.actions` lists the allowed ones. SUBMIT delivers the event of a WAIT.',
@@ -22,7 +22,6 @@ const InterruptActionEnum = defineEnum(
   },
 ) satisfies Record<Uppercase<HumanInputAction>, HumanInputAction>;
 
-/** An answer. Which members it takes depends on the kind of the request. */
 @InputType({ description: 'A decision on one request. The kind of the request determines the allowed fields.' })
 export class ResolveInterruptInput {
   @Field(() => ID, { description: 'The request.' })
@@ -76,7 +75,6 @@ export class ResolveInterruptInput {
   result?: unknown;
 }
 
-/** What became of an answer. */
 @ObjectType({ description: 'The request after the decision, or the reasons why the decision was refused.' })
 export class ResolveInterruptPayload {
   @Field(() => [UserError], {
