@@ -1,9 +1,9 @@
 import type { Principal } from '#auth';
 import { appendAudit, type Prisma, type PrismaTransaction } from '#platform';
 
-/** What was changed about the tools of a workspace, or what it is made of. */
+/** A change of the tools or the definitions of a workspace. */
 export interface AdminChange {
-  /** `<noun>-<what happened>`, as events are named. */
+  /** `<noun>-<past participle>`, in the style of event names. */
   readonly action: string;
   readonly subjectType:
     | 'WorkspaceTool'
@@ -18,17 +18,17 @@ export interface AdminChange {
     | 'Trigger'
     | 'Workspace';
   readonly subjectId: string;
-  /** Never a secret. */
+  /** Never contains a secret. */
   readonly details: Prisma.InputJsonObject;
 }
 
-/** Adds to the append-only audit, in the transaction of the change. */
+/** Adds an entry to the append-only audit log, in the transaction of the change. */
 export async function recordChange(tx: PrismaTransaction, principal: Principal, change: AdminChange): Promise<void> {
   const { workspaceId, id: actor } = principal;
   await appendAudit(tx, { workspaceId, actor, ...change });
 }
 
-/** Keeps others from changing tools, secrets and workflows of this workspace until the transaction ends. */
+/** Locks the workspace: other transactions cannot change its tools, secrets and workflows until this transaction ends. */
 export async function lockWorkspace(tx: PrismaTransaction, workspaceId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
 }

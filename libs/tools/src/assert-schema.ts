@@ -4,10 +4,10 @@ import type { JsonSchema } from './tool.js';
 import { invalidSchema } from './tools.errors.js';
 
 /**
- * Throws `invalid_schema` for what `compileSchema` would refuse, as far as that shows without generating code: not a schema of its
- * dialect, too large, a pattern that RE2 does not have, a reference to nowhere. Takes 3 ms for a thousand properties, where compiling
- * takes 100 ms: so a schema is asserted when it is declared, and compiled when the first value arrives. Schemas of one request share
- * a `budget`, and so the limits of what compiling patterns may take.
+ * Throws `invalid_schema` for most schemas that `compileSchema` would reject, without generating code: a schema that is invalid in its
+ * dialect or too large, a pattern that RE2 does not support, a reference that does not resolve. It takes 3 ms for a thousand properties;
+ * compiling takes 100 ms. So a schema is asserted when it is declared, and compiled when the first value arrives. The schemas of one request
+ * share a `budget`, which limits their size and the cost of their patterns.
  */
 export function assertSchema(schema: JsonSchema, budget: SchemaBudget = new SchemaBudget()): void {
   assertBounded(schema, budget);
@@ -32,15 +32,15 @@ const MAPS: ReadonlySet<string> = new Set([
   ...['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'],
 ]);
 
-/** What a schema and the schemas within it name. */
+/** The patterns and references of a schema and its subschemas. */
 interface Subschemas {
   readonly patterns: readonly string[];
   readonly references: readonly string[];
-  /** Whether a reference points into the schema. Where schemas within it have ids of their own, any pointer may. */
+  /** Whether a reference points into the schema. If subschemas have ids of their own, every pointer counts as valid. */
   resolves(reference: string): boolean;
 }
 
-/** Walks the keywords that hold schemas; data such as `enum` and `default` is not looked into. */
+/** Visits the keywords that contain schemas. It skips data such as `enum` and `default`. */
 function findSubschemas(root: Readonly<Record<string, unknown>>): Subschemas {
   const patterns: string[] = [];
   const references: string[] = [];
@@ -73,7 +73,7 @@ function findSubschemas(root: Readonly<Record<string, unknown>>): Subschemas {
   return { patterns, references, resolves };
 }
 
-/** Whether a JSON pointer (RFC 6901, section 6) leads to something that can be a schema. */
+/** Whether a JSON pointer (RFC 6901, section 6) points to a value that can be a schema. */
 function isPlace(root: unknown, fragment: string): boolean {
   if (!fragment.startsWith('/')) return false;
   let value: unknown = root;

@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 
-/** The part of the type registry of cel-js that its declarations leave out. */
+/** The part of the type registry of cel-js that its type declarations omit. */
 interface TypeRegistry {
   getType: (name: string) => object;
   getListType: (element: object) => object;
@@ -8,8 +8,8 @@ interface TypeRegistry {
 }
 
 /**
- * Types the elements of a nested list or map as `dyn`. Until the process ends, cel-js keeps each type that it meets, and each pair of types
- * that an operator gets. Without `dyn`, each expression or document with other nested types would use more memory.
+ * Types the elements of a nested list or map as `dyn`. Until the process ends, cel-js keeps each type that it encounters, and each pair of
+ * types that an operator gets. Without `dyn`, each expression or document with new nested types would use more memory.
  */
 function boundTypes(): void {
   let found: TypeRegistry | undefined;
@@ -33,11 +33,11 @@ function boundTypes(): void {
 boundTypes();
 
 /**
- * Finds a text in others, in time linear in both lengths (Knuth, Morris, Pratt, 1977). `String.prototype.indexOf` takes time that grows with
- * their product: a minute for 1 MB in 2 MB, which nothing can interrupt.
+ * Finds a text in other texts, in time linear in both lengths (Knuth, Morris, Pratt, 1977). `String.prototype.indexOf` takes time
+ * proportional to their product: a minute for 1 MB in 2 MB, and the search cannot be interrupted.
  */
 export class TextSearch {
-  /** For each place of `search`: the length of the longest proper prefix that ends there. */
+  /** For each position of `search`: the length of the longest proper prefix that ends there. */
   private readonly borders: Int32Array;
 
   constructor(private readonly search: string) {
@@ -50,13 +50,13 @@ export class TextSearch {
     this.borders = borders;
   }
 
-  /** Where the search text begins first at or after `from`; -1: nowhere. */
+  /** The first position at or after `from`; -1: not found. */
   first(text: string, from = 0): number {
     const [found = -1] = this.places(text, from);
     return found;
   }
 
-  /** Where it begins last at or before `until`; -1: nowhere. */
+  /** The last position at or before `until`; -1: not found. */
   last(text: string, until = text.length): number {
     let found = -1;
     for (const place of this.places(text.slice(0, until + this.search.length), 0)) found = place;
@@ -75,23 +75,23 @@ export class TextSearch {
   }
 }
 
-/** Texts and lists that an operation of an expression may make: four of the longest results. */
+/** Maximum size of a text or list that an operation makes: four times the longest result. */
 const MAX_MADE_TEXT = 16_777_216;
 const MAX_MADE_LIST = 1_000_000;
 /** Up to this product of the lengths, the search of V8 takes at most 30 ms. */
 const MAX_NATIVE_SEARCH = 100_000_000;
 
-/** What the evaluator of cel-js calls for a node of a type-checked expression: with the operands first, then with values of its own. */
+/** The function that the evaluator of cel-js calls for a node of a type-checked expression. Its first arguments are the operands. */
 type Handle = (...given: readonly unknown[]) => unknown;
 
 /**
- * Bounds the operations of a checked expression whose time or memory is not linear: searches, and `+` and `split`, which may make much
- * of little. Each operation then takes some 50 ms for values of 4 MB, and the time limit of the expression applies between them: V8
- * cannot interrupt a search.
+ * Bounds the operations of a checked expression whose time or memory is not linear: searches, and `+` and `split`, which can make a large
+ * value from small ones. Each operation then takes some 50 ms for values of 4 MB. The time limit of the expression applies only between
+ * operations, because V8 cannot interrupt a search.
  */
 export function boundOperations(nodes: readonly ASTNode[]): void {
   for (const node of nodes) {
-    const operation = node as unknown as { handle?: Handle }; // cel-js sets it when it checks the node; its types do not list it
+    const operation = node as unknown as { handle?: Handle }; // cel-js sets `handle` when it checks the node; its type declarations omit it
     const { handle } = operation;
     if (handle === undefined) continue;
     if (node.op === '+') operation.handle = boundedSum(handle);
@@ -115,7 +115,7 @@ function boundedCall(name: string, handle: Handle): Handle {
   const search = searches.get(name);
   if (search === undefined) return handle;
   return (...given) => {
-    const [text, wanted, place] = given[0] as readonly unknown[]; // of the call: the receiver, then the arguments
+    const [text, wanted, place] = given[0] as readonly unknown[]; // the receiver of the call, then its arguments
     if (typeof text !== 'string' || typeof wanted !== 'string') return handle(...given);
     const isSplit = name === 'split';
     if (isSplit && wanted === '' && text.length > MAX_MADE_LIST) throw tooManyParts();
@@ -177,7 +177,7 @@ const searches: ReadonlyMap<string, Search> = new Map<string, Search>([
   ['split', split],
 ]);
 
-/** `most` parts, the last one with the rest of the text; below 0: all. */
+/** Returns at most `most` parts, the last one with the rest of the text; a negative `most` means all parts. */
 function split(text: string, wanted: string, most = -1): string[] {
   if (most === 0) return [];
   const search = new TextSearch(wanted);

@@ -2,19 +2,19 @@ import { canonicalJson } from './canonical-json.js';
 import { parseArguments } from './parse-arguments.js';
 import type { ToolCallStatus } from './tool-call.js';
 
-/** What the guard needs to know of a call that came before. */
+/** The fields of an earlier call that the guard reads. */
 export interface EarlierCall {
   readonly name: string;
   readonly arguments: string;
   readonly status: ToolCallStatus;
 }
 
-/** How often an identical call may fail before it is refused: the first time and twice more. */
+/** Maximum failures of an identical call: the first attempt and two more. */
 const MAX_FAILURES = 3;
 
 /**
- * The calls of one job by identity (tool name and canonical arguments), to refuse what would only repeat itself. A call that
- * completed, is running, or may have had its effect is not run again; one that failed may be tried twice more.
+ * The calls of one job by identity (tool name and canonical arguments). It detects calls that would only repeat an earlier one: an identical
+ * call is not run again if the earlier call completed, is running, or may have had its effect; a call that failed may be tried twice more.
  */
 export class CallHistory {
   private readonly byIdentity = new Map<string, { done: boolean; failures: number }>();
@@ -23,7 +23,7 @@ export class CallHistory {
     for (const call of earlier) this.add(call);
   }
 
-  /** Whether an identical call need not run. */
+  /** Whether an identical call makes this one unnecessary. */
   repeats(call: Pick<EarlierCall, 'name' | 'arguments'>): boolean {
     const known = this.byIdentity.get(identityOf(call));
     return known !== undefined && (known.done || known.failures >= MAX_FAILURES);
@@ -38,7 +38,7 @@ export class CallHistory {
   }
 }
 
-/** Two calls with the same identity ask for the same thing. Arguments that cannot be read are compared as text. */
+/** Calls with the same identity have the same tool and equivalent arguments. Arguments that cannot be parsed are compared as text. */
 export function identityOf(call: Pick<EarlierCall, 'name' | 'arguments'>): string {
   const parsed = parseArguments(call.arguments);
   return `${call.name}\n${parsed.ok ? canonicalJson(parsed.value) : call.arguments}`;

@@ -1,7 +1,7 @@
 /**
- * JSON with the members of every object sorted by UTF-16 code units and no whitespace, as in RFC 8785: equal values give equal
- * text, in any order of their members. For values that came out of `JSON.parse`; throws on deeper nesting than
- * the stack holds, so cap the depth before.
+ * JSON without whitespace, with the members of every object sorted by UTF-16 code units, as in RFC 8785: equal values give equal text, in any
+ * order of their members. Expects values that `JSON.parse` returned. Throws if the nesting is too deep for the stack, so the caller must
+ * limit the depth.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

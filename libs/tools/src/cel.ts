@@ -4,19 +4,22 @@ import { boundOperations, countComparisons, isComparison } from './bounded-cel.j
 import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 
-/** What an expression may name and call. */
+/** The variables, functions and limits of an expression language. */
 export interface CelLanguage {
   readonly environment: Environment;
-  /** Functions beside those that every language has. */
+  /** Functions in addition to those of every language. */
   readonly calls?: readonly string[];
-  /** What expressions of this language are called in a message. */
+  /** The plural noun for expressions of this language in a message. */
   readonly noun: string;
   /**
-   * Stops a run by its own count instead of V8's timer, which takes a thread for each run: after so many evaluated nodes, and after so much
-   * processor time. Absent: loops are stopped after `LOOP_STOP_MS`.
+   * Stops a run after this many evaluated nodes, and after this much CPU time. Such a run counts by itself and does not need V8's timer,
+   * which takes a thread per run. Absent: loops stop after `LOOP_STOP_MS`.
    */
   readonly limits?: RunLimits;
-  /** Names of types (`type`, `string`, `map` …) are variables too: `variableOfType` says under which name their values are given. */
+  /**
+   * Whether the names of types (`type`, `string`, `map` …) are variables too. `variableOfType` returns the names under which the caller
+   * passes their values.
+   */
   readonly typesAreVariables?: boolean;
 }
 
@@ -25,7 +28,7 @@ export interface RunLimits {
   readonly cpuMs: number;
 }
 
-/** An expression that compiled: `run` throws what goes wrong, and is stopped where it loops too long. */
+/** A compiled expression. `run` throws the errors of the evaluation, and stops a loop that takes too long. */
 export type CelProgram =
   | {
       readonly ok: true;
@@ -35,29 +38,32 @@ export type CelProgram =
   | { readonly ok: false; readonly problem: string };
 
 export const MAX_CEL_LENGTH = 2_000;
-/** A loop is stopped after this much of the clock's time, wherever it is. */
+/** Wall-clock time after which a running loop is stopped, in ms. */
 export const LOOP_STOP_MS = 50;
 const mostKept = 1_000;
-/** What the language knows as constants. */
+/** The type names that the language defines as constants. */
 export const typeNames = [
   ...['string', 'bool', 'int', 'uint', 'double', 'map', 'list', 'bytes', 'null_type', 'type'],
 ] as const;
 
-/** No name in an expression has a space. */
+/** The name of the variable for a type. It begins with a space, so no name in an expression equals it. */
 export function variableOfType(name: string): string {
   return ` ${name}`;
 }
 
-/** Walk a list, and so may walk lists within lists. */
+/** Macros that visit a list, possibly lists within lists. */
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
-/** No clock, nothing that builds much out of little (`bind`, `join`), no backtracking patterns (`matches`). */
+/**
+ * The allowed functions. They do not read a clock, do not make a large value from small ones (`bind`, `join`), and do not use backtracking
+ * patterns (`matches`).
+ */
 const CALLS: ReadonlySet<string> = new Set([
   ...LOOPS,
   ...['has', 'size', 'startsWith', 'endsWith', 'contains', 'indexOf', 'lastIndexOf', 'substring', 'split'],
   ...['lowerAscii', 'upperAscii', 'trim', 'matchesRe2', 'int', 'uint', 'double', 'string', 'bool', 'dyn', 'type'],
 ]);
 
-/** Take time that does not depend on their operands, or hardly: an expression of them needs no time limit. */
+/** Functions whose time hardly depends on their operands: an expression that calls only these needs no time limit. */
 const SHORT: ReadonlySet<string> = new Set([
   'has',
   'startsWith',
@@ -70,14 +76,14 @@ const SHORT: ReadonlySet<string> = new Set([
   'type',
 ]);
 
-/** The total over all patterns of an expression; see `patternSize`. Compiling them does not count toward its time limit. */
+/** Maximum total size of the patterns of an expression; see `patternSize`. The time to compile them does not count toward the time limit. */
 const mostOfPatterns = 2_000;
 
 const patterns = new Map<string, LinearPattern>();
 
 /**
- * An environment with the limits and the linear patterns of this system, and no variables yet. `anyName`: names that are not registered
- * are variables of any type, and fail at the run that does not have them.
+ * Creates an environment with the limits and the linear patterns of this server, and without variables. `anyName`: unregistered names are
+ * variables of any type, and a run without their values fails.
  */
 export function celEnvironment({ anyName = false }: { readonly anyName?: boolean } = {}): Environment {
   return new Environment({
@@ -87,7 +93,7 @@ export function celEnvironment({ anyName = false }: { readonly anyName?: boolean
   }).registerFunction('string.matchesRe2(string): bool', (text: string, pattern: string) => linear(pattern).test(text));
 }
 
-/** Compiles an expression of a stranger. What does not parse or type-check, or calls what it may not, is a problem: a clause. */
+/** Compiles an untrusted expression. `problem` is a clause: the expression does not parse or type-check, or it calls a forbidden function. */
 export function compileCel(
   source: string,
   { environment, calls = [], noun, limits, typesAreVariables }: CelLanguage,
@@ -107,7 +113,7 @@ export function compileCel(
     const isLong =
       called.some(({ name }) => !SHORT.has(name)) || nodes.some((node) => node.op === '+' || isComparison(node));
     const run = (values: Readonly<Record<string, unknown>>): unknown => program(withoutPrototype(values));
-    if (!isLong) return { ok: true, type: type ?? 'nothing', run }; // the limits of the environment suffice
+    if (!isLong) return { ok: true, type: type ?? 'nothing', run }; // without loops, the limits of the environment suffice
     const bounded = limits === undefined ? stoppable(run) : counted(run, nodes, limits);
     return { ok: true, type: type ?? 'nothing', run: bounded };
   } catch (error) {
@@ -116,8 +122,8 @@ export function compileCel(
 }
 
 /**
- * What compiling an expression takes, in UTF-16 units, with the repetitions in its patterns written out: 50,000 take up to 0.3 s. For
- * documents that hold many expressions. Linear in the length.
+ * The cost of compiling an expression, in UTF-16 code units, with the repetitions in its patterns expanded: 50,000 take up to 0.3 s. For
+ * documents that contain many expressions. Linear in the length.
  */
 export function celSize(source: string): number {
   return Math.max(source.length, patternSize(source));
@@ -129,7 +135,7 @@ export function isTooSlow(error: unknown): boolean {
   );
 }
 
-/** Keeps what was made by its text; the least recently used go first. */
+/** Returns the cached value for a text, or makes it. The cache evicts the least recently used values first. */
 export function remember<T>(known: Map<string, T>, key: string, make: (key: string) => T): T {
   const value = known.get(key) ?? make(key);
   known.delete(key);
@@ -154,23 +160,23 @@ interface Call {
   readonly args: readonly ASTNode[];
 }
 
-/** Without a prototype, so that `constructor` is not a variable. */
+/** The copy has no prototype, so that `constructor` is not a variable. */
 function withoutPrototype(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.getPrototypeOf(values) === null
     ? values
     : Object.assign(Object.create(null) as Record<string, unknown>, values);
 }
 
-/** The part of a node that the library's declarations leave out; a spec of the triggers fails if it changes. */
+/** The part of a node that the type declarations of cel-js omit. A spec of the triggers fails if it changes. */
 interface StepNode {
   readonly meta: { readonly evaluate: (...parameters: readonly unknown[]) => unknown };
   setMeta(key: 'evaluate', evaluate: (...parameters: readonly unknown[]) => unknown): unknown;
 }
 
-/** Reading the clock costs more than a step. */
+/** Nodes between two reads of the clock, because reading the clock costs more than a step. */
 const stepsBetweenLooks = 8;
 
-/** Makes every node of a checked expression count its evaluations, and look at the time now and then. */
+/** Makes every node of a checked expression count its evaluations, and check the time every few steps. */
 function counted(
   run: (values: Readonly<Record<string, unknown>>) => unknown,
   nodes: readonly ASTNode[],
@@ -182,7 +188,7 @@ function counted(
   let began = { wall: 0, cpu: 0 };
   let reached: Error | null = null;
   const look = () => {
-    // Processor time, because a busy machine must not change a result; the wall's clock is the cheaper one.
+    // CPU time decides, so that a busy machine does not change a result. Wall-clock time is checked first, because it is cheaper to read.
     if (performance.now() - began.wall > cpuMs && cpuNow() - began.cpu > cpuMs) reached ??= tooSlow;
   };
   const failIfReached = () => {
@@ -209,7 +215,7 @@ function counted(
     began = { wall: performance.now(), cpu: cpuNow() };
     const value = run(values);
     look();
-    failIfReached(); // `||`, `all` and others drop the errors of their parts
+    failIfReached(); // `||`, `all` and others discard the errors of their operands
     return value;
   };
   return (values) => {
@@ -217,7 +223,7 @@ function counted(
       return once(values);
     } catch (error) {
       if (reached !== tooSlow) throw reached ?? error;
-      return once(values); // a garbage collection or a first run is not the expression's fault
+      return once(values); // a garbage collection or a first run can make an expression slow, so it runs once more
     }
   };
 }
@@ -234,7 +240,7 @@ function callsOf(root: ASTNode): readonly Call[] {
   });
 }
 
-/** Lets the names of types be read as variables; a name that a loop declares stays. */
+/** Makes the names of types variables, except names that a loop declares. */
 function renameTypes(root: ASTNode): void {
   const declared = new Set(callsOf(root).flatMap(({ name, args: [first] }) => (LOOPS.has(name) ? [first?.args] : [])));
   for (const node of nodesBelow(root)) {
@@ -249,7 +255,7 @@ function nodesBelow(node: ASTNode): readonly ASTNode[] {
 
 function nodesIn(value: unknown): readonly ASTNode[] {
   if (Array.isArray(value)) return value.flatMap(nodesIn);
-  // The tree's other members are texts, numbers and byte arrays: what carries an `op` is a node.
+  // The other members of the tree are texts, numbers and byte arrays: only a node has `op`.
   return typeof value === 'object' && value !== null && 'op' in value ? [value as ASTNode] : [];
 }
 
@@ -276,12 +282,12 @@ function linear(pattern: string): LinearPattern {
   return remember(patterns, pattern, (text) => linearPattern(text, 're2'));
 }
 
-/** What is stopped without having used the processor for half of that time was slowed down by others, and runs again. */
+/** Maximum attempts. A run that was stopped but used the CPU for less than half of the time was slowed down by other work, and runs again. */
 const mostTries = 8;
-/** A try that did use it may have been stopped by a garbage collection, but not twice. */
+/** Maximum attempts that did use the CPU: a garbage collection can slow down one attempt, but hardly two. */
 const mostSlowTries = 2;
 
-/** Nothing in the expression language can be trusted to look at a clock. */
+/** Stops a run from outside, because an expression cannot check the time itself. */
 function stoppable(
   run: (values: Readonly<Record<string, unknown>>) => unknown,
 ): (values: Readonly<Record<string, unknown>>) => unknown {

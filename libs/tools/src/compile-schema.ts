@@ -7,23 +7,26 @@ import { assertBounded, isObject, SchemaBudget } from './schema-limits.js';
 import type { JsonSchema } from './tool.js';
 import { invalidSchema } from './tools.errors.js';
 
-/** Lists what is wrong with a value, one readable clause each, at most a handful; empty when it is valid. Never throws. */
+/** Lists the faults of a value as readable clauses, at most a handful; empty if the value is valid. Never throws. */
 export type SchemaCheck = (value: unknown) => readonly string[];
 
 const MAX_COMPILED = 200;
 const SHOWN_PROBLEMS = 5;
-/** How long a check may take: for a small value, and for each 200 members and characters more. */
+/** Time limit of a check, in ms. It grows by 1 ms for each 200 members and characters of the value. */
 const CHECK_MS = 250;
 const SIZE_PER_MS = 200;
-/** Nothing larger gets more time. */
+/** The time limit does not grow beyond this size. */
 const MOST_COUNTED = 100_000;
-/** A schema's length times the size of a value, below which a check needs no watch: a watch costs more than such a check. */
+/**
+ * Maximum product of the schema's length and the value's size for a check without a time limit. Below it, the timer would cost more than the
+ * check.
+ */
 const MOST_UNWATCHED = 1_000_000;
 
 /**
- * Compiles a JSON Schema: draft-07 when its `$schema` names it, else 2020-12. Nothing is ever fetched: a `$ref` must point
- * inside the schema. What compiling takes is linear in the schema's size, which is bounded (0.4 s). Throws `invalid_schema`. Compiled schemas
- * are kept by their text, the least recently used one goes first.
+ * Compiles a JSON Schema: draft-07 if its `$schema` names it, otherwise 2020-12. Fetches nothing: a `$ref` must point inside the schema. The
+ * time is linear in the schema's size, which is limited (0.4 s). Throws `invalid_schema`. A cache by schema text keeps compiled schemas, and
+ * evicts the least recently used first.
  */
 export function compileSchema(schema: JsonSchema): SchemaCheck {
   const known = byObject.get(schema);
@@ -33,7 +36,7 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
   return check;
 }
 
-// Registered tools hand in the same object for every call: no need to write it out each time.
+// A registered tool passes the same object for every call, so this map saves serializing the schema again.
 const byObject = new WeakMap<JsonSchema, SchemaCheck>();
 const compiled = new Map<string, SchemaCheck>();
 
@@ -70,7 +73,8 @@ function compile(schema: JsonSchema, length: number): SchemaCheck {
   } catch (error) {
     throw invalidSchema(error instanceof Error ? error.message : 'it does not compile');
   }
-  // References multiply what a small schema costs on a small value; all else is linear in both, and in their patterns.
+  // References multiply the cost of a small schema for a small value. Without them, the cost is linear in the schema, the value and the
+  // patterns.
   const isMultiplied = /(?:Ref|"\$ref)"/.test(JSON.stringify(rest));
   const most = isMultiplied ? 0 : MOST_UNWATCHED / (length + budget.size);
   return (value) => {
@@ -79,7 +83,7 @@ function compile(schema: JsonSchema, length: number): SchemaCheck {
   };
 }
 
-/** How many members and characters a value has; counts no more than `MOST_COUNTED`. */
+/** The number of members and characters of a value. It stops at `MOST_COUNTED`. */
 function sizeOf(value: unknown): number {
   let size = 0;
   const left: unknown[] = [value];
@@ -106,7 +110,7 @@ function problemsOf(validate: ValidateFunction, value: unknown, withinMs: number
     else runWithin(Math.ceil(withinMs), check);
     return [...problems];
   } catch {
-    return ['the value cannot be checked against its schema']; // a schema that refers to itself without end, or takes too long
+    return ['the value cannot be checked against its schema']; // a schema that refers to itself without end, or a check that takes too long
   }
 }
 
@@ -117,7 +121,7 @@ function describe(error: ErrorObject): string {
 }
 
 function detailOf(error: ErrorObject): string {
-  // ajv's params are typed loosely; each keyword fills its own
+  // ajv types `params` loosely; each keyword has its own members
   const params: Readonly<Record<string, unknown>> = error.params;
   if (error.keyword === 'additionalProperties') return `: "${String(params['additionalProperty']).slice(0, 100)}"`;
   if (error.keyword === 'enum') return `: ${JSON.stringify(params['allowedValues']).slice(0, 200)}`;

@@ -5,37 +5,37 @@ import type { JsonSchema, Tool, ToolContext, ToolSort } from './tool.js';
 import { toolVersion } from './tool-version.js';
 import { ToolArgumentsError } from './tools.errors.js';
 
-/** The options of plugins' tools, and those that only tools of this server have. */
+/** The options of plugins' tools, and options that only tools of the server have. */
 interface ToolSpec extends Omit<ToolOptions<ToolContext>, 'isolation'> {
-  /** Disables the tool and gives the reason, for a job that was offered it before. */
+  /** Disables the tool. The text is the reason, for jobs that were offered the tool before. */
   readonly withdrawn?: string;
-  /** Default `server`, or `client` for a tool without `execute`. */
+  /** Default `server`; `client` for a tool without `execute`. */
   readonly sort?: ToolSort;
-  /** As in plugins; `job` for a call that is a job of its own. */
+  /** As in plugins; `job`: each call runs as a sub-job. */
   readonly isolation?: Tool['isolation'];
-  /** For tools of this server that read tables of jobs. Default false. */
+  /** For tools of the server that read tables of jobs. Default false. */
   readonly workerOnly?: boolean;
-  /** Of a tool that is a workflow. */
+  /** The workflow, for a tool that is a workflow. */
   readonly workflowId?: string;
-  /** Default: the handler runs the call. `person`: a call is a question that a person answers. */
+  /** Default: the handler runs the call. `person`: the call is a question, and a person answers it. */
   readonly asks?: 'person';
 }
 
-/** A tool whose input is a zod object: the handler gets the parsed value, defaults and transforms applied. */
+/** A tool whose input is a zod object. The handler gets the parsed value, after defaults and transforms. */
 export interface ZodToolSpec<Input extends z.ZodType> extends ToolSpec {
   readonly input: Input;
   execute?(args: z.output<Input>, context: ToolContext): unknown;
 }
 
-/** A tool whose input is a JSON Schema of an object; the handler gets the arguments as they came, valid by it. */
+/** A tool whose input is a JSON Schema of an object. The handler gets the original arguments, which are valid for the schema. */
 export interface JsonSchemaToolSpec extends ToolSpec {
   readonly input: JsonSchema;
   execute?(args: Readonly<Record<string, unknown>>, context: ToolContext): unknown;
 }
 
 /**
- * Makes a tool. `execute` gives text or a JSON value, directly or as a promise, and throws to fail; only a tool with runtime
- * `client` may leave it out. Whether the tool as a whole makes sense is checked when it is registered.
+ * Defines a tool. `execute` returns text or a JSON value, or a promise of one, and throws to fail; only a tool with runtime `client` may omit
+ * it. The registry validates the tool as a whole.
  */
 export function defineTool<Input extends z.ZodType>(spec: ZodToolSpec<Input>): Tool;
 export function defineTool(spec: JsonSchemaToolSpec): Tool;
@@ -60,7 +60,7 @@ export function defineTool(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): T
   return tool;
 }
 
-/** Who is asked before a call, and what is known after one. */
+/** Options about approval before a call and verification after it. */
 function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
   const verify = spec.verify?.bind(spec) ?? null;
   return {
@@ -81,7 +81,7 @@ function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
 
 const defined = new WeakSet<object>();
 
-/** Whether a value was made by `defineTool`; how tools among Nest's providers are recognised. */
+/** Whether `defineTool` made the value; used to find tools among the providers of Nest. */
 export function isTool(value: unknown): value is Tool {
   return typeof value === 'object' && value !== null && defined.has(value);
 }
@@ -94,7 +94,7 @@ function zodHandler(spec: ZodToolSpec<z.ZodType>): Tool['handler'] {
   return async (args, context) => {
     const parsed = await spec.input.safeParseAsync(args);
     if (!parsed.success) throw new ToolArgumentsError(`invalid arguments: ${z.prettifyError(parsed.error)}`);
-    context.signal.throwIfAborted(); // parsing may take its time; what was stopped meanwhile must not start
+    context.signal.throwIfAborted(); // parsing may take time; a call that was aborted meanwhile must not start
     return spec.execute?.(parsed.data, context);
   };
 }
@@ -107,7 +107,7 @@ function parametersOf(input: z.ZodType): JsonSchema {
   return withoutDialect(z.toJSONSchema(input, { io: 'input' }));
 }
 
-/** The default is 2020-12; only another dialect stays named. */
+/** Removes `$schema` if it names 2020-12, the default dialect. */
 function withoutDialect(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = schema;
   return typeof $schema === 'string' && $schema.includes('draft-07') ? schema : rest;

@@ -8,23 +8,23 @@ import type { Settlement, ToolErrorPhase } from './tool-call.js';
 import { ToolArgumentsError, ToolOutcomeUnknown } from './tools.errors.js';
 import { executionError, validateArguments } from './validate-arguments.js';
 
-/** One call to be run. */
+/** The input of one execution of a call. */
 export interface ToolRun {
   readonly tool: Tool;
-  /** JSON text as it is in the ledger. */
+  /** The JSON text in the ledger. */
   readonly arguments: string;
-  /** Who and what for; `signal` is the job's: its abort cancels the call. */
+  /** The ids and the principal of the call. `signal` belongs to the job: its abort cancels the call. */
   readonly context: ToolContext;
-  /** Ms; for tools that name no limit of their own. */
+  /** The timeout in ms of tools that do not set one. */
   readonly defaultTimeoutMs: number;
   readonly clock: Clock;
   /** Removes known secrets from the output of a tool. */
   readonly redact?: (text: string) => string;
 }
 
-/** How a call ended, with everything that is to be written about it. */
+/** How a call ended, with all fields of the ledger. */
 export type ToolOutcome = Settlement & {
-  /** What the model reads. */
+  /** The text that the model reads. */
   readonly modelText: string;
   readonly durationMs: number;
 };
@@ -32,13 +32,13 @@ export type ToolOutcome = Settlement & {
 /**
  * Runs one call to its end. Never throws: every error becomes an outcome that the model reads.
  *
- * - The handler gets its own signal, which aborts at the time limit and with `context.signal`. If the handler keeps running,
- *   the call does not wait for it and drops its late result or rejection.
- * - Time limit reached: `timed_out`. Aborted by `context.signal`: `cancelled`, or `interrupted` for a `once` tool, whose effect is
- *   unknown. Aborted before it started: `cancelled`.
- * - Thrown `ToolOutcomeUnknown` by a `once` tool: `interrupted`.
- * - The result is text as it is, or JSON; it is redacted, made storable and, if it is over the durable size, cut to a preview, with
- *   the whole beside it.
+ * - The handler gets its own signal, which aborts at the timeout and with `context.signal`. If the handler keeps running, the call
+ *   does not wait for it and drops its late result or rejection.
+ * - Timeout: `timed_out`. Aborted by `context.signal`: `cancelled`, or `interrupted` for a `once` tool, whose effect is unknown.
+ *   Aborted before the start: `cancelled`.
+ * - A `once` tool throws `ToolOutcomeUnknown`: `interrupted`.
+ * - The result is the text itself or JSON. It is redacted and made storable. If it exceeds the durable size, `result` is a preview
+ *   and `whole` has the complete text.
  */
 export async function executeToolCall(run: ToolRun): Promise<ToolOutcome> {
   const startedAt = run.clock.monotonic();
@@ -69,7 +69,7 @@ async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, sig
   return { status: 'completed', result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
 }
 
-/** The first of result, timeout and cancel decides; the signal aborts the others, and their results are ignored. */
+/** The first of result, timeout and cancellation decides. The signal then aborts the handler, and a later result is ignored. */
 async function supervise(run: ToolRun, work: (signal: AbortSignal) => Promise<Settlement>): Promise<Settlement> {
   const { tool, clock, context } = run;
   const timeoutMs = tool.timeoutMs ?? run.defaultTimeoutMs;
@@ -117,7 +117,7 @@ function redacted(run: ToolRun, text: string): string {
   return toStorableText(run.redact === undefined ? text : run.redact(text));
 }
 
-/** Redacted before it is cut, so that no half of a secret is left at the end. */
+/** The reason is redacted before it is cut, so that the cut cannot leave half of a secret. */
 function shownReason(run: ToolRun, error: unknown): string {
   const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
   const reason = text.trim() === '' ? 'it failed without a reason' : text;
@@ -127,7 +127,7 @@ function shownReason(run: ToolRun, error: unknown): string {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return value.toString();
-  // `undefined`, functions and symbols have no JSON: the result is empty.
+  // `undefined`, functions and symbols have no JSON, so the result is empty.
   const json: unknown = JSON.stringify(value);
   return typeof json === 'string' ? json : '';
 }

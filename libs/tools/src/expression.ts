@@ -1,15 +1,15 @@
 import { celEnvironment, compileCel, firstLine, isTooSlow, remember } from './cel.js';
 
-/** What an expression may look at. Everything in it is plain JSON. */
+/** The variables of an expression. All values are plain JSON. */
 export interface ExpressionValues {
-  /** The value the text is JSON of, else the text itself. */
+  /** The parsed value if the text is JSON, otherwise the text itself. */
   readonly input: unknown;
   readonly text: string;
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly inputs: Readonly<Record<string, unknown>>;
 }
 
-/** What an expression gives, as plain JSON, or why it gives nothing: a clause. */
+/** The value of an expression as plain JSON, or, as a clause, why it has none. */
 export type ExpressionAnswer =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };
 
@@ -17,7 +17,7 @@ export type CompiledExpression =
   | { readonly ok: true; readonly evaluate: (values: ExpressionValues) => ExpressionAnswer }
   | { readonly ok: false; readonly problem: string };
 
-/** Of a value that an expression gives: characters of its texts, and one for each member. */
+/** Maximum size of the value of an expression: the characters of its texts, plus one for each member. */
 export const MAX_EXPRESSION_SIZE = 4_194_304;
 const deepest = 64;
 
@@ -32,7 +32,7 @@ const compiled = new Map<string, CompiledExpression>();
 
 /**
  * Compiles a CEL expression over `input`, `text`, `outputs` and `inputs`, with the limits of approval conditions and
- * `<list>.joinTexts(<separator>)`. Compiled ones are kept by their text, the least recently used go first.
+ * `<list>.joinTexts(<separator>)`. A cache by source text keeps compiled expressions, and evicts the least recently used first.
  */
 export function compileExpression(source: string): CompiledExpression {
   return remember(compiled, source, compile);
@@ -72,7 +72,7 @@ function joinTexts(list: readonly unknown[], separator: string): string {
   return texts.join(separator);
 }
 
-/** Makes plain JSON of what the language gives, and stops where it grows too big: lists may hold one long text many times. */
+/** Converts a value of the language to plain JSON. It stops if the value grows too large: a list may contain one long text many times. */
 class PlainValue {
   private size = 0;
 
@@ -104,7 +104,7 @@ class PlainValue {
   }
 }
 
-/** Whole numbers beyond 2^53 would become others. */
+/** Rejects whole numbers beyond 2^53, which JSON would change. */
 function finite(value: number): number {
   const isKept = Number.isInteger(value) ? Math.abs(value) <= Number.MAX_SAFE_INTEGER : Number.isFinite(value);
   if (!isKept) throw new Refusal('fails: a number is one that JSON does not have');

@@ -1,13 +1,13 @@
 const LONGEST_SHOWN = 40;
-/** Strings (with the colon that makes one the name of a member), numbers, and the brackets of objects and arrays. */
+/** Strings (with a colon if the string is a member name), numbers, and the brackets of objects and arrays. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 const SMALL_INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Why `text`, which is valid JSON, would change its meaning when it is parsed and written again: a number that a double cannot
- * hold (beyond 2^53, 1e400, -0, too many digits), a member that is named twice, or `__proto__`. A clause without a full stop;
- * undefined when every reader gets what was written. Linear in the text. Pure.
+ * Explains why `text`, which is valid JSON, would change its meaning when it is parsed and serialized again: it contains a number that a
+ * double cannot represent (beyond 2^53, 1e400, -0, too many digits), a duplicate member name, or `__proto__`. Returns a clause without a full
+ * stop, or undefined if the text is exact. Linear in the text. Pure.
  */
 export function inexactJson(text: string): string | undefined {
   const names: Set<string>[] = [];
@@ -26,23 +26,23 @@ export function inexactJson(text: string): string | undefined {
   return undefined;
 }
 
-/** Why arguments that arrived as a part of a larger body are refused; see `mayBeRounded`. */
+/** The problem of arguments that arrived as part of a larger body; see `mayBeRounded`. */
 export const ROUNDED_PROBLEM = 'integers beyond 2^53 cannot be passed on exactly; write them as text';
 
-/** Whether a number that was read from JSON may have been another one in its text: it is beyond the integers of a double. */
+/** Whether a number may have been rounded when its JSON was parsed: it is beyond the exact integers of a double. */
 export function mayBeRounded(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isSafeInteger(value) && Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return typeof value === 'object' && value !== null && Object.values(value).some(mayBeRounded);
 }
 
-/** Whether JSON's own text of the parsed number is the same decimal. */
+/** Whether the parsed number serializes to the same decimal. */
 function isExact(number: string): boolean {
   if (SMALL_INTEGER.test(number)) return true;
   const decimal = decimalOf(number);
   return decimal !== undefined && decimal === decimalOf(JSON.stringify(Number(number)));
 }
 
-/** Sign, significant digits and power of ten: equal for the same decimal, however it is written. */
+/** Sign, significant digits and power of ten: equal for equal decimals in any notation. */
 function decimalOf(number: string): string | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(number) ?? [];
   if (sign === undefined || whole === undefined) return undefined;

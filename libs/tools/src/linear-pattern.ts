@@ -1,14 +1,17 @@
 import { RE2JS } from 're2js';
 
-/** A pattern of a stranger, compiled for an engine that reads a text in time linear in its length. */
+/** An untrusted pattern, compiled for an engine whose time is linear in the length of the text. */
 export type LinearPattern = RE2JS;
 
-/** Of patterns together: what one takes in, compiled, grows with what its counts multiply, and so does every character it reads. */
+/**
+ * Maximum total size of patterns. The memory of a compiled pattern, and the time per character that it reads, grow with the product of its
+ * counts.
+ */
 export const MOST_PATTERN_SIZE = 5_000;
 
 /**
- * How many instructions a pattern compiles to, roughly and rather too many: from its text, since `a{1000}a{1000}…` is short,
- * and is thousands of them once it is compiled. Linear in its length, whether or not it is a pattern.
+ * Estimates the number of instructions of a compiled pattern from its text, rather too high than too low: `a{1000}a{1000}…` is a short text
+ * and compiles to thousands. Linear in its length, even if the text is not a valid pattern.
  */
 export function patternSize(pattern: string): number {
   if (pattern.length > MOST_PATTERN_SIZE) return pattern.length;
@@ -25,16 +28,16 @@ export function patternSize(pattern: string): number {
   return [...outer, piece].reduce((sum, { size }) => sum + size, 0);
 }
 
-/** The inside of a group as far as it was read. */
+/** The part of a group that has been read. */
 interface Piece {
   readonly size: number;
-  /** Of it, what a repetition that comes next would repeat. */
+  /** The size of the last element, which a following repetition repeats. */
   readonly last: number;
 }
 
 const START: Piece = { size: 2, last: 0 };
 
-/** A class is one instruction wherever it is repeated; its ranges are kept once. */
+/** A class is one instruction wherever it is repeated, and its ranges are stored once. */
 function add({ size }: Piece, more: number, last: number): Piece {
   return { size: size + more, last };
 }
@@ -61,8 +64,7 @@ function* tokensOf(pattern: string): Generator<{ readonly text: string; readonly
 }
 
 /**
- * Compiles a pattern as JavaScript has them (JSON Schema) or as RE2 has them. Throws for what RE2 does not know, and for one that
- * is too large.
+ * Compiles a pattern in the syntax of JavaScript (JSON Schema) or RE2. Throws for a pattern that RE2 does not support or that is too large.
  */
 export function linearPattern(pattern: string, syntax: 'javascript' | 're2'): LinearPattern {
   if (patternSize(pattern) > MOST_PATTERN_SIZE) throw new Error(`a pattern is too large: ${pattern.slice(0, 50)}`);

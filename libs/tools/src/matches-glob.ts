@@ -1,6 +1,6 @@
 /**
- * Whether the whole of `text` fits `pattern`: `*` stands for any run of characters, also none, `?` for exactly one, everything
- * else for itself. Case counts. At most length × length steps for any pattern: only the last `*` is ever tried again.
+ * Whether the whole of `text` matches `pattern`: `*` matches any number of characters, including none; `?` matches exactly one; all other
+ * characters match themselves, with their case. Takes at most length × length steps, because only the last `*` is retried.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);

@@ -5,17 +5,17 @@ import { projectResult } from './project-result.js';
 import type { LedgerCall } from './tool-call.js';
 import { executionError } from './validate-arguments.js';
 
-/** Denies a call without a reason: for unknown tools, tools not offered, blocked ones and rights that were lost. */
+/** The text for a denied call, without the reason: the tool is unknown, not offered or blocked, or the requester lost a right. */
 export function notRegistered(name: string): string {
   return `Tool "${name}" is not registered on server.`;
 }
 
-/** The tool is not what it was when the model asked for it, or when a person let the call run. */
+/** The tool has changed since the model requested the call or a person approved it. */
 export function toolChanged(name: string): string {
   return `Tool "${name}" changed since this call was proposed. It was not run.`;
 }
 
-/** A tool that only a client can run, in a request without one. */
+/** Only a client can run the tool, and the request has no client. */
 export function clientOnly(name: string): string {
   return `Tool "${name}" is client-only.`;
 }
@@ -23,7 +23,7 @@ export function clientOnly(name: string): string {
 const REJECTED = 'Tool execution rejected by user';
 const longestReason = 500;
 
-/** A person denied it. The reason is data: one line, at most 500 characters. */
+/** A person denied the call. The reason is data: one line, at most 500 characters. */
 export function deniedText(reason: string | null): string {
   const line = toStorableText(reason ?? '').replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
   const shown = Array.from(line.trim()).slice(0, longestReason).join('');
@@ -31,7 +31,7 @@ export function deniedText(reason: string | null): string {
 }
 
 export const APPROVAL_EXPIRED_TEXT = 'Tool execution timed out waiting for user approval';
-/** A question to a person: it was skipped, or it expired. */
+/** The person skipped the question, or it expired. */
 export const PERSON_SKIPPED_TEXT = 'The person skipped this question';
 export const PERSON_SILENT_TEXT = 'No person answered this question in time';
 export const CANCELLED_TEXT = stoppedCall.message;
@@ -40,8 +40,8 @@ export const ROUND_LIMIT_TEXT = 'Tool call limit for this round reached';
 export const IDENTICAL_TEXT = '(skipped: identical tool call already executed this turn)';
 
 /**
- * What the model reads as the result of a call with any outcome: a call without a result is never left unanswered. A
- * call that is still open reads as what it would become if its job stopped now.
+ * The text that the model reads as the result of a call. It exists for every status, because the model needs a result for each call. An open
+ * call gets the text that it would have if its job stopped now.
  */
 export function modelTextOf(call: Pick<LedgerCall, 'name' | 'status' | 'effect' | 'result' | 'error'>): string {
   switch (call.status) {

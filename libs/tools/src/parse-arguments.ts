@@ -1,6 +1,6 @@
 import { inexactJson } from './inexact-json.js';
 
-/** A JSON object that came out of a model: plain own members, no `__proto__` among them. */
+/** A JSON object from a model. It has plain own members, and none is named `__proto__`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type ParsedArguments =
@@ -8,19 +8,19 @@ export type ParsedArguments =
 
 /** Arguments larger than this are neither stored nor run (UTF-8 bytes). */
 export const MAX_ARGUMENT_BYTES = 65_536;
-/** Levels of objects and arrays in arguments; far above what tools use, far below what overflows a stack. */
+/** Maximum nesting of objects and arrays in arguments: far above what tools use, far below what overflows the stack. */
 export const MAX_ARGUMENT_DEPTH = 64;
 
 /**
- * Reads a model's argument text for everything that is decided, hashed or run. Nothing at all means `{}`; text that was cut off
- * is completed by closing open quotes and brackets and by nothing else. What would not come back as the model wrote it
- * (`inexactJson`) is refused: a person approves, and a tool gets, exactly that. `problem` is a clause without a full stop.
+ * Parses a model's argument text for decisions, hashes and runs. An empty text means `{}`; in a text that was cut off, only open quotes and
+ * brackets are closed. Rejects a text that would change when it is serialized again (`inexactJson`), so that the person approves, and the
+ * tool gets, exactly what the model wrote. `problem` is a clause without a full stop.
  */
 export function parseArguments(text: string): ParsedArguments {
   return read(text, inexactJson);
 }
 
-/** The same for arguments that are only shown or searched: what is inexact in them is shown as a double holds it. */
+/** The same for arguments that are only displayed or searched: inexact numbers appear as rounded doubles. */
 export function readArguments(text: string): ParsedArguments {
   return read(text, () => undefined);
 }
@@ -66,7 +66,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Drops `__proto__` members, which an assignment would turn into a prototype; false when nested too deep. */
+/** Removes `__proto__` members, which an assignment would turn into a prototype. Returns false if the nesting is too deep. */
 function tame(value: object, levels: number): boolean {
   if (levels === 0) return false;
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');

@@ -19,41 +19,41 @@ export type Disposition =
       readonly failure: ToolFailure;
     };
 
-/** A call of the model as it is to be committed. */
+/** A call of the model, ready to be committed. */
 export interface PlannedCall {
-  /** 1, 2, 3 … in the order of the model's answer. */
+  /** 1, 2, 3 … in the order of the model's response. */
   readonly ordinal: number;
-  /** The provider's id, or ours where that one was already used in the conversation. */
+  /** The provider's id, or an id of the server if the conversation already contains the provider's id. */
   readonly callId: string;
   readonly name: string;
-  /** What to store: JSON text as the model wrote it, or `{"_omitted":true,"bytes":N}`. */
+  /** The stored text: JSON as the model wrote it, or `{"_omitted":true,"bytes":N}`. */
   readonly arguments: string;
   readonly effect: ToolEffect;
   readonly runtime: ToolSort;
-  /** Fingerprint of the tool that was offered; null: it was not. */
+  /** The fingerprint of the offered tool; null: the tool was not offered. */
   readonly toolVersion: string | null;
   readonly disposition: Disposition;
 }
 
-/** What a round's calls are judged by. */
+/** The facts that decide about the calls of a round. */
 export interface CallPlan {
   readonly round: number;
-  /** What this round offered: nothing else may run. */
+  /** The tools that this round offered. No other tool may run. */
   readonly offered: readonly OfferedTool[];
   /** All calls of the job's earlier rounds. */
   readonly earlier: readonly EarlierCall[];
-  /** Ids that the conversation already holds. Only looked into: there may be those of a whole job. */
+  /** Ids that the conversation already contains. The plan only queries the set, which may be large. */
   readonly usedCallIds: Pick<ReadonlySet<string>, 'has'>;
   readonly maxCalls: number;
-  /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
+  /** The text that the model reads for an unknown tool; default `notRegistered`. */
   readonly unknownTool?: (name: string) => string;
-  /** Makes an id where the provider's cannot be used; absent: one made of round and position. */
+  /** Makes an id if the provider's id cannot be used. Absent: the id consists of the round and the position. */
   readonly newCallId?: () => string;
 }
 
 /**
- * Decides for each call a model asked for whether it runs, in this order: within the number of calls of a round, offered,
- * not left to a client, arguments within size, not a repeat. Every call is kept, since each needs a result. Pure.
+ * Decides for each requested call whether it runs. The checks, in order: the number of calls per round, the tool is offered, no client runs
+ * it, the size of the arguments, no repetition. Keeps every call, because each needs a result. Pure.
  */
 export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): readonly PlannedCall[] {
   const history = new CallHistory(plan.earlier);
@@ -111,7 +111,7 @@ function storedArguments(text: string): string {
   return bytes <= MAX_ARGUMENT_BYTES ? text : JSON.stringify({ _omitted: true, bytes });
 }
 
-/** No registered name is longer; what a model makes up need not be kept whole. */
+/** No registered name is longer, so the rest of an invented name is dropped. */
 function cutName(name: string): string {
   return toStorableText(name.slice(0, LONGEST_NAME));
 }
@@ -131,7 +131,7 @@ class UsedIds {
   }
 }
 
-/** Whether a call can go by the id that the provider gave it. */
+/** Whether the id that the provider gave to a call can be used. */
 export function isUsableCallId(id: string): boolean {
   return id !== '' && id.length <= LONGEST_CALL_ID;
 }

@@ -1,9 +1,9 @@
 import { toStorableText } from '#platform';
 
-/** Who reads a result: the ledger, the model, or a screen. */
+/** The reader of a result: the ledger, the model, or a screen. */
 export type ResultAudience = 'durable' | 'model' | 'ui';
 
-/** The most a result may have for each audience, in UTF-8 bytes, the note of a cut included. */
+/** Maximum size of a result for each audience, in UTF-8 bytes, including the note about truncation. */
 export const RESULT_BYTES: Readonly<Record<ResultAudience, number>> = {
   durable: 262_144,
   model: 131_072,
@@ -11,9 +11,9 @@ export const RESULT_BYTES: Readonly<Record<ResultAudience, number>> = {
 };
 
 /**
- * A result at the size of its audience: unchanged when it fits, else cut at a character and ending
- * `\n[truncated, <N> bytes in total]`, all within the limit. N is the whole text's size, also when the text was cut for a larger
- * audience before; `totalBytes` gives it where the text itself does not. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
+ * Cuts a result to the size of its audience. A result that fits does not change; otherwise it is cut at a character and ends with
+ * `\n[truncated, <N> bytes in total]`, all within the limit. N is the size of the complete text, even if the text was cut for a larger
+ * audience before; `totalBytes` gives it if the text does not contain it. Unpaired surrogates and NUL, which Postgres rejects, become U+FFFD.
  */
 export function projectResult(text: string, audience: ResultAudience, totalBytes?: number): string {
   const limit = RESULT_BYTES[audience];
@@ -25,21 +25,21 @@ export function projectResult(text: string, audience: ResultAudience, totalBytes
   return cutToBytes(body, limit - Buffer.byteLength(note)) + note;
 }
 
-/** The longest beginning of at most `limit` UTF-8 bytes that ends between characters. */
+/** The longest prefix of at most `limit` UTF-8 bytes that ends between characters. */
 export function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return text;
   let end = Math.max(0, limit);
-  // 10xxxxxx continues a character: step back to where one begins
+  // 10xxxxxx continues a character: step back to the first byte of a character
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }
 
-/** How a cut text ends; the line before is there when the whole text is kept beside it (`toKeptResult`). */
+/** The end of a truncated text. The first line is present if the complete text is stored (`toKeptResult`). */
 const NOTE = /(\n\[read on with read_tool_output [^\n]*\])?\n\[truncated, (\d{1,15}) bytes in total\]$/;
 const LONGEST_NOTE = 2_000;
 
-/** A durable text may already be truncated; its note then has the size that counts. A plain cut leaves at most 3 bytes unused. */
+/** A durable text may already be truncated; then the size in its note counts. A plain cut leaves at most 3 bytes unused. */
 function wholeOf(text: string, bytes: number): { readonly body: string; readonly total: number } {
   const isOfDurableSize = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
   const note = NOTE.exec(text.slice(-LONGEST_NOTE));
@@ -47,7 +47,7 @@ function wholeOf(text: string, bytes: number): { readonly body: string; readonly
   return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[2])) };
 }
 
-/** Whether a result is the beginning of one that is kept whole and can be paged. */
+/** Whether a result is a preview of a stored text that the model can page through. */
 export function canReadOn(text: string): boolean {
   return NOTE.exec(text.slice(-LONGEST_NOTE))?.[1] !== undefined;
 }

@@ -67,7 +67,7 @@ export class InterruptsService {
 const CLIENT_TOOL_TEXT =
   'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
 
-/** A list includes requests without an assignee only for callers who filter by their kind. */
+/** Without a filter by kind, the list leaves out `wait`: such a request waits for an event, not for a person. */
 function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
   const filter = { kinds: listedKinds, ...query };
   if (assignee === undefined) return filter;

@@ -4,14 +4,14 @@ import { defineEnum, Json } from '#platform/api';
 
 import type { ToolEffect, ToolRuntime, ToolSort } from '../tool.js';
 
-/** GraphQL's names of who runs a tool. */
+/** The GraphQL names of the places where a tool can run. */
 export const ToolRuntimeEnum = defineEnum('ToolRuntime', 'Where a tool can run.', {
   HYBRID: ['hybrid', 'On the server, or on the client if the server has no handler.'],
   CLIENT: ['client', 'Only on the client.'],
   SERVER: ['server', 'Only on the server.'],
 }) satisfies Record<Uppercase<ToolRuntime>, ToolRuntime>;
 
-/** GraphQL's names of what calling a tool twice would do. */
+/** The GraphQL names of the effects of repeating a call. */
 export const ToolEffectEnum = defineEnum('ToolEffect', 'The effect of repeating a tool call.', {
   PURE: ['pure', 'No effect: the tool changes nothing.'],
   IDEMPOTENT: [
@@ -21,7 +21,7 @@ export const ToolEffectEnum = defineEnum('ToolEffect', 'The effect of repeating 
   ONCE: ['once', 'A repeated call would have its effect twice, so the tool is called at most once.'],
 }) satisfies Record<Uppercase<ToolEffect>, ToolEffect>;
 
-/** GraphQL's names of what answers a call. */
+/** The GraphQL names of the kinds of tools. */
 export const ToolSortEnum = defineEnum('ToolSort', 'What runs a call.', {
   SERVER: ['server', 'Code of the installation.'],
   CLIENT: ['client', 'The client.'],

@@ -9,7 +9,7 @@ import { PluginRegistry, type ShownPlugin } from '../plugins/plugin.registry.js'
 import type { Tool } from '../tool.js';
 import { PluginModel, ToolModel } from './tool.model.js';
 
-/** Shows what tools there are. */
+/** Lists the tools and plugins. */
 @Resolver(() => ToolModel)
 export class ToolsResolver {
   constructor(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { defineTool } from '../define-tool.js';
 
-/** Adds two numbers; gives the sum as JSON text. */
+/** Adds two numbers; returns the sum as JSON text. */
 export const addNumbers = defineTool({
   name: 'add_numbers',
   description: 'Adds two numbers and returns the sum.',

@@ -13,7 +13,7 @@ const input = z.object({
     .describe('JSON Schema of the answer, for a form; leave it out to get text'),
 });
 
-/** What a call of `ask_person` asks. */
+/** The question of a call of `ask_person`. */
 export interface AskedPerson {
   readonly question: string;
   readonly inputSchema: JsonSchema;
@@ -23,8 +23,8 @@ const anyText: JsonSchema = { type: 'string', minLength: 1, maxLength: 20_000 };
 const longestSchema = 16_384;
 
 /**
- * Puts a question to the person who started the job and waits for the answer, days if need be. It is answered by a request of
- * kind `human_input`, never by a handler.
+ * Asks the person who started the job a question, and waits for the answer, for days if necessary. A request of kind `human_input` delivers
+ * the answer; the handler never runs.
  */
 export const askPerson = defineTool({
   name: 'ask_person',
@@ -35,12 +35,12 @@ export const askPerson = defineTool({
   effect: 'idempotent',
   asks: 'person',
   execute: (args) => {
-    toAskedPerson(args); // only what cannot be asked gets here
+    toAskedPerson(args); // throws for invalid arguments; valid ones never reach a handler
     throw new Error('this call must be answered by a person');
   },
 });
 
-/** Reads the arguments of a call. Throws ToolArgumentsError for what cannot be asked: no question, a schema that does not compile. */
+/** Reads the arguments of a call. Throws ToolArgumentsError if there is no question or the schema does not compile. */
 export function toAskedPerson(args: unknown): AskedPerson {
   const parsed = input.safeParse(args);
   if (!parsed.success) throw new ToolArgumentsError(`invalid arguments: ${z.prettifyError(parsed.error)}`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool.js';
 import { calculate } from './calculator.js';
 
-/** Evaluates an arithmetic expression; gives the number as text. */
+/** Evaluates an arithmetic expression; returns the number as text. */
 export const calculateTool = defineTool({
   name: 'calculate',
   description:

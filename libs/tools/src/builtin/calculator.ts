@@ -1,6 +1,6 @@
-/** Longest expression, in UTF-16 units. */
+/** Maximum length of an expression, in UTF-16 code units. */
 const MAX_LENGTH = 1_000;
-/** How deep parentheses, signs and powers may nest. */
+/** Maximum nesting depth of parentheses, signs and powers. */
 const MAX_DEPTH = 100;
 
 type Token =
@@ -18,7 +18,7 @@ const CONSTANTS: ReadonlyMap<string, number> = new Map([
   ['pi', Math.PI],
   ['e', Math.E],
 ]);
-// A Map, not an object: a name of the expression never meets a prototype.
+// A Map, not an object, so that a name in an expression never finds a member of a prototype.
 const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
   ['sqrt', one(Math.sqrt)],
   ['abs', one(Math.abs)],
@@ -50,13 +50,13 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map([
   ['%', { power: 2, isRightAssociative: false, run: (l: number, r: number, at: number) => l % divisor(r, at) }],
   ['^', { power: 4, isRightAssociative: true, run: (l: number, r: number) => l ** r }],
 ]);
-/** A sign binds looser than a power and tighter than a product: -2^2 is -4, 2^-1 is 0.5. */
+/** A sign binds less tightly than a power and more tightly than a product: -2^2 is -4, 2^-1 is 0.5. */
 const SIGN_POWER = 3;
 
 /**
- * The value of an arithmetic expression in IEEE doubles. `^` is right-associative, `%` is the remainder with the sign of its left
- * side, angles are radians, `log` is base 10. Its own parser: nothing is evaluated as code and no property is ever read. Throws
- * an Error whose message names what is wrong and the position (1, 2, 3 …); length and nesting are bounded, so is the time.
+ * Evaluates an arithmetic expression in IEEE doubles. `^` is right-associative, `%` is the remainder with the sign of its left side, angles
+ * are in radians, `log` is base 10. The parser executes no code and reads no properties. Throws an Error whose message names the fault and
+ * its position (1, 2, 3 …). Length and nesting are limited, which also limits the time.
  */
 export function calculate(expression: string): number {
   if (expression.length > MAX_LENGTH) throw new Error(`The expression is longer than ${MAX_LENGTH} characters`);
@@ -84,7 +84,7 @@ class Reader {
     return token;
   }
 
-  /** Takes the next token if it is this symbol. */
+  /** Consumes the next token if it is this symbol. */
   skip(symbol: string): boolean {
     if (!isSymbol(this.peek(), symbol)) return false;
     this.index++;
@@ -93,7 +93,7 @@ class Reader {
 }
 
 interface Level {
-  /** Only operators that bind tighter than this belong to the expression. */
+  /** The expression contains only operators that bind more tightly than this. */
   readonly power: number;
   readonly depth: number;
 }

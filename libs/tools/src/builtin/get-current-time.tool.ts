@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { defineTool } from '../define-tool.js';
 
-/** The time in a zone of the IANA database, as ISO 8601 with the offset in force there at that instant. */
+/** Returns the time in a zone of the IANA database, as ISO 8601 with the offset of the zone at that instant. */
 export const getCurrentTime = defineTool({
   name: 'get_current_time',
   description: 'Returns the current date and time as ISO 8601 with offset. Give an IANA time zone, else UTC is used.',

@@ -7,15 +7,15 @@ import { systemClock, TimedCache } from '#platform';
 import type { Tool } from '../tool.js';
 import { toDefinition, ToolRegistry } from '../tool.registry.js';
 
-/** A place where tools of single workspaces come from, besides the registry of the process. */
+/** A source of tools of single workspaces, besides the registry of the process. */
 export interface WorkspaceToolSource {
-  /** Names the source that a tool name clashes with. */
+  /** The name of the source, for messages about a name that two sources use. */
   readonly name: string;
-  /** All usable tools of the workspace; read at most about once a second and workspace. */
+  /** Returns all usable tools of the workspace. The catalog calls it at most about once a second per workspace. */
   toolsOf(workspaceId: string): Promise<readonly Tool[]>;
 }
 
-/** The tools of one workspace at one moment: those of the process, then its own. */
+/** The tools of one workspace at one moment: the tools of the process, then those of the workspace. */
 export class WorkspaceTools {
   private readonly own: ReadonlyMap<string, Tool>;
 
@@ -27,7 +27,7 @@ export class WorkspaceTools {
     this.own = new Map(own.filter((tool) => registry.find(tool.name) === undefined).map((tool) => [tool.name, tool]));
   }
 
-  /** The tool of that name, also a disabled one. */
+  /** Returns the tool with this name, even if it is disabled. */
   find(name: string): Tool | undefined {
     const tool = this.registry.find(name) ?? this.own.get(name);
     return tool !== undefined && this.isShown(tool) ? tool : undefined;
@@ -40,7 +40,7 @@ export class WorkspaceTools {
     return shown.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The feature flags that tools name. Asked for at every call of a tool, so nothing is sorted or copied. */
+  /** Returns the feature flags of the tools. Runs at every tool call, so it neither sorts nor copies. */
   flags(): ReadonlySet<string> {
     const flags = new Set<string>();
     for (const tools of [this.registry.all(), this.own.values()])
@@ -48,12 +48,12 @@ export class WorkspaceTools {
     return flags;
   }
 
-  /** The same without the tools that name one of these flags. */
+  /** Returns the same tools without those that require one of these flags. */
   withoutFlags(flags: ReadonlySet<string>): WorkspaceTools {
     return new WorkspaceTools(this.registry, [...this.own.values()], flags);
   }
 
-  /** An enabled tool as a model is to be shown it; undefined when there is none. */
+  /** Returns the definition of an enabled tool for the model; undefined if no such tool exists. */
   definitionOf(name: string): ToolDefinition | undefined {
     const tool = this.find(name);
     return tool?.enabled === true ? toDefinition(tool) : undefined;
@@ -64,11 +64,11 @@ export class WorkspaceTools {
   }
 }
 
-/** How long another process may use tools after they were changed here, ms. */
+/** How long another process may use the previous tools after a change, in ms. */
 const freshMs = 1_000;
 const mostRemembered = 1_000;
 
-/** Which tools a workspace has. Sources register while the process boots; answers are at most a second old. */
+/** Knows the tools of each workspace. Sources register while the process boots; the tools of a workspace are cached for up to a second. */
 @Injectable()
 export class ToolCatalog {
   private readonly sources: WorkspaceToolSource[] = [];
@@ -85,14 +85,14 @@ export class ToolCatalog {
     this.sources.push(source);
   }
 
-  /** The workspace's tools as of now, or up to a second ago. */
+  /** Returns the workspace's tools as they are now, or were up to a second ago. */
   of(workspaceId: string): Promise<WorkspaceTools> {
     return this.remembered.get(workspaceId, () => this.read(workspaceId));
   }
 
   /**
-   * The tools that this user may have in the workspace: without those whose feature flag is off. For every offer to a model and every call;
-   * `of` is for showing and checking what exists.
+   * Returns the tools that this user may use in the workspace, without those whose feature flag is off. Use it for every offer to a model and
+   * every call; use `of` to list and check tools.
    */
   async offeredTo(caller: FlagCaller): Promise<WorkspaceTools> {
     const tools = await this.of(caller.workspaceId);
@@ -102,7 +102,7 @@ export class ToolCatalog {
     return tools.withoutFlags(new Set(named.filter((_, at) => isOn[at] === false)));
   }
 
-  /** Call after a change of the workspace's tools, so that this process sees it at once. */
+  /** Call it after a change of the workspace's tools, so that this process uses the new tools at once. */
   forget(workspaceId: string): void {
     this.remembered.forget(workspaceId);
   }

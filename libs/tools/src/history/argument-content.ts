@@ -6,16 +6,16 @@ import { invalidHistoryFilter } from './history.errors.js';
 type Step = string | number;
 type Scalar = string | number | boolean | null;
 
-/** One thing that arguments contain: at this place stands this value. Numbers compare as numbers, texts as texts. */
+/** A condition on arguments: the value at this path equals this value. Numbers compare as numbers, texts as texts. */
 export interface ArgumentCondition {
   readonly path: readonly Step[];
   readonly value: Scalar;
 }
 
-/** So many values of a call can be found; what comes after them cannot. */
+/** Maximum number of indexed values of a call. Filters do not find later values. */
 export const MAX_CONTENTS = 32;
 const LONGEST_CONDITION = 1_000;
-/** A longer content is kept as its digest. */
+/** Longer contents are stored as a digest. */
 const LONGEST_CONTENT = 200;
 
 const STEP = /^(?:\.([^\s.[\]="]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\])/;
@@ -33,13 +33,13 @@ export function parseArgumentCondition(text: string): ArgumentCondition {
   return { path, value };
 }
 
-/** What a condition looks for, as `argumentContents` gives it. */
+/** The index entry that a condition looks for, in the format of `argumentContents`. */
 export function argumentContent({ path, value }: ArgumentCondition): string {
   const text = JSON.stringify([...path, value]);
   return text.length <= LONGEST_CONTENT ? text : createHash('sha256').update(text).digest('base64');
 }
 
-/** The contents of arguments, in the order of their text: every value that is not an object or array, with its path. At most 32. */
+/** The index entries of arguments, in the order of their text: every value that is not an object or array, with its path. At most 32. */
 export function argumentContents(args: string): string[] {
   const parsed = readArguments(args);
   const contents: string[] = [];
@@ -59,7 +59,7 @@ function* leaves(value: object, at: readonly Step[]): Generator<ArgumentConditio
   }
 }
 
-/** 1e400 is JSON, and read as a number that has no JSON. */
+/** 1e400 is valid JSON, but its number cannot be written as JSON. */
 function isScalar(value: unknown): value is Scalar {
   return typeof value === 'number'
     ? Number.isFinite(value)
@@ -78,7 +78,7 @@ function takePath(text: string): { readonly path: readonly Step[]; readonly rest
   return { path, rest: rest.trimStart() };
 }
 
-/** Undefined: no JSON, or none that a condition can hold. */
+/** Undefined: the text is not JSON, or not a value that a condition can have. */
 function toScalar(json: string): Scalar | undefined {
   try {
     const value: unknown = JSON.parse(json);

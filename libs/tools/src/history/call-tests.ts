@@ -4,7 +4,7 @@ import { argumentContent } from './argument-content.js';
 import type { Bind } from './statement.js';
 import { likeOf, outcomePatterns, type ToolCallFilter, wordsOf } from './tool-call-filter.js';
 
-/** What a filter can ask about a call; what one index serves together is one. */
+/** The aspects of a call that a filter can test. Fields that one index serves together are one aspect. */
 export type Aspect =
   | 'user'
   | 'thread'
@@ -19,19 +19,19 @@ export type Aspect =
   | 'arguments'
   | 'words';
 
-/** A member of a filter as SQL. */
+/** A field of a filter as SQL. */
 export interface CallTest {
   readonly aspect: Aspect;
-  /** What of the row has to be at hand. */
+  /** The columns that the test reads. */
   readonly columns: readonly string[];
-  /** Whether the row of this alias fits. */
+  /** Whether the row with this alias matches. */
   readonly sql: (row: string, bind: Bind) => string;
 }
 
-/** Ids are made a little before rows are, perhaps by another clock. */
+/** An id is made a little before its row, possibly by another clock. */
 const ID_SLACK_MS = 60_000;
 
-/** The ids between which a filter's span of time lies, with some slack; the tests decide about its ends. */
+/** The range of ids that contains the time span of a filter, with some slack. The tests check its ends exactly. */
 export function idsOf({ createdAfter, createdBefore }: ToolCallFilter): {
   readonly after: string;
   readonly before: string;
@@ -45,7 +45,7 @@ export function idsOf({ createdAfter, createdBefore }: ToolCallFilter): {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A filter as tests of a row. */
+/** The tests of a filter on a row. */
 export function callTests(filter: ToolCallFilter): readonly CallTest[] {
   return [...equalTests(filter), ...choiceTests(filter), ...contentTests(filter), ...timeTests(filter)];
 }
@@ -110,7 +110,7 @@ function contentTests({ arguments: conditions = [], errorText }: ToolCallFilter)
   return tests;
 }
 
-/** Reads a row only near the ends of a span: elsewhere its id is enough. */
+/** Reads a row only near the ends of the time span; elsewhere its id is sufficient. */
 function timeTests({ createdAfter, createdBefore }: ToolCallFilter): CallTest[] {
   const ends = [
     { at: createdAfter, operator: '>=', inside: ID_SLACK_MS },

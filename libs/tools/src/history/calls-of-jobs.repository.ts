@@ -4,12 +4,12 @@ import { assertReadable, PrismaService, type Scope } from '#platform';
 
 import { type ToolCallRecord, toToolCallRecord } from './tool-call-record.js';
 
-/** Tool calls for readers of jobs. Every method takes a Scope and many ids at once, for data loaders. */
+/** Reads tool calls for principals that may read their jobs. Every method takes a Scope and many ids at once, for data loaders. */
 @Injectable()
 export class CallsOfJobsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The tool calls of these jobs, in the order in which the model requested them. Throws `too_large`. */
+  /** Returns the tool calls of these jobs, in the order in which the model requested them. Throws `too_large`. */
   listOfJobs(scope: Scope, jobIds: readonly string[]): Promise<ToolCallRecord[]> {
     const { workspaceId } = scope;
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -27,7 +27,7 @@ export class CallsOfJobsRepository {
     });
   }
 
-  /** Tool calls by their own ids; absent and forbidden ones are left out. */
+  /** Returns tool calls by their ids, and leaves out those that do not exist or that the scope excludes. */
   findMany(scope: Scope, ids: readonly string[]): Promise<ToolCallRecord[]> {
     const { workspaceId } = scope;
     return this.prisma.withWorkspace(scope, async (tx) => {

@@ -7,16 +7,16 @@ import { appendAudit, type Prisma, PrismaService } from '#platform';
 export interface HistoryAccess {
   readonly action: 'tool-calls-listed' | 'tool-calls-counted' | 'tool-calls-exported' | 'tool-call-opened';
   readonly subject: { readonly type: 'Workspace' | 'ToolCall'; readonly id: string };
-  /** The request as JSON; never a secret. */
+  /** The request as JSON, without secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The audit of reads of other people's calls. */
+/** The audit log of reads of other users' calls. */
 @Injectable()
 export class HistoryAccessRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Adds an entry; the caller shows the calls only after it is written. */
+  /** Adds an entry. The caller returns the calls only after the entry is stored. */
   async record(principal: Principal, { action, subject, details }: HistoryAccess): Promise<void> {
     const { workspaceId, id: actor } = principal;
     const about = { subjectType: subject.type, subjectId: subject.id };

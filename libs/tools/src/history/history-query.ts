@@ -1,30 +1,33 @@
 import type { ToolCallFilter, ToolCallOrder, ToolCallPlace } from './tool-call-filter.js';
 import type { ToolCallRecord } from './tool-call-record.js';
 
-/** A page of the history that is wanted. */
+/** A query for a page of the history. */
 export interface HistoryQuery {
   readonly workspaceId: string;
   readonly filter: ToolCallFilter;
   readonly order: ToolCallOrder;
   /** 1 to 100. */
   readonly limit: number;
-  /** The page begins after this place, seen in the order's direction. */
+  /** The page begins after this position, in the direction of the order. */
   readonly after: ToolCallPlace | null;
-  /** With results as they are in the ledger; else cut to what a screen shows. */
+  /** Whether results are complete, as in the ledger. Otherwise they are truncated for display. */
   readonly isWhole?: boolean;
 }
 
-/** Calls in the order asked for. */
+/** Calls in the requested order. */
 export interface HistoryPage {
   readonly rows: readonly ToolCallRecord[];
   /**
-   * Where the next page begins; null: there is none. The place of the last row; or, when looking further would have taken too
-   * long, a place beyond it: then the page is shorter than asked for, or even empty, and there may be more all the same.
+   * The position where the next page begins; null: no page follows. Usually the position of the last row. If the search would take too long,
+   * it is a position after it: then the page is shorter than requested, or even empty, and more calls may follow.
    */
   readonly next: ToolCallPlace | null;
 }
 
-/** Cuts rows, of which one too many was read, into a page. `stoppedAt`: where the reading gave up; null: at the end. */
+/**
+ * Makes a page from rows, of which the query reads one too many. `stoppedAt`: the position where the search stopped; null: it reached the
+ * end.
+ */
 export function toHistoryPage(
   rows: readonly ToolCallRecord[],
   { limit, order }: HistoryQuery,

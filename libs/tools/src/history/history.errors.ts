@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** A filter that means nothing. `field` as the client names it. */
+/** An invalid filter. `field` is the name that the client uses. */
 export function invalidHistoryFilter(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }

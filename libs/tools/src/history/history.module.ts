@@ -15,6 +15,6 @@ const repositories = [
   ToolCallStatsRepository,
 ];
 
-/** The history of tool calls. Expects the platform. */
+/** The history of tool calls. Requires a global `PlatformModule`. */
 @Module({ providers: [...repositories, ToolCallHistory], exports: [CallsOfJobsRepository, ToolCallHistory] })
 export class HistoryModule {}

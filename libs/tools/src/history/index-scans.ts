@@ -4,42 +4,42 @@ import type { Bind, Sql } from './statement.js';
 import { likeOf, type ToolCallFilter, wordsOf } from './tool-call-filter.js';
 
 /**
- * How many calls are looked at along a trail before a page ends where it is. Rows anywhere in the table cost more than
- * neighbours, which is what the calls of a stretch of time are.
+ * Maximum number of calls that a scan examines before a page ends early. Scattered rows cost more than neighbours; the calls of a time span
+ * are neighbours.
  */
 export const REACH = { rows: 2_000, neighbours: 6_000, found: 1_000 } as const;
-/** A trail of more pieces costs more to plan than it saves. */
+/** A scan of more pieces costs more to plan than it saves. */
 export const MAX_PIECES = 24;
 
-/** Of calls that have not ended. */
+/** The statuses of calls that have not ended. */
 export const OPEN_STATUSES = `('pending', 'awaiting_approval', 'awaiting_client', 'running')`;
-/** As the predicates of the partial indexes have it, word by word. */
+/** The text equals the predicates of the partial indexes, so that the planner can use them. */
 export const SETTLED = `t.status NOT IN ${OPEN_STATUSES}`;
 const OPEN = `t.status IN ${OPEN_STATUSES}`;
 
 /**
- * A way to the calls that fit one aspect of a filter: pieces of an index, each in the order of ids. A list is read along one
- * trail; what else the filter asks is tested on the way.
+ * A scan over the calls that match one aspect of a filter: pieces of an index, each in the order of ids. A list uses one scan; the other
+ * fields of the filter are tested row by row.
  */
 export interface IndexScan {
   readonly aspect: Aspect;
-  /** Conditions on `t`; a call of the trail is in exactly one piece. */
+  /** Conditions on `t`. Each call of the scan matches exactly one piece. */
   readonly pieces: readonly Sql[];
-  /** How far it is followed, in calls. */
+  /** Maximum number of calls that the scan examines. */
   readonly reach: number;
-  /** Its index is in another order: it is of use only when it can be taken whole. */
+  /** Whether the index has another order. Such a scan is useful only if it reaches its end within the limit. */
   readonly isLoose: boolean;
-  /** For contents, which no index leads to in order: what to search for. The pieces are what the search leaves out. */
+  /** The search for contents, which no index orders by id. The pieces are the calls that the search does not cover. */
   readonly search: { readonly isError: boolean; readonly contents: readonly string[] } | null;
 }
 
-/** What occurs in the workspace and fits a pattern; null: too many to go by. */
+/** The values in the workspace that match a pattern; null: too many to list. */
 export interface Occurring {
   readonly names: readonly string[] | null;
   readonly outcomes: readonly string[] | null;
 }
 
-/** The trails that lead to what a filter wants: the narrowest kinds first, the way through all calls last. Pure. */
+/** The scans that can serve a filter: the most selective kinds first, the scan of all calls last. Pure. */
 export function trailsOf(
   filter: ToolCallFilter,
   tests: readonly CallTest[],
@@ -61,7 +61,7 @@ export function trailsOf(
   ];
 }
 
-/** Whether the index of outcomes holds all that a filter wants: calls that completed are not in it. */
+/** Whether the index of outcomes contains all calls that match the filter. It does not contain completed calls. */
 export function isOfOutcome({ statuses, errorPhase, errorCode }: ToolCallFilter): boolean {
   if (errorPhase !== undefined || errorCode !== undefined) return true;
   return statuses !== undefined && !statuses.includes('completed');
@@ -69,7 +69,7 @@ export function isOfOutcome({ statuses, errorPhase, errorCode }: ToolCallFilter)
 
 const plain = { reach: REACH.rows, isLoose: false, search: null } as const;
 
-/** The trail to all calls. */
+/** The scan of all calls. */
 export const wayThroughAll: IndexScan = { ...plain, aspect: 'time', pieces: [() => 'true'], reach: REACH.neighbours };
 
 class TrailMaker {
@@ -87,12 +87,12 @@ class TrailMaker {
     return [...of('arguments', false, conditions.map(argumentContent)), ...of('words', true, wordsOf(errorText ?? ''))];
   }
 
-  /** An index that holds open calls as well. */
+  /** A scan of an index that also contains open calls. */
   whole(aspect: Aspect, wanted: unknown, more: { readonly isLoose?: boolean } = {}): IndexScan[] {
     return wanted === undefined ? [] : [{ ...plain, ...more, aspect, pieces: [(bind) => this.testOf(aspect, bind)] }];
   }
 
-  /** An index that holds settled calls; the open ones are read beside it. */
+  /** A scan of an index that contains only settled calls, with a second piece for open calls. */
   settled(aspect: Aspect, wanted: unknown): IndexScan[] {
     if (wanted === undefined) return [];
     return [{ ...plain, aspect, pieces: [(bind) => `${SETTLED} AND ${this.testOf(aspect, bind)}`, this.open(aspect)] }];
@@ -111,14 +111,14 @@ class TrailMaker {
     return names === null ? [] : this.equal('tool', [`${SETTLED} AND t.name`, names], true);
   }
 
-  /** Most calls are answered by this server: no index is kept of those. */
+  /** No index contains the tools of the server, which run most calls. */
   runtimes(): IndexScan[] {
     const { runtimes } = this.filter;
     if (runtimes === undefined || runtimes.includes('server')) return [];
     return this.equal('runtime', [`${SETTLED} AND t.runtime <> 'server' AND t.runtime`, runtimes], true);
   }
 
-  /** This index knows the tools as well. */
+  /** The index of durations also contains the names of tools. */
   durations(): IndexScan[] {
     const { minDurationMs, maxDurationMs, tool } = this.filter;
     if (minDurationMs === undefined && maxDurationMs === undefined) return [];
@@ -155,19 +155,19 @@ class TrailMaker {
   }
 }
 
-/** How far a scan reaches within its limit: to its end, to the call of this id, or unknown. */
+/** How far a scan gets within its limit: to its end, to the call with this id, or unknown. */
 export type ScanEnd =
   { readonly type: 'end' } | { readonly type: 'at'; readonly id: string } | { readonly type: 'unknown' };
 
-/** A trail with its end. */
+/** A scan with its end. */
 export interface MeasuredScan {
   readonly trail: IndexScan;
   readonly end: ScanEnd;
 }
 
 /**
- * The trail a list by time is read along: the first that ends within its reach, since that answers everything; else the one
- * whose calls lie the furthest apart, so that a page gets the furthest. Null for trails that are of no use. Pure.
+ * Chooses the scan for a list by time. The first scan that ends within its limit is best, because it finds every call. Otherwise the best is
+ * the scan that gets furthest, so that a page covers the longest time span. Null: no scan is useful. Pure.
  */
 export function chooseScan(measured: readonly MeasuredScan[], direction: 'asc' | 'desc'): MeasuredScan | null {
   const whole = measured.find(({ end }) => end.type === 'end');

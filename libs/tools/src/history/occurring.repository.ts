@@ -3,10 +3,12 @@ import type { PrismaTransaction } from '#platform';
 import { isOfOutcome, type Occurring, SETTLED } from './index-scans.js';
 import { likeOf, outcomePatterns, type ToolCallFilter } from './tool-call-filter.js';
 
-/** A workspace with more different values is not gone through. */
+/** Maximum number of different values that are listed. */
 const MOST_VALUES = 500;
 
-/** The values of a column that leads an index, by jumping from one to the next; as many steps as there are values. */
+/**
+ * Lists the values of the leading column of an index by jumping from one value to the next. The number of steps equals the number of values.
+ */
 const valuesSql = (column: string, predicate: string) => `WITH RECURSIVE v(value, n) AS (
   (SELECT t.${column}, 1 FROM tool_call t WHERE t.workspace_id = $1 AND ${predicate} ORDER BY t.${column} LIMIT 1)
   UNION ALL
@@ -17,7 +19,7 @@ SELECT value, n FROM v WHERE value LIKE ANY ($2::text[]) OR n = ${MOST_VALUES}`;
 const namesSql = valuesSql('name', SETTLED);
 const outcomesSql = valuesSql('outcome', 't.outcome IS NOT NULL');
 
-/** Which tools and outcomes a filter's patterns stand for, as far as it has any. */
+/** The tools and outcomes that match the patterns of a filter, if the filter has patterns. */
 export async function findOccurring(
   tx: PrismaTransaction,
   workspaceId: string,

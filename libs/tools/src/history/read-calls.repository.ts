@@ -9,15 +9,15 @@ const columns = `t.id, t.job_id AS "jobId", t.thread_id AS "threadId", t.workflo
   t.executed_arguments AS "executedArguments", t.effect, t.runtime, t.executor, t.tool_version AS "toolVersion",
   t.status, t.approval, t.decided_by AS "decidedBy", t.decision_id AS "decisionId", t.result_bytes AS "resultBytes", t.duration_ms AS "durationMs", t.error, t.created_at AS "createdAt",
   t.started_at AS "startedAt", t.finished_at AS "finishedAt"`;
-/** More than a screen shows, so that the screen can mark the text as truncated. */
+/** At least one byte more than the display size, so that the caller can mark the text as truncated. */
 const shownResult = `left(t.result, ${RESULT_BYTES.ui + 1}) AS result`;
 
-/** Which calls, in which order. */
+/** The calls to read, and their order. */
 export interface WantedCalls {
   readonly workspaceId: string;
   /** SQL that gives an `id` and the columns of the sort order. */
   readonly hits: string;
-  /** Of `hit`. */
+  /** The order of `hit`. */
   readonly order: string;
   readonly isWhole?: boolean | undefined;
 }

@@ -7,14 +7,14 @@ import { type Stretch, trailEndSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 import type { ToolCallFilter } from './tool-call-filter.js';
 
-/** The trail a list is read along, and what is tested on the way. */
+/** The chosen scan of a list, and the tests that it leaves to do. */
 export interface ChosenScan {
   readonly trail: IndexScan;
-  /** What the trail itself does not see to. */
+  /** The tests that the scan does not guarantee. */
   readonly tests: readonly CallTest[];
-  /** Null: nothing is tested, so every step is a hit and its end does not matter. */
+  /** The end of the scan. Null: no test is left, so every call of the scan matches and its end does not matter. */
   readonly end: ScanEnd | null;
-  /** What the search of a search trail gave. */
+  /** The ids that the search found, if the scan has a search. */
   readonly found: readonly string[] | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Found {
   readonly reach: string | null;
 }
 
-/** Finds the best trail for what `filter` wants of a stretch. */
+/** Finds the best scan for `filter` within a range of ids. */
 export async function findScan(tx: PrismaTransaction, filter: ToolCallFilter, stretch: Stretch): Promise<ChosenScan> {
   const tests = callTests(filter);
   const trails = trailsOf(filter, tests, await findOccurring(tx, stretch.workspaceId, filter));
@@ -40,7 +40,7 @@ function seesToAll(trail: IndexScan, tests: readonly CallTest[]): boolean {
   return !trail.isLoose && trail.search === null && remaining(trail, tests).every(({ aspect }) => aspect === 'time');
 }
 
-/** A search uses three words or values; the ends of a span of time count toward none of them. */
+/** A search uses three words or values; the ends of a time span are not among them. */
 function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallTest[] {
   const isPartial = (trail.search?.contents.length ?? 0) > SEARCHED;
   return tests.filter(({ aspect }) => aspect === 'time' || aspect !== trail.aspect || isPartial);
@@ -51,7 +51,7 @@ const SEARCHED = 3;
 async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stretch: Stretch) {
   const { bind, values } = new Statement();
   const { after, before, direction } = stretch;
-  // Where there are calls at all; null: none.
+  // The first or the last id of the workspace, limited to the range; null: the workspace has no calls.
   const outermost = (id: string, end: 'asc' | 'desc') => `(SELECT ${id} FROM tool_call t
     WHERE t.workspace_id = ${bind(stretch.workspaceId, 'uuid')} ORDER BY t.id ${end} LIMIT 1)`;
   const columns = trails.map((trail, i) => {
@@ -78,7 +78,7 @@ async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stre
   return { measured, found };
 }
 
-/** A search goes by whole days: one that begins with a day of too many calls gets nowhere. */
+/** The end of a search. A search advances by whole days: if its first day has too many calls, it finds nothing. */
 function endOfSearch(reach: string | null, { after, before, direction }: Stretch): ScanEnd {
   if (reach === null) return { type: 'end' };
   const isStuck = direction === 'desc' ? reach >= before : reach <= after;

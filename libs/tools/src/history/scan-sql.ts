@@ -3,7 +3,7 @@ import type { IndexScan } from './index-scans.js';
 import type { Bind } from './statement.js';
 import type { ToolCallPlace } from './tool-call-filter.js';
 
-/** The calls a statement is about: of one workspace, between two ids (both left out), in one direction. */
+/** A range of calls: those of one workspace, between two ids (both excluded), in one direction. */
 export interface Stretch {
   readonly workspaceId: string;
   readonly after: string;
@@ -11,7 +11,7 @@ export interface Stretch {
   readonly direction: 'asc' | 'desc';
 }
 
-/** The first calls of a trail within a stretch, in order, with `columns`. `found`: what a search trail's search gave. */
+/** The first calls of a scan within a range, in order, with `columns`. `found`: the ids that the search found. */
 export function trailSql(
   trail: IndexScan,
   { stretch, columns, found }: { stretch: Stretch; columns: readonly string[]; found?: readonly string[] | undefined },
@@ -35,7 +35,7 @@ export function trailSql(
   return `SELECT * FROM (${pieces.join('\n UNION ALL ')}) t ${where} ${ordered} LIMIT ${most}`;
 }
 
-/** Null, or where a trail is when its reach is used up. A loose one has to end within it, wherever the stretch lies. */
+/** The id at which a scan reaches its limit; null: the scan ends before. A loose scan must end within its limit, whatever the range. */
 export function trailEndSql(trail: IndexScan, stretch: Stretch, bind: Bind): string {
   if (!trail.isLoose)
     return `SELECT id FROM (${trailSql(trail, { stretch, columns: [] }, bind)}) w OFFSET ${trail.reach - 1}`;
@@ -44,19 +44,19 @@ export function trailEndSql(trail: IndexScan, stretch: Stretch, bind: Bind): str
   return `SELECT t.id FROM tool_call t WHERE ${mine} AND ${piece?.(bind) ?? 'false'} OFFSET ${trail.reach - 1} LIMIT 1`;
 }
 
-/** Calls by duration from a place on, as far as they are looked at: those of some tools, or of all. */
+/** A range of calls by duration, from a position on: the calls of some tools, or of all. */
 export interface DurationStretch {
   readonly workspaceId: string;
   readonly direction: 'asc' | 'desc';
-  /** Null: all. */
+  /** Null: all tools. */
   readonly names: readonly string[] | null;
-  /** The tests that the index itself answers. */
+  /** The tests that the index of durations can answer. */
   readonly range: readonly CallTest[];
   readonly after: ToolCallPlace | null;
   readonly reach: number;
 }
 
-/** The first calls by duration, in the order of their index. */
+/** The first calls of the range, in the order of the index of durations. */
 export function durationSql(stretch: DurationStretch, columns: readonly string[], bind: Bind): string {
   const { workspaceId, direction, names, range, after, reach } = stretch;
   const list = [...new Set(['id', 'duration_ms', 'name', ...columns])].map((column) => `t.${column}`).join(', ');
@@ -74,7 +74,7 @@ export function byDuration(row: string, direction: 'asc' | 'desc'): string {
   return `ORDER BY ${row}.duration_ms ${direction}, ${row}.name ${direction}, ${row}.id ${direction}`;
 }
 
-/** Whether a row comes after a place in a list by duration. */
+/** Whether a row comes after a position in a list by duration. */
 export function beyondSql(
   row: string,
   { after, direction }: { readonly after: ToolCallPlace; readonly direction: 'asc' | 'desc' },
@@ -88,12 +88,12 @@ function withinSql(row: string, { after, before }: Stretch, bind: Bind): string 
   return `${row}.id > ${bind(after, 'uuid')} AND ${row}.id < ${bind(before, 'uuid')}`;
 }
 
-/** What tests have to know of a row. */
+/** The columns that the tests read. */
 export function columnsOf(tests: readonly CallTest[]): readonly string[] {
   return tests.flatMap(({ columns }) => columns);
 }
 
-/** Tests as one condition on rows of this alias. */
+/** All tests as one condition on the rows with this alias. */
 export function testsSql(tests: readonly CallTest[], row: string, bind: Bind): string {
   return tests.length === 0 ? 'true' : tests.map(({ sql }) => sql(row, bind)).join(' AND ');
 }

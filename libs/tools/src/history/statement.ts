@@ -1,10 +1,10 @@
-/** Takes a value into a statement and gives its placeholder. `type`: what Postgres is to take it for. */
+/** Adds a value to a statement and returns its placeholder. `type`: the Postgres type of the value. */
 export type Bind = (value: unknown, type: string) => string;
 
-/** Something of a statement that is not written yet. */
+/** A part of a statement whose values are not bound yet. */
 export type Sql = (bind: Bind) => string;
 
-/** A statement under construction: its text refers to values by number. */
+/** A statement under construction. Its text refers to values by number. */
 export class Statement {
   readonly values: unknown[] = [];
 

@@ -2,20 +2,20 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService } from '#platform';
 
-/** All that is kept of a call, of its result a part. */
+/** All stored content of a call, with a part of its result. */
 export interface ToolCallContent {
-  /** The user whose job asked for it. */
+  /** The user who started the job. */
   readonly createdBy: string | null;
   readonly proposedArguments: string;
   /** The approved arguments; null: no approval was requested. */
   readonly approvedArguments: string | null;
-  /** As they were handed to the tool; null: it never started. */
+  /** The arguments that the tool received; null: it never started. */
   readonly executedArguments: string | null;
   /** Null: the call has no result. */
   readonly result: ResultPart | null;
 }
 
-/** A part of a text. Positions count characters (code points). */
+/** A part of a text. Positions count characters (Unicode code points). */
 export interface ResultPart {
   readonly text: string;
   readonly offset: number;
@@ -30,7 +30,7 @@ interface Row extends Omit<ToolCallContent, 'result'> {
   readonly total: number | null;
 }
 
-/** Single calls, whole. The caller has asked who may see them. */
+/** Reads the complete content of single calls. The caller has checked the rights. */
 @Injectable()
 export class ToolCallContentRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -3,52 +3,52 @@ import type { ToolCallStatus } from '../tool-call.js';
 import type { ArgumentCondition } from './argument-content.js';
 import { invalidHistoryFilter } from './history.errors.js';
 
-/** Which calls; every member narrows it. Instants and durations in ms; an empty list of choices fits nothing. */
+/** A filter for calls. All fields must match. Instants and durations are in ms; an empty list of choices matches no call. */
 export interface ToolCallFilter {
-  /** The user whose job asked for the call. */
+  /** The user who started the job. */
   readonly createdBy?: string;
   readonly threadId?: string;
   readonly jobId?: string;
   readonly workflowId?: string;
-  /** The name of a tool, or a pattern: `*` stands for any run of characters, `?` for one. */
+  /** The name of a tool, or a pattern: `*` matches any number of characters, `?` matches one. */
   readonly tool?: string;
   readonly runtimes?: readonly ToolSort[];
   readonly statuses?: readonly ToolCallStatus[];
-  /** Where it failed, such as `execution`. */
+  /** The phase of the failure, such as `execution`. */
   readonly errorPhase?: string;
   readonly errorCode?: string;
-  /** The principal who decided about it: `user:<id>` or `key:<id>`. */
+  /** The principal who decided: `user:<id>` or `key:<id>`. */
   readonly approver?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
   readonly minDurationMs?: number;
   /** Shorter than this. */
   readonly maxDurationMs?: number;
-  /** All of them, at most 3: as the model proposed the arguments or as a person approved them. */
+  /** At most 3 conditions, all of which must match the proposed or the approved arguments. */
   readonly arguments?: readonly ArgumentCondition[];
-  /** Words that the failure contains, all of them, in any order and case. */
+  /** Words of the error message. All must match, in any order and case. */
   readonly errorText?: string;
 }
 
-/** What a list goes by. Only calls that ran have a duration: a list by duration holds no others. */
+/** The order of a list. Only calls that ran have a duration: a list by duration contains no others. */
 export interface ToolCallOrder {
   readonly by: 'time' | 'duration';
   readonly direction: 'asc' | 'desc';
 }
 
-/** A place in a list. `durationMs` and `name`: only where the list goes by duration. */
+/** A position in a list. `durationMs` and `name` are set only for a list by duration. */
 export interface ToolCallPlace {
   readonly id: string;
   readonly durationMs?: number;
   readonly name?: string;
 }
 
-/** How many conditions on arguments a filter holds. */
+/** Maximum number of conditions on arguments. */
 export const MAX_ARGUMENT_CONDITIONS = 3;
 
 const LONGEST_TEXT = 200;
 
-/** Throws `bad_request` for a filter that is too much to look for. */
+/** Throws `bad_request` for a filter that exceeds a limit. */
 export function assertToolCallFilter(filter: ToolCallFilter): void {
   const { arguments: conditions = [], errorText = '', tool = '', minDurationMs = 0, maxDurationMs = 0 } = filter;
   if (conditions.length > MAX_ARGUMENT_CONDITIONS) {
@@ -69,13 +69,13 @@ export function fitsNothing({ runtimes, statuses, errorText }: ToolCallFilter): 
   );
 }
 
-/** Letters and digits in lower case, each word once, the longest first: they are the rarest. */
+/** Splits a text into words of letters and digits in lower case, each once. The longest come first, because they are the rarest. */
 export function wordsOf(text: string): readonly string[] {
   const words = new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   return [...words].sort((a, b) => b.length - a.length);
 }
 
-/** A pattern as SQL's LIKE has it; null for a plain name. */
+/** A pattern in the syntax of SQL's LIKE; null for a plain name. */
 export function likeOf(pattern: string): string | null {
   if (!/[*?]/.test(pattern)) return null;
   return pattern
@@ -84,7 +84,7 @@ export function likeOf(pattern: string): string | null {
     .replaceAll('?', '_');
 }
 
-/** Patterns of `outcome` that match the statuses and error class of a filter; null: it has neither. */
+/** Patterns of `outcome` that match the statuses and errors of a filter; null: the filter has neither. */
 export function outcomePatterns({ statuses, errorPhase, errorCode }: ToolCallFilter): readonly string[] | null {
   if (statuses === undefined && errorPhase === undefined && errorCode === undefined) return null;
   const starts = statuses ?? ['%'];

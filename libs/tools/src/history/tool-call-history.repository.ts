@@ -28,17 +28,17 @@ import {
   type ToolCallPlace,
 } from './tool-call-filter.js';
 
-/** How many calls fit a filter, as far as they were counted. */
+/** The number of calls that match a filter. */
 export interface HistoryCount {
   readonly count: number;
-  /** False: there are at least so many. */
+  /** False: the count is a lower bound. */
   readonly isExact: boolean;
 }
 
-/** More pages than any reader needs. */
+/** Counting stops here: no reader needs more pages. */
 export const MAX_COUNTED = 10_000;
 
-/** Lists of calls across jobs. The caller has asked who may see which. Every read looks at a bounded number of calls. */
+/** Lists calls across jobs. The caller has checked the rights. Every read examines a bounded number of calls. */
 @Injectable()
 export class ToolCallHistoryRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -49,7 +49,7 @@ export class ToolCallHistoryRepository {
     return this.read(query.workspaceId, (tx) => read(tx, query));
   }
 
-  /** Counts to 10,000, and looks at no more calls than a page does when a filter has to be tested call by call. */
+  /** Counts to 10,000. If the filter must be tested call by call, it examines no more calls than a page does. */
   count(workspaceId: string, filter: ToolCallFilter, by: ToolCallOrder['by']): Promise<HistoryCount> {
     if (fitsNothing(filter)) return Promise.resolve({ count: 0, isExact: true });
     return this.read(workspaceId, (tx) => countCalls(tx, workspaceId, by === 'time' ? filter : ranOnly(filter)));
@@ -100,18 +100,18 @@ function stretchOf({ workspaceId, filter, order: { direction }, after: place }: 
     : { workspaceId, direction, before, after: place.id > after ? place.id : after };
 }
 
-/** Where a search has stopped, nothing beyond was looked at; another trail is cut by its reach. No call has the id `end` of a search. */
+/** Excludes calls that the search has not examined. Other scans end at their limit anyway. No call has the id `end` of a search. */
 function upTo(stretch: Stretch, end: string | null, { found }: ChosenScan): Stretch {
   if (end === null || found === undefined) return stretch;
   return stretch.direction === 'desc' ? { ...stretch, after: end } : { ...stretch, before: end };
 }
 
-/** The data that the index of durations has without its rows. */
+/** The columns that the index of durations contains. */
 const INDEXED: ReadonlySet<string> = new Set(['workspace_id', 'id', 'duration_ms', 'name']);
 
 /**
- * A page of a list by duration. If there is a trail that can be followed to its end, its calls are sorted; else calls are looked
- * at in the order of the index of durations, which holds the names of tools as well.
+ * A page of a list by duration. If a scan can reach its end, its calls are sorted; otherwise calls are examined in the order of the index of
+ * durations, which also contains the names of tools.
  */
 async function pageByDuration(tx: PrismaTransaction, query: HistoryQuery): Promise<HistoryPage> {
   const { workspaceId } = query;
@@ -125,7 +125,7 @@ async function pageByDuration(tx: PrismaTransaction, query: HistoryQuery): Promi
   return indexedPage(tx, { ...query, filter });
 }
 
-/** Calls without a duration are in no list by duration. */
+/** A list by duration contains only calls with a duration. */
 function ranOnly(filter: ToolCallFilter): ToolCallFilter {
   return { ...filter, minDurationMs: filter.minDurationMs ?? 0 };
 }
@@ -163,7 +163,7 @@ async function indexedPage(tx: PrismaTransaction, query: HistoryQuery): Promise<
   return toHistoryPage(rows, query, stoppedAt);
 }
 
-/** The tools a filter stands for; null: all, or too many to name. */
+/** The tools that a filter matches; null: all tools, or too many to list. */
 async function namesOf(
   tx: PrismaTransaction,
   { workspaceId, filter }: HistoryQuery,
@@ -174,7 +174,7 @@ async function namesOf(
   return names === null || names.length > MAX_PIECES ? null : names;
 }
 
-/** Where the reach of a stretch is used up; null: it ends before. */
+/** The position at which the range reaches its limit; null: the range ends before. */
 async function endOf(tx: PrismaTransaction, stretch: DurationStretch): Promise<ToolCallPlace | null> {
   const { bind, values } = new Statement();
   const text = `SELECT w.id, w.duration_ms AS "durationMs", w.name FROM (${durationSql(stretch, [], bind)}) w OFFSET ${stretch.reach - 1}`;

@@ -20,15 +20,15 @@ import { ToolCallStatsRepository } from './tool-call-stats.repository.js';
 /** Called before each page of an export: returns the current principal; null: the principal may no longer read anything. */
 export type StillThere = () => Promise<MemberPrincipal | null>;
 
-/** Results may be large: a page of an export is held in memory. */
+/** Calls per page of an export, which memory holds at once. Results may be large. */
 const EXPORT_PAGE = 50;
 const newestFirst: ToolCallOrder = { by: 'time', direction: 'desc' };
-/** No user has this id. */
+/** An id that no user has. */
 const UNKNOWN_USER = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The calls of a workspace across its jobs. Administrators look through everybody's, which is audited; everybody else through
- * those of their own jobs. Filters are refused with `bad_request`; what one may not see is not there.
+ * The calls of a workspace across its jobs. Administrators read all calls, and each read is audited; other members read those of their own
+ * jobs. Throws `bad_request` for an invalid filter. Calls that the caller may not read do not appear.
  */
 @Injectable()
 export class ToolCallHistory {
@@ -47,7 +47,7 @@ export class ToolCallHistory {
     return this.calls.page({ ...query, workspaceId: principal.workspaceId, filter: within(principal, query.filter) });
   }
 
-  /** Of a list that is asked for as well, so it is not another look. */
+  /** The caller also reads the list, which is audited, so the count is not. */
   count(principal: MemberPrincipal, filter: ToolCallFilter, by: ToolCallOrder['by']): Promise<HistoryCount> {
     return this.calls.count(principal.workspaceId, within(principal, filter), by);
   }
@@ -59,7 +59,10 @@ export class ToolCallHistory {
     return this.statistics.read(principal.workspaceId, within(principal, filter), query);
   }
 
-  /** A whole call: null if it does not exist, or belongs to another user's job and the caller is not an administrator. */
+  /**
+   * Returns the complete content of a call; null if the call does not exist, or belongs to another user's job and the caller is not an
+   * administrator.
+   */
   async open(
     principal: MemberPrincipal,
     id: string,
@@ -79,8 +82,8 @@ export class ToolCallHistory {
   }
 
   /**
-   * All calls that fit, newest first, a page at a time; a page is read when it is asked for. Calls that are made meanwhile are
-   * not in it. If the caller's rights shrink meanwhile, it ends with the error that `onLost` returns.
+   * Yields all matching calls, newest first, a page at a time; each page is read when the consumer requests it. New calls are not included.
+   * If the caller's rights shrink meanwhile, the export fails with the error that `onLost` returns.
    */
   async *export(
     principal: MemberPrincipal,
@@ -109,7 +112,7 @@ export class ToolCallHistory {
     await this.audit.record(principal, { action, subject: { type: 'Workspace', id: principal.workspaceId }, details });
   }
 
-  /** The search text, without secrets that it contained. */
+  /** The filter for the audit log, without secrets. */
   private shown({ workspaceId }: MemberPrincipal, filter: ToolCallFilter): Readonly<Record<string, unknown>> {
     const redactor = this.redactor.of(workspaceId);
     const hide = <T>(value: T) => (typeof value === 'string' ? redactor.redact(value) : value);
@@ -119,14 +122,14 @@ export class ToolCallHistory {
   }
 }
 
-/** Whose calls one may look through: with `createdBy` those of that user's jobs, without it everybody's. */
+/** Whether the principal may read the calls of jobs of this user; without `createdBy`, those of all users. */
 function maySurvey(principal: MemberPrincipal, createdBy?: string | null): boolean {
   const { workspaceId } = principal;
   const row = createdBy === undefined ? { workspaceId } : { workspaceId, createdBy };
   return abilityOf(principal).can('survey', asSubject('ToolCall', row));
 }
 
-/** The filter, narrowed to what the principal may look through. */
+/** The filter, restricted to the calls that the principal may read. */
 function within(principal: MemberPrincipal, filter: ToolCallFilter): ToolCallFilter {
   if (maySurvey(principal)) return filter;
   const { userId } = principal;

@@ -2,17 +2,17 @@ import type { ToolCallRow } from '#platform';
 
 import { runArguments } from '../run-arguments.js';
 
-/** Columns that a record has as they are. */
+/** Columns that the record contains unchanged. */
 type SameColumn =
   | ('id' | 'jobId' | 'threadId' | 'workflowId' | 'createdBy' | 'round' | 'ordinal' | 'callId' | 'name' | 'arguments')
   | ('approvedArguments' | 'executedArguments')
   | ('effect' | 'runtime' | 'executor' | 'toolVersion' | 'status' | 'approval' | 'decidedBy' | 'decisionId')
   | ('result' | 'resultBytes' | 'durationMs');
 
-/** What a record is made of. */
+/** The columns that a record is made from. */
 export type ToolCallRecordRow = Pick<ToolCallRow, SameColumn | 'error' | 'createdAt' | 'startedAt' | 'finishedAt'>;
 
-/** Why a call has no result. `reason` is the true one, where the model read another: only for those who may read the policy. */
+/** Why a call has no result. `reason` is the actual reason if the model read another text; only callers who may read the policy see it. */
 export interface RecordedFailure {
   readonly phase: string | null;
   readonly code: string | null;
@@ -21,10 +21,11 @@ export interface RecordedFailure {
 }
 
 /**
- * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
- * it; `arguments`: what it was run with, or is going to be; `proposedArguments`: the model's, where a person made something else
- * of them; `executedArguments`: null also where those were run that were approved, or else proposed; `approval`: how it came to run or not, null when no person decided; `decidedBy`: the principal who decided;
- * `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which `result` may be a part.
+ * A row of the ledger of tool calls, for readers. Instants are in ms since the epoch. `createdBy`: the user who started the job; `arguments`:
+ * the arguments that the call ran or will run with; `proposedArguments`: the model's arguments, if a person edited them; `executedArguments`:
+ * null if they equal the approved arguments, or else the proposed ones; `approval`: how the call was allowed or rejected, null if no decision
+ * was needed; `decidedBy`: the principal who decided; `decisionId`: the interrupt with the decision; `resultBytes`: the size of the complete
+ * result, of which `result` may be a part.
  */
 export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {
   readonly proposedArguments: string | null;

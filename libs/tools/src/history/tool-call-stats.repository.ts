@@ -18,7 +18,7 @@ import {
   type ToolCallStats,
 } from './tool-call-stats.js';
 
-/** Statistics over more calls would take too long for an interactive request. */
+/** Maximum number of examined calls. Statistics over more calls would take too long for an interactive request. */
 export const MOST_LOOKED_AT = 200_000;
 const MOST_GROUPS = 1_000;
 
@@ -40,7 +40,7 @@ interface Row extends Pick<StatsGroup, 'tool' | 'user' | 'status' | 'count' | 'e
   readonly percentiles: readonly (number | null)[] | null;
 }
 
-/** Statistics of calls across jobs. The caller has asked who may see which, and has checked the query. */
+/** Statistics of calls across jobs. The caller has checked the rights and validated the query. */
 @Injectable()
 export class ToolCallStatsRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -78,11 +78,11 @@ async function readGroups(tx: PrismaTransaction, workspaceId: string, wanted: Wa
 
 function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): string {
   if (dimension !== 'time') return columnOf[dimension];
-  // 2001 began with a Monday.
+  // The origin of the intervals is Monday, January 1, 2001.
   return `date_bin(${bind(STATS_BUCKETS[bucket], 'int')} * interval '1 ms', w.created_at, '2001-01-01Z')`;
 }
 
-/** The scan of a list, over many more rows: no reader waits for a first page here. */
+/** The scan of a list, over many more rows: here no client waits for a first page. */
 async function wideScan(
   tx: PrismaTransaction,
   filter: ToolCallFilter,
@@ -91,7 +91,7 @@ async function wideScan(
   const chosen = await findScan(tx, filter, stretch);
   const { trail, end } = chosen;
   if (end?.type === 'end') return chosen;
-  // A search that has stopped somewhere cannot be followed further.
+  // A search that has stopped cannot be continued.
   if (trail.search !== null)
     return { trail: { ...wayThroughAll, reach: MOST_LOOKED_AT }, tests: callTests(filter), found: undefined };
   return { ...chosen, trail: { ...trail, reach: MOST_LOOKED_AT } };

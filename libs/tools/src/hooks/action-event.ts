@@ -2,7 +2,7 @@ import type { HookedEnd, HookedInterrupt, HookedNotification } from '@nightshift
 
 import { type ActionJob, type Interrupt, isTerminal, type JobNotification } from '#jobs';
 
-/** The row of a job that has ended, as hooks see it; null: it has not ended. */
+/** The end of a job in the format of hooks; null: the job has not ended. */
 export function toHookedEnd(job: ActionJob): HookedEnd | null {
   const { status, finishedAt, reason, error, parentJobId, model, rounds, toolCalls } = job;
   if (!isTerminal(status) || finishedAt === null) return null;
@@ -13,13 +13,13 @@ export function toHookedEnd(job: ActionJob): HookedEnd | null {
   };
 }
 
-/** The row of a request, as hooks see it. */
+/** A request in the format of hooks. */
 export function toHookedInterrupt(interrupt: Interrupt): HookedInterrupt {
   const { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt } = interrupt;
   return { id, kind, status, title, request, callId, tool, nodeId, rootJobId, createdAt, expiresAt };
 }
 
-/** The row of a notification, as hooks see it. */
+/** A notification in the format of hooks. */
 export function toHookedNotification(notification: JobNotification): HookedNotification {
   const { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt } = notification;
   return { id, type, userId, rootJobId, threadId, threadName, interruptId, title, createdAt, readAt };

@@ -3,14 +3,14 @@ import { Injectable } from '@nestjs/common';
 import type { JobLabels } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 
-/** Which call of a job: `id` is that of its row. */
+/** A call of a job. `id` is the id of its row. */
 export interface EndedCallRef {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly id: string;
 }
 
-/** A call that has ended outside the worker of its job, with its job, as hooks see them. */
+/** A call that ended outside the worker of its job, with its job, for hooks. */
 export interface EndedCallRow {
   readonly threadId: string | null;
   readonly principal: string;
@@ -24,7 +24,7 @@ export interface EndedCallRow {
   /** JSON text, as executed. */
   readonly arguments: string;
   readonly isSettled: boolean;
-  /** Since its last start, by the database's clock; 0: it was not started. */
+  /** Time since the last start, by the database's clock; 0: the call was not started. */
   readonly durationMs: number;
 }
 
@@ -33,7 +33,9 @@ export interface EndedCallRow {
 export class EndedCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: no such call. The agent of a chat is in its input; if the job was to choose one, round 0 has it. */
+  /**
+   * Returns null if the call does not exist. The input of a chat contains its agent; if the job chose its agent itself, round 0 contains it.
+   */
   async find({ workspaceId, jobId, id }: EndedCallRef): Promise<EndedCallRow | null> {
     const [row] = await this.prisma.queryInWorkspace<EndedCallRow>(
       { workspaceId },

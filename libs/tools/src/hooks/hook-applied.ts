@@ -2,7 +2,7 @@ import type { NewJobEvent } from '#jobs';
 
 import type { AppliedHook } from './hooks.js';
 
-/** Where the changed step is. */
+/** The position of the changed step. */
 interface HookedStep {
   readonly round?: number;
   readonly callId?: string;

@@ -31,7 +31,7 @@ export interface Filtered<On extends FilterEvent> {
 export interface FilterOptions<On extends FilterEvent = FilterEvent> {
   /** The signal of the job; its abort ends the hooks. */
   readonly signal?: AbortSignal;
-  /** False: the round was restarted before, so that a hook that restarts it fails. */
+  /** False: the round was restarted before, so a hook that restarts it again fails. */
   readonly mayRestart?: boolean;
   /** What is wrong with a changed event, as a clause; null: nothing. A hook whose change has a problem fails. */
   readonly problemOf?: (event: HookEvents[On]) => string | null;
@@ -109,7 +109,10 @@ export class Hooks {
     this.seconds = hookSeconds(host.metrics);
   }
 
-  /** Whether there is a hook of this kind that may match an event with the fields that are `known` so far. If not, do not even build its event. */
+  /**
+   * Whether this process has a hook of this kind that may match an event with the fields that are `known` so far. If not, the caller need not
+   * build the event.
+   */
   has<On extends HookEvent>(on: On, known?: Partial<HookEvents[On]>): boolean {
     const hooks = this.byEvent.get(on);
     if (hooks === undefined || known === undefined) return hooks !== undefined;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { PrismaService, TOOL_PROCESS_CONNECTIONS } from '#platform';
 
-/** Which workspaces isolate all their tools, and whether a process would run the calls. */
+/** Reads which workspaces isolate all their tools, and whether a process runs isolated calls. */
 @Injectable()
 export class ToolIsolationRepository {
   constructor(private readonly prisma: PrismaService) {}

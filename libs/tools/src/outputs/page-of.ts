@@ -1,15 +1,15 @@
-/** A part of a text, cut anywhere. Counts are UTF-16 code units. */
+/** A part of a text, cut at any position. Counts are UTF-16 code units. */
 export interface TextPart {
   readonly text: string;
-  /** Where in the whole it begins. */
+  /** The offset of the part in the complete text. */
   readonly from: number;
-  /** How long the whole is. */
+  /** The length of the complete text. */
   readonly total: number;
 }
 
 /**
- * A page of a text and where it stands. It neither begins nor ends within a character. `part` holds the page and, where there
- * is one, a unit more at either end.
+ * Renders a page of a text with its position. The page neither begins nor ends within a character, so `part` must contain one more code unit
+ * at each end, if it exists.
  */
 export function pageOf(part: TextPart, offset: number, length: number): string {
   const { text, from, total } = part;

@@ -15,7 +15,7 @@ const input = z.object({
   length: z.int().min(1).max(MOST).optional().describe(`How much to read; default ${USUAL}`),
 });
 
-/** Pages through the result of an earlier call of the same job or thread. */
+/** A tool that pages through the result of an earlier call of the same job or thread. */
 @Injectable()
 export class ReadToolOutput extends ToolProvider {
   constructor(private readonly outputs: ToolOutputsRepository) {

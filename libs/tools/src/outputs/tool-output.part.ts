@@ -1,6 +1,6 @@
 import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 
-/** Which call: by its ledger id when the same commit inserts it, else by its place in the job. */
+/** Identifies a call: by its ledger id if the same commit inserts it, otherwise by its position in the job. */
 export type OutputOf = { readonly id: string } | { readonly round: number; readonly ordinal: number };
 
 type OutputRow = readonly [
@@ -22,7 +22,8 @@ const outputs: CommitPart<OutputRow> = {
     ['ordinal', 'int'],
     ['text', 'text'],
   ],
-  // A call that this statement inserts is not in the table yet: hence its id, which the foreign key checks at the end.
+  // A call that this statement inserts is not visible in the table yet. The row then has the call's id, and the foreign key checks it at the
+  // end of the statement.
   sql: (rows) => `INSERT INTO tool_output (workspace_id, tool_call_id, job_id, text, bytes)
   SELECT r.workspace_id, coalesce(r.id, t.id), r.job_id, r.text, octet_length(r.text)
     FROM ${rows} r
@@ -30,7 +31,7 @@ const outputs: CommitPart<OutputRow> = {
   RETURNING 1`,
 };
 
-/** Keeps the whole text of a result (`toKeptResult(…).whole`); goes into the commit that settles the call. */
+/** Stores the complete text of a result (`toKeptResult(…).whole`), in the commit that settles the call. */
 export function keepOutputRow(job: JobRef, call: OutputOf, whole: string): PartRow {
   const [id, round, ordinal] = 'id' in call ? [call.id, null, null] : [null, call.round, call.ordinal];
   return partRow(outputs, [job.workspaceId, job.jobId, id, round, ordinal, whole]);

@@ -5,7 +5,7 @@ import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 import type { TextPart } from './page-of.js';
 import { MOST_KEPT_BYTES } from './to-kept-result.js';
 
-/** Who reads: a job at work, which sees its own calls and those of its thread. */
+/** The running job that reads. It sees its own calls and those of its thread. */
 export interface OutputReader {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -18,7 +18,7 @@ export interface OutputRange {
   readonly length: number;
 }
 
-/** Beyond every text that is kept. */
+/** An offset after the end of every stored text. */
 const FARTHEST = MOST_KEPT_BYTES;
 
 const resultsOf = (
@@ -30,9 +30,9 @@ const resultsOf = (
    WHERE c.workspace_id = ${workspaceId}::uuid AND ${isWanted} AND c.call_id = ${callId} AND coalesce(o.text, c.result) IS NOT NULL`;
 
 /**
- * The job's own call first, since ids of models repeat from job to job; each branch in the order of its index, the second of
- * which holds settled calls only. Offsets count UTF-16 code units and Postgres counts characters: a character that is two
- * units gets a space behind it, which makes the counts equal, and the part is cut here so that no whole text is sent.
+ * Finds the job's own call first, because models repeat call ids in other jobs. Each branch reads in the order of its index; the index of the
+ * second branch contains only settled calls. Offsets count UTF-16 code units, but Postgres counts characters: a space after each character of
+ * two code units makes the counts equal. The database cuts the part, so the complete text is never transferred.
  */
 function partOf(
   reader: OutputReader,
@@ -50,14 +50,14 @@ units AS (SELECT CASE WHEN octet_length(text) = char_length(text) THEN text
 SELECT substr(text, ${from}::int + 1, ${length}::int) AS part, char_length(text) AS total FROM units`;
 }
 
-/** Results that were too large for their row in the ledger. */
+/** Stores results that are too large for their row in the ledger. */
 @Injectable()
 export class ToolOutputsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * A part of the result of a call, by the id the model knows it by, with a unit more at either end: who cuts a page sees there
-   * whether it would cut a character. Null: no such call there, or none with a result.
+   * Reads a part of the result of a call by the id that the model uses, with one more code unit at each end, so that the caller can see
+   * whether a page would split a character. Returns null if the call does not exist or has no result.
    */
   async read(reader: OutputReader, callId: string, { offset, length }: OutputRange): Promise<TextPart | null> {
     const from = Math.min(Math.max(0, offset - 1), FARTHEST);
@@ -68,7 +68,7 @@ export class ToolOutputsRepository {
     return row === undefined ? null : { text: row.part.replaceAll(PAIR, '$1'), from, total: row.total };
   }
 
-  /** Keeps the whole text of a result, for those who settle a call in a transaction of their own. */
+  /** Stores the complete text of a result, for callers that settle a call in their own transaction. */
   async keep(
     tx: PrismaTransaction,
     call: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
@@ -80,5 +80,5 @@ export class ToolOutputsRepository {
   }
 }
 
-/** A character of two units and the space behind it. */
+/** A character of two code units and the space after it. */
 const PAIR = /([\u{10000}-\u{10ffff}]) /gu;

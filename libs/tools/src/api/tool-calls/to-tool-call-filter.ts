@@ -7,7 +7,7 @@ import type { ToolSort } from '../../tool.js';
 import type { ToolCallStatus } from '../../tool-call.js';
 import type { ToolCallFilterInput } from './tool-calls.args.js';
 
-/** The filter of the history. Of two comparisons of one member both must hold. Throws `bad_request`. */
+/** Converts the GraphQL filter of the history. If a field has two comparisons, both must hold. Throws `bad_request`. */
 export function toToolCallFilter(input: ToolCallFilterInput | null | undefined): ToolCallFilter {
   const { createdBy, threadId, jobId, workflowId, tool, runtime, status, error, approver } = input ?? {};
   const { createdAt, durationMs, argument } = input ?? {};
@@ -31,14 +31,14 @@ export function toToolCallFilter(input: ToolCallFilterInput | null | undefined):
   });
 }
 
-/** Who decided, as calls name them: a user by its id, or any principal. */
+/** Converts the `approver` of a filter to a principal id: a plain user id becomes `user:<id>`. */
 export function toPrincipalId(text: string): string {
   return text.includes(':') ? text : `user:${text}`;
 }
 
 type Gappy<T> = { readonly [K in keyof T]: T[K] | null | undefined };
 
-/** Leaves out what was not given. Texts are looked for as they would be stored. */
+/** Leaves out absent fields. Texts are normalized as they are stored. */
 export function withoutGaps(filter: Gappy<Required<ToolCallFilter>>): ToolCallFilter {
   const given = Object.entries(filter).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(

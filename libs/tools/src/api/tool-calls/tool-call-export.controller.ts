@@ -20,7 +20,7 @@ const text = (description: string) => z.string().min(1).optional().meta({ descri
 
 const id = (description: string) => z.string().min(1).transform(toIdOrNone).optional().meta({ description });
 
-/** Several words of a list, separated by commas. */
+/** A comma-separated list of known values. */
 const choices = <T extends string>(known: readonly T[], description: string) =>
   z
     .string()
@@ -51,8 +51,8 @@ const milliseconds = z
   .meta({ description: 'Ms.', type: 'integer' });
 
 /**
- * The query of the export. A parameter that does not exist is refused like a value that means nothing: an export of more than was
- * meant is worse than none.
+ * The query of the export. An unknown parameter is an error, like an invalid value: otherwise a misspelled filter would export more calls
+ * than the caller wants.
  */
 const exportQuery = z.strictObject({
   user: id('Whose jobs.'),
@@ -78,7 +78,7 @@ const exportQuery = z.strictObject({
 
 type ExportQuery = z.infer<typeof exportQuery>;
 
-/** Throws `bad_request` for a condition on an argument that cannot be read. */
+/** Throws `bad_request` for a condition on an argument that cannot be parsed. */
 function toExportFilter(query: ExportQuery): ToolCallFilter {
   return withoutGaps({
     createdBy: query.user,
@@ -100,7 +100,7 @@ function toExportFilter(query: ExportQuery): ToolCallFilter {
   });
 }
 
-/** The history of tool calls as a file. */
+/** Exports the history of tool calls as a file. */
 @ApiTags('Tools')
 @Controller('api/tool-calls')
 @UseGuards(PrincipalGuard)

@@ -15,12 +15,12 @@ import { mayReadPolicy } from './may-read-policy.js';
 
 type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
 
-/** A reader that takes nothing for so long is cut off. */
+/** The export ends if the client reads nothing for this time, in ms. */
 const timeoutMs = 60_000;
 
 /**
- * Writes exports: NDJSON, a page at a time; the next page is read when the client has taken the last one. A line of `type` `end` comes
- * last; any failure before that breaks the connection instead.
+ * Writes exports as NDJSON, a page at a time; it reads the next page when the client has received the last one. The last line has `type`
+ * `end`; a failure before that line closes the connection.
  */
 @Injectable()
 export class ToolCallExport {
@@ -30,7 +30,7 @@ export class ToolCallExport {
     private readonly streams: OpenStreams,
   ) {}
 
-  /** Throws before anything is written: `bad_request`, `rate_limited`, `unavailable`. */
+  /** Throws `bad_request`, `rate_limited` or `unavailable` before it writes anything. */
   async write(principal: MemberPrincipal, filter: ToolCallFilter, response: Response): Promise<void> {
     const { id, workspaceId } = principal;
     const stop = new AbortController();
@@ -63,7 +63,7 @@ export class ToolCallExport {
   }
 }
 
-/** A reader that left or took too long, a process that stops, a right that ended: nothing that anybody has to look into. */
+/** The client left or timed out, the process stops, or the caller lost the right. None of these is a fault of the server. */
 function isEndOfReading(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return error instanceof AppError || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';
@@ -75,7 +75,7 @@ interface Writing {
   readonly toLine: (call: ToolCallRecord) => string;
 }
 
-/** A chunk of text for each page. */
+/** Yields one chunk of text per page. */
 async function* linesOf(pages: Pages, { first, stop, toLine }: Writing) {
   let count = 0;
   let timeout: Timer | undefined;
@@ -99,7 +99,7 @@ async function nextOf(pages: Pages): Promise<readonly ToolCallRecord[] | undefin
   return next.done === true ? undefined : next.value;
 }
 
-/** A call as a line of an export; with the true reasons of refusals only for those who may read the policy. */
+/** A call as a line of an export. The actual reasons of refusals are included only for callers who may read the policy. */
 function toExportLine(call: ToolCallRecord, { withReasons }: { readonly withReasons: boolean }): string {
   const { createdAt, startedAt, finishedAt, error, ...rest } = call;
   const instant = (at: number | null) => (at === null ? null : new Date(at).toISOString());
@@ -108,7 +108,7 @@ function toExportLine(call: ToolCallRecord, { withReasons }: { readonly withReas
   return `${JSON.stringify({ type: 'tool_call', ...rest, error: failure, ...times })}\n`;
 }
 
-/** The last line: an export that ends without it is not complete. */
+/** The last line of an export. A file without it is incomplete. */
 function toLastLine(count: number): string {
   return `${JSON.stringify({ type: 'end', count })}\n`;
 }

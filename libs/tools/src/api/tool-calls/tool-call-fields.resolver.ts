@@ -14,7 +14,7 @@ import { mayReadPolicy } from './may-read-policy.js';
 import { ToolCall, ToolCallContent, ToolCallError } from './tool-call.model.js';
 import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
 
-/** What a tool call shows beyond its own row. */
+/** The fields of a tool call that are not in its own row. */
 @Resolver(() => ToolCall)
 export class ToolCallFieldsResolver {
   constructor(
@@ -53,7 +53,7 @@ export class ToolCallFieldsResolver {
   }
 }
 
-/** What the failure of a call shows to some. */
+/** The field of a call's error that only some callers may read. */
 @Resolver(() => ToolCallError)
 export class ToolCallErrorResolver {
   @ResolveField(() => Boolean)

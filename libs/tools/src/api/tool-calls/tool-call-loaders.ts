@@ -9,7 +9,7 @@ import type { ToolCallRecord } from '../../history/tool-call-record.js';
 
 interface Loaders {
   readonly toolCalls: DataLoader<string, ToolCallRecord | null>;
-  /** By job id. */
+  /** The key is the job id. */
   readonly ofJob: DataLoader<string, readonly ToolCallRecord[]>;
 }
 

@@ -4,7 +4,6 @@ import { DateTime } from '#platform/api';
 
 import { ToolCallStatusEnum } from './tool-call.enums.js';
 
-/** Calls that have something in common. */
 @ObjectType({ description: 'A group of calls. Dimensions that were not requested are null.' })
 export class ToolCallStatsGroup {
   @Field(() => String, { nullable: true, description: 'Their tool.' })

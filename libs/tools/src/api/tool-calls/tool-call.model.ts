@@ -155,7 +155,7 @@ export class ToolCallResultPart {
   totalCharacters!: number;
 }
 
-/** All that is kept of a call. */
+/** All stored content of a call. */
 @ObjectType({
   description: 'The complete content of a call: the proposed, approved and executed arguments, and the result.',
 })

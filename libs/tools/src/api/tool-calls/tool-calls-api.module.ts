@@ -11,7 +11,7 @@ import { ToolCallErrorResolver, ToolCallFieldsResolver } from './tool-call-field
 import { ToolCallLoaders } from './tool-call-loaders.js';
 import { ToolCallConnectionResolver, ToolCallsResolver } from './tool-calls.resolver.js';
 
-/** The history of tool calls, over REST and GraphQL. */
+/** The REST and GraphQL APIs of the history of tool calls. */
 @Module({
   imports: [JobsApiModule, ToolsModule, ViewersModule],
   controllers: [ToolCallExportController],

@@ -61,7 +61,6 @@ class DurationFilter {
   lt?: number | null;
 }
 
-/** Which calls. */
 @InputType({ description: 'Filters for calls. All given fields must match.' })
 export class ToolCallFilterInput {
   @Field(() => IdFilter, { nullable: true, description: 'By the user who started the job.' })
@@ -153,7 +152,7 @@ export class ToolCallStatsArgs {
   bucket!: StatsBucket;
 }
 
-/** The most characters of a result that are sent at once. */
+/** Maximum number of characters of a result in one response. */
 export const LARGEST_PART = 262_144;
 
 /** Arguments of `ToolCall.content`. */

@@ -27,12 +27,12 @@ import { ToolCallsArgs, ToolCallStatsArgs } from './tool-calls.args.js';
 
 const kinds = { time: 'toolCalls', duration: 'toolCallsByDuration' } as const;
 
-/** The cursor of a place in a list of calls. */
+/** The cursor of a position in a list of calls. */
 export function toPlaceCursor({ by }: ToolCallOrder, { id, durationMs = 0, name = '' }: ToolCallPlace): string {
   return toCursor(kinds[by], by === 'time' ? id : `${durationMs}|${id}|${name}`);
 }
 
-/** The place in a cursor. Throws `invalid_cursor` for one of another list. */
+/** The position in a cursor. Throws `invalid_cursor` for a cursor of another list. */
 export function placeOfCursor({ by }: ToolCallOrder, cursor: string, field: string): ToolCallPlace {
   if (by === 'time') return { id: idOfCursor(cursor, kinds.time, field) };
   const [, duration = '', id = '', name = ''] =
@@ -44,7 +44,7 @@ export function placeOfCursor({ by }: ToolCallOrder, cursor: string, field: stri
 
 const DAY_MS = 86_400_000;
 
-/** Looks through calls across jobs. */
+/** Queries tool calls across jobs. */
 @Resolver(() => ToolCall)
 export class ToolCallsResolver {
   constructor(
@@ -91,7 +91,7 @@ export class ToolCallsResolver {
   }
 }
 
-/** What a page of calls shows beyond other pages. */
+/** The extra fields of a page of calls. */
 @Resolver(() => ToolCallConnection)
 export class ToolCallConnectionResolver {
   @ResolveField(() => Boolean, {
@@ -105,9 +105,9 @@ export class ToolCallConnectionResolver {
 
 const opposite = { asc: 'desc', desc: 'asc' } as const;
 
-/** A page of calls before its type is known to GraphQL. */
+/** A page of calls before GraphQL resolves its fields. */
 interface ToolCallPage extends ConnectionOf<ToolCallRecord> {
-  /** Whether `totalCount` is all of it. Counted when one of the two is first read, once. */
+  /** Whether `totalCount` is exact. The calls are counted once, when a client first reads one of the two fields. */
   readonly totalCountIsExact: Promise<boolean>;
 }
 

@@ -5,7 +5,7 @@ import { connectionOf, DateTime, defineEnum, payloadOf } from '#platform/api';
 import type { DeadToolCall } from '../../remote/dead-tool-calls.service.js';
 import { ToolCallStatusEnum } from '../tool-calls/tool-call.enums.js';
 
-/** GraphQL's names of why something lies among the dead letters. */
+/** The GraphQL names of the reasons for a dead letter. */
 export const DeadToolCallReasonEnum = defineEnum(
   'DeadToolCallReason',
   'Why a message became a dead letter. The list may grow.',
@@ -62,7 +62,7 @@ export const RedriveToolCallPayload = payloadOf({
   errors: 'The reasons why nothing was sent.',
 });
 
-/** Where the stop of a call stands. */
+/** The GraphQL names of the states of a cancellation. */
 export const CancelToolCallStateEnum = defineEnum('CancelToolCallState', "The state of a call's cancellation.", {
   CANCELLED: ['cancelled', 'The call had not started; it is cancelled.'],
   STOPPING: ['stopping', 'The tool worker was notified and has ten seconds to stop.'],

@@ -3,7 +3,7 @@ import { idOfCursor } from '#platform/api';
 
 import type { DeadToolCallQuery } from './dead-tool-call-schemas.js';
 
-/** The list's name in its cursors, the same in both APIs. */
+/** The name of the list in its cursors, the same in both APIs. */
 export const deadLetters = 'deadToolCalls';
 
 /** Throws `invalid_cursor`. */

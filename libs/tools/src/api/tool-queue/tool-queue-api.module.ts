@@ -6,7 +6,7 @@ import { ToolQueueController } from './tool-queue.controller.js';
 import { ToolQueueResolver } from './tool-queue.resolver.js';
 import { WorkspaceIsolationResolver } from './workspace-isolation.resolver.js';
 
-/** The queue of isolated tools, over REST and GraphQL. */
+/** The REST and GraphQL APIs of the isolated tool queue. */
 @Module({
   imports: [ToolQueueModule, ToolsModule],
   controllers: [ToolQueueController],

@@ -11,13 +11,13 @@ import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './d
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters, toLetterPage } from './to-letter-page.js';
 
-/** A page of dead letters, newest first. `nextCursor` goes into `?after`; null: that was all. */
+/** A page of dead letters, newest first. Clients pass `nextCursor` as `?after`; null: this is the last page. */
 interface DeadToolCallPage {
   readonly deadToolCalls: readonly DeadToolCallReply[];
   readonly nextCursor: string | null;
 }
 
-/** The queue of isolated tools over REST. */
+/** The REST API of the isolated tool queue. */
 @ApiTags('Tools')
 @Controller('api/tool-queue')
 @UseGuards(PrincipalGuard)

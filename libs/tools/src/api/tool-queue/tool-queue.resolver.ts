@@ -24,7 +24,7 @@ import {
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters } from './to-letter-page.js';
 
-/** What people do about the queue of isolated tools. */
+/** Reads and redrives dead letters of the isolated tool queue, and cancels its calls. */
 @Resolver(() => DeadToolCallModel)
 export class ToolQueueResolver {
   constructor(
