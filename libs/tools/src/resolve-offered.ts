@@ -5,46 +5,46 @@ import type { ClientSide } from './client-side.js';
 import type { JsonSchema, Tool, ToolEffect, ToolRuntime, ToolSort } from './tool.js';
 import { toolVersion } from './tool-version.js';
 
-/** A tool as a request names it, in the provider's shape. */
+/** A tool definition in a request, in the format of the provider. */
 export type AdvertisedTool = ToolDefinition;
 
 /**
- * How a call to an advertised tool is answered: run here, left to the request's client, refused because the request has no
- * client, or refused as not registered.
+ * How calls of an advertised tool are handled: the server runs it, a client of the request runs it, it is rejected because the request has no
+ * client, or it is rejected as not registered.
  */
 export type OfferedHandling = 'server' | 'client' | 'clientless' | 'unregistered';
 
-/** A tool the request advertised, and what happens when the model asks for it. */
+/** A tool that the request advertised, and how its calls are handled. */
 export interface OfferedTool {
   readonly name: string;
-  /** As advertised; this is what the model is shown. */
+  /** The definition in the request, which the model reads. */
   readonly definition: ToolDefinition;
   readonly handling: OfferedHandling;
   readonly effect: ToolEffect;
   readonly repeatable: boolean;
   readonly sort: ToolSort;
-  /** Fingerprint of what a call to it is a call of: another one later on is another tool. */
+  /** The fingerprint of the tool. A later call of a tool with another fingerprint is rejected. */
   readonly version: string;
 }
 
 /** The settings in a request for its tools, besides their definitions. */
 export interface OfferTerms {
-  /** Its choice by name; `hybrid` by default. */
+  /** The chosen runtimes by tool name; `hybrid` by default. */
   readonly runtimes?: Readonly<Record<string, ToolRuntime>>;
-  /** Present when clients of the requester may be asked to run tools. */
+  /** Present if clients of the requester may run tools. */
   readonly client?: ClientSide;
-  /** Versions of server tools as they were when the job was accepted; a tool that changed since is refused. */
+  /** Versions of server tools when the job was accepted. A tool with another version is rejected. */
   readonly pins?: Readonly<Record<string, string>>;
 }
 
-/** Where tools are looked up by name. */
+/** A lookup of tools by name. */
 export interface ToolSource {
   find(name: string): Tool | undefined;
 }
 
 /**
- * What a request's tools mean here. A server tool runs only if its name and parameters equal the registered ones, so that a
- * request cannot show the model another contract than the handler's. Of several with one name the first counts.
+ * Resolves the tools of a request. A server tool runs only if its name and parameters equal those that are registered, so that a request
+ * cannot show the model a contract that differs from the handler's. Of several tools with one name, the first counts.
  */
 export function resolveOffered(
   advertised: readonly AdvertisedTool[],
@@ -87,25 +87,27 @@ function handlingOf(definition: ToolDefinition, tool: Tool | undefined, terms: O
   return sameSchema(definition.function.parameters ?? { type: 'object' }, tool.parameters) ? 'server' : 'unregistered';
 }
 
-/** A member of its own: a name from outside never reaches a prototype. */
+/** Reads own members only, so that a name from a request never finds a member of the prototype. */
 function own<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-// Keywords that tell a reader something and constrain nothing.
+// Keywords that describe a schema and constrain nothing.
 const ANNOTATIONS = new Set(['$schema', '$comment', 'title', 'description', 'examples', 'default', 'deprecated']);
-// Their members are names of the author's choosing, not keywords.
+// Keywords whose members have names that the author chose.
 const NAME_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-// Their values are data, not schemas.
+// Keywords whose values are data, not schemas.
 const DATA = new Set(['enum', 'const']);
 
-/** Whether two JSON Schemas demand the same, as written; annotations, empty keywords, the order of members
- * and whether unknown members are allowed do not count. */
+/**
+ * Whether two JSON Schemas accept the same values, compared by their text. Annotations, empty keywords, the order of members and
+ * `additionalProperties` do not count.
+ */
 function sameSchema(a: JsonSchema, b: JsonSchema): boolean {
   try {
     return canonicalJson(demandsOf(a)) === canonicalJson(demandsOf(b));
   } catch {
-    return false; // nested too deep to be one of ours
+    return false; // no schema of the server is nested this deep
   }
 }
 
@@ -126,7 +128,7 @@ function demandOf(keyword: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, demandsOf(schema)]));
 }
 
-/** What authors add or leave out without meaning anything by it. */
+/** Whether a keyword constrains nothing, so that authors may add or omit it. */
 function isEmptyDemand(keyword: string, value: unknown): boolean {
   if (keyword === 'additionalProperties') return value === true || value === false;
   return (keyword === 'required' && Array.isArray(value) && value.length === 0) || isEmptyProperties(keyword, value);

@@ -1,22 +1,22 @@
 import { canonicalJson } from './canonical-json.js';
 import { parseArguments } from './parse-arguments.js';
 
-/** The arguments of a call: JSON texts. */
+/** The arguments of a call, as JSON text. */
 interface DecidedCall {
-  /** As the model proposed them. */
+  /** The arguments as the model proposed them. */
   readonly arguments: string;
   /** The approved arguments; null or absent: no approval was requested. */
   readonly approvedArguments?: string | null | undefined;
 }
 
-/** What a call was run with, or is going to be. */
+/** The arguments that a call ran with or will run with. */
 interface RunArguments {
   readonly arguments: string;
-  /** What the model had proposed, where a person made something else of it. */
+  /** The arguments as the model proposed them, if a person edited them. */
   readonly proposedArguments: string | null;
 }
 
-/** Distinguishes an edit from an approval: texts with equal meaning in any notation are the same arguments. Pure. */
+/** Distinguishes an edit from an approval: equivalent JSON texts are the same arguments. Pure. */
 export function runArguments({ arguments: proposed, approvedArguments }: DecidedCall): RunArguments {
   const run = approvedArguments ?? proposed;
   return { arguments: run, proposedArguments: run === proposed || isSame(run, proposed) ? null : proposed };

@@ -5,8 +5,8 @@ const stageContext = createContext(stage);
 const callStage = new Script('run()');
 
 /**
- * Runs something synchronous where V8 itself stops it after `ms` of wall time: what strangers wrote cannot be trusted to look at a
- * clock. Throws what `run` throws, and an error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT` when time is over. Not a sandbox.
+ * Runs synchronous code under a limit of `ms` of wall-clock time, which V8 enforces, because untrusted code does not check the time itself.
+ * Throws the errors of `run`, and an error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT` after the limit. Not a sandbox.
  */
 export function runWithin(ms: number, run: () => unknown): unknown {
   stage.run = run;

@@ -14,22 +14,22 @@ const OPTIONS: Options = {
   validateFormats: false,
   strictNumbers: true,
   logger: false,
-  // What is referred to is compiled once, and not again wherever it is referred to.
+  // Without inlining, a referenced schema is compiled once, not at each reference.
   inlineRefs: false,
 };
 
-/** A compiler for one schema: ajv remembers every schema and id it was given, so a shared one leaks and clashes. */
+/** Makes a compiler for one schema. ajv keeps every schema and id, so a shared compiler would leak memory and ids would clash. */
 export function schemaCompiler(schema: JsonSchema, budget: SchemaBudget): Ajv | Ajv2020 {
   const Compiler = dialectOf(schema['$schema']);
   return withLinearUniqueItems(new Compiler({ ...optionsWith(budget), validateSchema: false }));
 }
 
-/** Throws for what is not a JSON Schema of the dialect that `$schema` names. Linear in the schema's length. */
+/** Throws if the schema is invalid in the dialect that `$schema` names. Linear in the schema's length. */
 export function assertDialect(schema: JsonSchema): void {
   void checkerOf(dialectOf(schema['$schema'])).validateSchema(withoutDialect(schema), true);
 }
 
-/** The compiler knows its dialect, and would look for a schema under any other name. */
+/** Removes `$schema`: the compiler already has the dialect, and would try to resolve any other name. */
 export function withoutDialect(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== '$schema'));
 }
@@ -38,23 +38,21 @@ function dialectOf($schema: unknown): Dialect {
   return typeof $schema === 'string' && $schema.includes('draft-07') ? Ajv : Ajv2020;
 }
 
-/** Optimised, the code of nested alternatives takes time that grows with the square of their number. */
+/** With ajv's optimization, compiling nested alternatives takes time that grows with the square of their number. */
 function optionsWith({ regExp }: SchemaBudget): Options {
   return { ...OPTIONS, code: { regExp, optimize: false } };
 }
 
 const checkers = new Map<Dialect, Ajv | Ajv2020>();
 
-/** Checks whether a schema is one, and remembers none. The schema of schemas takes 20 times as long to compile as any other. */
+/** Validates schemas without keeping them. The meta-schema takes 20 times as long to compile as any other, so its compiler is cached. */
 function checkerOf(Checker: Dialect): Ajv | Ajv2020 {
   const checker = checkers.get(Checker) ?? withLinearUniqueItems(new Checker(optionsWith(new SchemaBudget())));
   checkers.set(Checker, checker);
   return checker;
 }
 
-/**
- * ajv compares every two items that are not plain; by their canonical text, all are compared in one pass.
- */
+/** Replaces ajv's `uniqueItems`, which compares every pair of items that are not plain. This one compares canonical texts in one pass. */
 function withLinearUniqueItems(ajv: Ajv | Ajv2020): Ajv | Ajv2020 {
   ajv.removeKeyword('uniqueItems');
   return ajv.addKeyword({

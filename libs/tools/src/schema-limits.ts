@@ -2,19 +2,22 @@ import { type LinearPattern, linearPattern, patternSize } from './linear-pattern
 import { invalidSchema } from './tools.errors.js';
 
 const MAX_SCHEMA_LENGTH = 262_144;
-/** Recursion over a schema is safe up to here. */
+/** Maximum nesting. Recursion over a schema is safe up to this depth. */
 const MOST_LEVELS = 200;
-/** Code is generated for each part of a schema; a thousand properties with a type have 2,000. 5,000 take up to 0.4 s. */
+/**
+ * Maximum number of parts. ajv generates code for each part of a schema; a thousand properties with a type have 2,000 parts. 5,000 parts take
+ * up to 0.4 s.
+ */
 const MOST_PARTS = 5_000;
-/** Code of its own is generated for each place that is referred to, and a lookup for each pattern. */
+/** ajv generates separate code for each target of a reference, and a lookup for each pattern. */
 const PARTS_OF_TARGET = 5;
 const PARTS_OF_PATTERN = 5;
-/** Describe, and generate no code. */
+/** Keywords that describe a schema and generate no code. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['$comment', 'default', 'deprecated', 'description', 'examples', 'readOnly', 'title', 'writeOnly'],
 ]);
 
-/** What the patterns of schemas may amount to together; see `patternSize`. */
+/** Limits of the patterns of all schemas together; see `patternSize`. */
 export interface PatternLimits {
   readonly patterns: number;
   readonly size: number;
@@ -22,21 +25,21 @@ export interface PatternLimits {
 
 export const PATTERN_LIMITS: PatternLimits = { patterns: 500, size: 10_000 };
 
-/** What the schemas of one request or document may amount to together: 20,000 parts are checked in some 100 ms. */
+/** Maximum number of parts of all schemas in one request or document: 20,000 parts are validated in some 100 ms. */
 const MOST_PARTS_TOGETHER = 20_000;
 
-/** Counts the parts of one or of several schemas, and compiles their patterns, each once, for a linear engine. */
+/** Counts the parts of one or several schemas, and compiles each of their patterns once, for a linear engine. */
 export class SchemaBudget {
   size = 0;
   private parts = 0;
   private readonly known = new Map<string, LinearPattern>();
-  // ajv distinguishes compiled patterns by toString(), which RE2JS returns as the pattern's text; a wrapper without it would make
-  // all patterns of a schema share the first.
+  // ajv distinguishes compiled patterns by toString(), which RE2JS returns as the pattern's text. With a wrapper that lacks it, all patterns
+  // of a schema would share the first one.
   readonly regExp = Object.assign((pattern: string) => this.known.get(pattern) ?? this.compile(pattern), {
     code: 're2',
   });
 
-  /** Throws once the schemas have too many parts together. */
+  /** Throws if the schemas together have too many parts. */
   takeParts(parts: number): void {
     this.parts += parts;
     if (this.parts > MOST_PARTS_TOGETHER)
@@ -71,7 +74,7 @@ function levelsOf(value: unknown, most: number): number {
   return 1 + Object.values(value).reduce<number>((deepest, member) => Math.max(deepest, levelsOf(member, most - 1)), 0);
 }
 
-/** Everything in a schema, but for annotations and lists of mere data, each of which counts as one. */
+/** The number of parts of a schema. Annotations and lists of plain data count as one part each. */
 function partsOf(schema: unknown, targets: Set<string>): number {
   if (!isObject(schema)) return 1;
   // Long lists of names (`dependentRequired`) take time that grows with the square of their length.
@@ -88,7 +91,7 @@ function isData(name: string, value: unknown): boolean {
   return (name === 'enum' || name === 'required') && Array.isArray(value) && !value.some(isObject);
 }
 
-/** ajv's keyword: such a schema returns a promise, which would count as valid. */
+/** Whether a schema has ajv's keyword `$async`. Such a schema returns a promise, which would count as valid. */
 function isAsync(schema: unknown): boolean {
   if (!isObject(schema)) return false;
   return Object.hasOwn(schema, '$async') || Object.values(schema).some(isAsync);

@@ -13,7 +13,7 @@ export interface StartCheck {
   ask(ref: StartingRef, tool: Tool | null): Promise<{ readonly type: 'run' | 'ask' | 'refuse' } | null>;
 }
 
-/** The check of isolated calls. Policies and grants belong to a lib above, which registers it while the process boots. */
+/** Holds the check of isolated calls. Policies and grants belong to a higher lib, which registers the check while the process boots. */
 @Injectable()
 export class StartChecks implements StartCheck, OnApplicationBootstrap {
   private check: StartCheck | null = null;
@@ -22,7 +22,7 @@ export class StartChecks implements StartCheck, OnApplicationBootstrap {
     this.check = check;
   }
 
-  /** Stops the start of a process that would run calls without a check. */
+  /** Prevents the start of a process that would run calls without a check. */
   onApplicationBootstrap(): void {
     this.registered();
   }

@@ -1,7 +1,7 @@
-/** How the names of tools begin whose calls are jobs of their own. */
+/** The prefix of the names of tools that run as sub-jobs. */
 export const subJobPrefix = 'workflow.';
 
-/** Whether a job whose tools are pinned so may start jobs. */
+/** Whether a job with these pinned tools may start sub-jobs. */
 export function mayStartSubJobs(toolPins: Readonly<Record<string, string>>): boolean {
   return Object.keys(toolPins).some((name) => name.startsWith(subJobPrefix));
 }

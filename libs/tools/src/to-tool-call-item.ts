@@ -4,17 +4,17 @@ import { projectResult } from './project-result.js';
 import { runArguments } from './run-arguments.js';
 import type { CallState, ToolCallStatus } from './tool-call.js';
 
-/** What the wire form of a call is made from. */
+/** The fields that a call is shown from. */
 export interface ShownCall {
   readonly callId: string;
   readonly name: string;
-  /** As the model proposed them. */
+  /** The arguments as the model proposed them. */
   readonly arguments: string;
   /** The approved arguments; null or absent: no approval was requested, or `state` has them. */
   readonly approvedArguments?: string | null;
   readonly state?: Pick<CallState, 'approvedArguments'> | null;
   readonly status: ToolCallStatus;
-  /** Durable text of a completed call. */
+  /** The durable text of a completed call. */
   readonly result?: string | null;
   readonly error?: { readonly phase?: string; readonly message: string } | null;
 }
@@ -34,7 +34,8 @@ const wireStatus: Readonly<Record<ToolCallStatus, ToolCallItem['status']>> = {
 };
 
 /**
- * A call as every transport returns it: wire status, the arguments it is run with, result at the size of a screen. `toWireCall` completes it.
+ * Converts a call to the format that every transport returns: wire status, the arguments that it runs with, and the result at the display
+ * size. `toWireCall` completes it.
  */
 export function toToolCallItem(call: ShownCall): ToolCallItem {
   const { callId: id, name, status, result, error } = call;
@@ -52,13 +53,13 @@ export function toToolCallItem(call: ShownCall): ToolCallItem {
   };
 }
 
-/** The members that only the wire has: `output` repeats `result`, and an error always has `retryable`. */
+/** Adds the fields that only the wire format has: `output` repeats `result`, and an error always has `retryable`. */
 export function toWireCall(item: ToolCallItem): ToolCallItem {
   const { result, error, retryable = false } = item;
   return { ...item, ...(result !== undefined && { output: result }), ...(error !== undefined && { retryable }) };
 }
 
-/** Whether the same call may succeed later without a change: only its time was over. */
+/** Whether the same call may succeed later without a change, which is true only after a timeout. */
 export function isRetryableFailure({ phase }: { readonly phase?: string | null }): boolean {
   return phase === 'timeout';
 }

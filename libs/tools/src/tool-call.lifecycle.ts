@@ -8,10 +8,10 @@ import type { ToolCallStatus } from './tool-call.js';
  *      └────────────────┴────────────────────┴──▶ skipped | denied | cancelled, without having run
  *                                                            └──▶ interrupted ──▶ pending | completed | error, by a decision
  *
- * A call that may be called again goes back: to `awaiting_approval` when the policy has become stricter, to `awaiting_client`
- * when its client was lost. One that was sent to the isolated queue and not begun there goes back to `pending` when it has come
- * to need approval: its job asks. What is settled never changes, except `interrupted` by a recorded decision; the table
- * `tool_call` has a trigger that enforces the same.
+ * A call that is safe to repeat can return to an earlier status: to `awaiting_approval` if the policy has become stricter, to
+ * `awaiting_client` if its client stopped reporting. A call in the isolated queue that has not started and now needs approval
+ * returns to `pending`, and its job opens the request. A settled call never changes, except that a recorded decision changes
+ * `interrupted`. A trigger of the table `tool_call` enforces the same.
  */
 export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallStatus[]>> = {
   pending: ['awaiting_approval', 'awaiting_client', 'running', 'skipped', 'denied', 'cancelled', 'error', 'timed_out'],
@@ -37,7 +37,7 @@ export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallSta
   interrupted: ['pending', 'completed', 'error'],
 };
 
-/** Whether nothing changes the call any more, not even a decision. */
+/** Whether the call can no longer change, not even by a decision. */
 export function isFinal(status: ToolCallStatus): boolean {
   return toolCallMoves[status].length === 0;
 }

@@ -1,44 +1,44 @@
 import type { ToolEffect, ToolSort } from './tool.js';
 
-/** A call that is settled: nothing but a recorded decision on an `interrupted` one changes it any more. */
+/** The status of a settled call. Only a recorded decision changes it again, and only for `interrupted`. */
 export type SettledStatus = 'completed' | 'error' | 'timed_out' | 'skipped' | 'denied' | 'cancelled' | 'interrupted';
 
 /** Every status a tool call can have. */
 export type ToolCallStatus = 'pending' | 'awaiting_approval' | 'awaiting_client' | 'running' | SettledStatus;
 
-/** Where a call failed: its arguments, who had to allow it, inside the tool, or by its time limit. */
+/** Where a call failed: in its arguments, in its approval, inside the tool, or by its timeout. */
 export type ToolErrorPhase = 'validation' | 'approval' | 'execution' | 'timeout';
 
-/** Why a call has no result. `message` is exactly what the model reads. */
+/** Why a call has no result. The model reads `message` unchanged. */
 export interface ToolFailure {
   readonly phase: ToolErrorPhase;
   readonly message: string;
-  /** `tool_unavailable`: the tool was there when the model requested the call, and is gone. `hook_…`: a hook of a plugin decided. */
+  /** `tool_unavailable`: the tool existed when the model requested the call, and no longer exists. `hook_…`: a hook of a plugin decided. */
   readonly code?: 'tool_unavailable' | 'hook_denied' | 'hook_failed' | undefined;
-  /** The true reason, for those who may read the policy; neither the model nor a viewer is shown it. */
+  /** The actual reason, for principals that may read the policy. Neither the model nor a viewer sees it. */
   readonly reason?: string;
-  /** The whole job fails with this code, as its policy requires. */
+  /** The whole job fails with this code, because its policy requires so. */
   readonly failJob?: string;
 }
 
-/** How a call ended, before it is written to the ledger. */
+/** How a call ended, before it is stored in the ledger. */
 export type Settlement =
   | {
       readonly status: 'completed';
       readonly result: string;
-      /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
+      /** Size of the complete result in UTF-8 bytes, if `result` is truncated. */
       readonly resultBytes?: number;
-      /** The whole result, where `result` is a preview of it; kept beside the ledger. */
+      /** The complete result, if `result` is a preview of it; stored outside of the ledger. */
       readonly whole?: string;
     }
   | { readonly status: Exclude<SettledStatus, 'completed'>; readonly failure: ToolFailure };
 
-/** One call as the ledger knows it. `result` is the durable text of a completed call. */
+/** A call of the ledger. `result` is the durable text of a completed call. */
 export interface LedgerCall {
   readonly round: number;
-  /** 1, 2, 3 … in the order in which the model asked. */
+  /** 1, 2, 3 … in the order of the model's requests. */
   readonly ordinal: number;
-  /** The id the model knows the call by; unique within its job. */
+  /** The call id that the model uses, unique within the job. */
   readonly callId: string;
   readonly name: string;
   /** JSON text as the model wrote it, or a placeholder for arguments that were too large to store. */
@@ -51,43 +51,43 @@ export interface LedgerCall {
   readonly state?: CallState | null;
 }
 
-/** How a call came to run or not, as far as it differs from "at once, in the worker". */
+/** How and where a call was started, if not at once by the worker. */
 export interface CallState {
-  /** The ledger row's id. */
+  /** The id of the ledger row. */
   readonly id: string;
   readonly executor: CallExecutor;
-  /** Whose tool it is a call of. */
+  /** The kind of its tool. */
   readonly runtime: ToolSort;
   readonly approval: Approval | null;
-  /** Fingerprint of the tool it is a call of; null: none was kept. */
+  /** The fingerprint of its tool; null: none was stored. */
   readonly toolVersion: string | null;
   /** The arguments that an approver approved; null: no approval was requested. */
   readonly approvedArguments: string | null;
-  /** Members of these arguments that the request did not show; null: no approval was requested. */
+  /** Fields of these arguments that the request did not show; null: no approval was requested. */
   readonly sensitiveFields: readonly string[] | null;
   readonly decidedBy: string | null;
-  /** When it was last started, ms since the epoch. */
+  /** The time of the last start, in ms since the epoch. */
   readonly startedAt: number | null;
-  /** How often it was started: in a worker, or in the isolated queue since it was last sent. Absent: never. */
+  /** The number of starts: in a worker, or in the isolated queue since it was last sent. Absent: never. */
   readonly attempts?: number;
-  /** The tool process that last had it; null: none. */
+  /** The tool process that last claimed it; null: none. */
   readonly worker: string | null;
-  /** The people who could decide, according to the request. */
+  /** Who could decide, according to the request. */
   readonly terms: {
     readonly decidableBy: 'requester' | 'approvers' | 'members';
     readonly fourEyes: boolean;
     readonly adminRequired: boolean;
   } | null;
-  /** The request about this call that is open now. */
+  /** The open request about this call. */
   readonly interruptId: string | null;
-  /** For a call with an unknown outcome: a person has decided to leave it unknown. */
+  /** Whether a person decided to leave an unknown outcome unknown. */
   readonly isReported: boolean;
 }
 
-/** Where a call runs: in its job's worker, a process of the isolated queue, a client, or a job of its own. */
+/** Where a call runs: in its job's worker, in a process of the isolated queue, in a client, or as a sub-job. */
 export type CallExecutor = 'worker' | 'queue' | 'client' | 'job';
 
-/** Who let a call run, or did not. */
+/** How a call was allowed or rejected. */
 export type Approval = 'policy' | 'person' | 'grant' | 'denied' | 'expired' | 'blocked' | 'withdrawn';
 
 /** Every status, in the order of a call's life. */
@@ -107,7 +107,7 @@ export const toolCallStatuses: readonly ToolCallStatus[] = [
 
 const OPEN: ReadonlySet<ToolCallStatus> = new Set(['pending', 'awaiting_approval', 'awaiting_client', 'running']);
 
-/** Whether the call still has to end. */
+/** Whether the call has not ended. */
 export function isOpen(status: ToolCallStatus): status is Exclude<ToolCallStatus, SettledStatus> {
   return OPEN.has(status);
 }

@@ -80,7 +80,7 @@ type CallKey = readonly [workspaceId: string, jobId: string, round: number, ordi
 
 type StartedRow = readonly [...CallKey, executor: string];
 
-/** A call of an older epoch may be started again only if calling twice does no harm. */
+/** A call of an older epoch may be started again only if repeating it is safe. */
 const startedCalls: CommitPart<StartedRow> = {
   name: 'started_calls',
   columns: [
@@ -134,39 +134,39 @@ const settledCalls: CommitPart<SettledRow> = {
      AND t.status IN (${openStatuses}) RETURNING 1`,
 };
 
-/** Our identity of a call; sent with every effect, the same on every attempt. */
+/** The idempotency key of a call. It is sent with every effect and is the same for every attempt. */
 export function idempotencyKey(jobId: string, round: number, ordinal: number): string {
   return `${jobId}:${round}:${ordinal}`;
 }
 
-/** A call as it goes into the ledger with its round. */
+/** A call to insert into the ledger with its round. */
 export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name' | 'arguments' | 'effect'> {
   readonly status: ToolCallStatus;
-  /** Durable text of a call that has completed already. */
+  /** The durable text of a call that has already completed. */
   readonly result: string | null;
   readonly error: ToolFailure | null;
-  /** How long it ran, ms; null: it did not, or not yet. */
+  /** How long it ran, in ms; null: it did not run, or not yet. */
   readonly ranMs: number | null;
   /** Where the tool runs. Absent: in a handler of this server. */
   readonly runtime?: ToolSort;
-  /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
+  /** Size of the complete result in UTF-8 bytes, if `result` is truncated. */
   readonly resultBytes?: number;
-  /** The row's id, for what refers to it in the same commit. */
+  /** The row's id, if other rows of the same commit refer to it. */
   readonly id?: string;
   /** Default `worker`. */
   readonly executor?: CallExecutor;
-  /** The person who approved or denied it; absent: no call of its round needed approval. */
+  /** How the call was approved or denied; absent: no call of its round needed approval. */
   readonly approval?: Approval | null;
   readonly grantId?: string | null;
-  /** Fingerprint of the offered tool. Absent: no tool was offered. */
+  /** The fingerprint of the offered tool. Absent: no tool was offered. */
   readonly toolVersion?: string | null;
-  /** Of a call in the isolated queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
+  /** For a call in the isolated queue: how many calls of its tool run at once in the workspace. Absent: no limit. */
   readonly concurrency?: number | null;
 }
 
 /**
- * The ledger row of a call, committed with its round. `status`: `running` when it starts with this very commit, `pending`
- * when it starts later, or how it has ended.
+ * The ledger row of a call, committed with its round. `status`: `running` if it starts with this commit, `pending` if it starts later, or its
+ * final status.
  */
 export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
   const row = partRow(newCalls, [
@@ -195,14 +195,14 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
   return call.executor === 'job' && call.status === 'running' ? withDueMessage(row, job) : row;
 }
 
-/** The worker starts the sub-job right after this commit. The message finds the call if the worker does not. */
+/** Delay of the message in ms. The worker starts the sub-job right after this commit; if the worker dies, the message finds the call. */
 const subJobStartMs = 5_000;
 
 function withDueMessage(row: PartRow, job: JobRef): PartRow {
   return { ...row, message: subJobsDue(job, systemClock.now() + subJobStartMs) };
 }
 
-/** Starts a committed call under this epoch, here or as a sub-job. */
+/** Starts a committed call under the current epoch, in the worker or as a sub-job. */
 export function startCallRow(
   job: JobRef,
   { round, ordinal }: { readonly round: number; readonly ordinal: number },
@@ -214,7 +214,7 @@ export function startCallRow(
 
 type OpenedRow = readonly [...CallKey, status: string, executor: string];
 
-/** A committed call that a person has to approve, or a client has to run. */
+/** A committed call that needs an approval or a client. */
 const openedCalls: CommitPart<OpenedRow> = {
   name: 'opened_calls',
   columns: [
@@ -244,7 +244,7 @@ const verifiedCalls: CommitPart<SettledRow> = {
      AND t.status = 'interrupted' RETURNING 1`,
 };
 
-/** Parks a committed call until an approver approves it (`awaiting_approval`) or a client runs it (`awaiting_client`). */
+/** Suspends a committed call until an approver approves it (`awaiting_approval`) or a client runs it (`awaiting_client`). */
 export function openCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
@@ -253,7 +253,7 @@ export function openCallRow(
   return partRow(openedCalls, [job.workspaceId, job.jobId, place.round, place.ordinal, to.status, to.executor]);
 }
 
-/** The outcome of an interrupted call as the tool itself reports it. */
+/** Stores the outcome of an interrupted call as the tool itself reports it. */
 export function verifyCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
@@ -263,8 +263,8 @@ export function verifyCallRow(
 }
 
 /**
- * How a call ended; writing it twice fails, since a settled call never changes. `approval`: what keeps it from running, in the
- * place of what had allowed it.
+ * Stores the end of a call. A second write fails, because a settled call never changes. `approval`: why the call did not run; replaces the
+ * earlier approval.
  */
 export function settleCallRow(
   job: JobRef,

@@ -9,12 +9,12 @@ import { isTool } from './define-tool.js';
 import type { Tool } from './tool.js';
 import { ToolRegistry } from './tool.registry.js';
 
-/** A Nest provider that carries a tool, for tools that need injected collaborators; it is found at boot wherever it is provided. */
+/** A Nest provider of a tool, for tools with injected dependencies. The registry finds it at boot in any module. */
 export abstract class ToolProvider {
   abstract readonly tool: Tool;
 }
 
-/** The registry with the built-in tools and every tool among the providers of the application. */
+/** The registry with the built-in tools and all tools among the providers of the application. */
 @Module({
   imports: [DiscoveryModule, FeatureFlagsModule],
   providers: [ToolCatalog, ToolRegistry],
@@ -26,7 +26,7 @@ export class ToolRegistryModule implements OnModuleInit {
     private readonly registry: ToolRegistry,
   ) {}
 
-  /** All providers exist by now, and nothing has been claimed yet: a wrong tool stops the start. */
+  /** All providers exist, and the process has claimed no work yet: an invalid tool prevents the start. */
   onModuleInit(): void {
     for (const tool of [...BUILTIN_TOOLS, ...this.discovered()]) this.registry.register(tool);
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 import type { JsonSchema } from './tool.js';
 
-/** A short fingerprint of what a model is shown of a tool: equal for equal definitions, 16 hexadecimal digits. */
+/** A short fingerprint of the definition of a tool that the model reads, 16 hexadecimal digits: equal definitions have equal fingerprints. */
 export function toolVersion(shown: {
   readonly name: string;
   readonly description: string;

@@ -5,49 +5,49 @@ import { compileSchema } from './compile-schema.js';
 import { MOST_CONCURRENT, type Tool } from './tool.js';
 import { invalidTool } from './tools.errors.js';
 
-/** What a tool may be called. */
+/** The allowed names of a tool. */
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
 
-/** The tools of this process. Filled while the process boots; every fault of a tool stops the start. */
+/** The tools of this process. They register while the process boots; an invalid tool prevents the start. */
 export class ToolRegistry {
   private readonly tools = new Map<string, Tool>();
 
-  /** Throws `invalid_tool` naming what is wrong: name, schema, handler, time limit, or a name that is taken. */
+  /** Throws `invalid_tool`, naming the fault: name, schema, handler, timeout, or a name in use. */
   register(tool: Tool): void {
     const problem = problemOf(tool) ?? (this.tools.has(tool.name) ? 'its name is taken' : null);
     if (problem !== null) throw invalidTool(tool.name, problem);
     this.tools.set(tool.name, tool);
   }
 
-  /** Takes a tool out of every offer at once; a call that was created before ends as `error` with code `tool_unavailable`. */
+  /** Removes a tool from every offer at once. An existing call ends as `error` with code `tool_unavailable`. */
   unregister(name: string): void {
     this.tools.delete(name);
   }
 
-  /** The tool of that name, also a disabled one. */
+  /** Returns the tool with this name, even if it is disabled. */
   find(name: string): Tool | undefined {
     return this.tools.get(name);
   }
 
-  /** All tools, also disabled ones, in no order. */
+  /** Returns all tools, including disabled ones, in no particular order. */
   all(): Iterable<Tool> {
     return this.tools.values();
   }
 
-  /** All enabled tools by name. */
+  /** Returns all enabled tools by name. */
   list(): readonly Tool[] {
     return [...this.tools.values()].filter((tool) => tool.enabled).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** An enabled tool as a model is to be shown it; undefined when there is none. */
+  /** Returns the definition of an enabled tool for the model; undefined if no such tool exists. */
   definitionOf(name: string): ToolDefinition | undefined {
     const tool = this.tools.get(name);
     return tool?.enabled === true ? toDefinition(tool) : undefined;
   }
 }
 
-/** A tool in the shape in which requests advertise it. */
+/** The definition of a tool in the format of requests. */
 export function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, parameters } = tool;
   return { type: 'function', function: { name, description, parameters } };

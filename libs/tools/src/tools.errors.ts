@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** A tool cannot be registered; the process must not start with it. */
+/** A tool cannot be registered, so the process must not start. */
 export function invalidTool(name: string, problem: string): AppError {
   return new AppError({ code: 'invalid_tool', message: `Tool "${name}" cannot be registered: ${problem}.` });
 }
@@ -10,7 +10,7 @@ export function invalidSchema(problem: string): AppError {
   return new AppError({ code: 'invalid_schema', message: `The JSON Schema cannot be used: ${problem}.` });
 }
 
-/** Arguments that do not fit a tool. Thrown by handlers too, then the call fails in phase `validation`. */
+/** Arguments that a tool does not accept. A handler may throw it too; then the call fails in phase `validation`. */
 export class ToolArgumentsError extends AppError {
   constructor(message: string) {
     super({ code: 'invalid_arguments', message });
@@ -19,8 +19,8 @@ export class ToolArgumentsError extends AppError {
 }
 
 /**
- * Thrown by a handler that has sent something and will never hear what became of it. A `once` call is then `interrupted`, and its
- * tool's `onUnknown` decides; for the other effects it is an error like any other, and may be tried again.
+ * Thrown by a handler that has sent a request and cannot learn its outcome. A `once` call is then `interrupted`, and the tool's `onUnknown`
+ * decides; for other effects it is an ordinary error, and the call may be retried.
  */
 export class ToolOutcomeUnknown extends AppError {
   constructor(message: string) {

@@ -2,13 +2,13 @@ import { compileSchema } from './compile-schema.js';
 import { type JsonObject, parseArguments } from './parse-arguments.js';
 import type { JsonSchema } from './tool.js';
 
-/** Arguments that may be handed to a tool, or the reason, ready for the model. */
+/** Arguments for a tool, or the reason that the model reads. */
 export type ValidatedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly message: string };
 
 /**
- * Turns a model's argument text into arguments that are valid by the tool's schema. Parameters that are required and absent
- * are named first, all at once, since that is the mistake models make most. Never throws.
+ * Parses a model's argument text and validates it with the tool's schema. It reports missing required parameters first and all at once,
+ * because models make this mistake most often. Never throws.
  */
 export function validateArguments(tool: { name: string; parameters: JsonSchema }, text: string): ValidatedArguments {
   const parsed = parseArguments(text);
@@ -20,14 +20,14 @@ export function validateArguments(tool: { name: string; parameters: JsonSchema }
   return { ok: false, message: executionError(tool.name, `invalid arguments: ${problems.join('; ')}`) };
 }
 
-/** The sentence every failure of a tool begins with. */
+/** The beginning of every error message of a tool. */
 export function executionError(name: string, reason: string): string {
   return `Error executing tool "${name}": ${reason}`;
 }
 
 /**
- * What is wrong with a value. Never throws: a schema that `assertSchema` took can still fail to compile, by references that only the
- * compiler follows, and then no value is valid.
+ * Returns the faults of a value. Never throws: a schema that `assertSchema` accepted may still fail to compile, because only the compiler
+ * follows its references. Then no value is valid.
  */
 export function validateValue(schema: JsonSchema, value: unknown): readonly string[] {
   try {

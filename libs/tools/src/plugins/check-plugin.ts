@@ -12,22 +12,25 @@ const MOST_ATTEMPTS = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['pure', 'idempotent', 'once']);
 const MAX_ICON_LENGTH = 65_536;
 
-/** Members of `data` that nodes of every type have: no input of a plugin's node may use these names. */
+/** Fields of `data` that nodes of every type have. The input of a plugin's node must not use these names. */
 export const NODE_MEMBERS = [
   ...['label', 'description', 'errorHandling', 'timeoutMs', 'hitl', 'permissions', 'status'],
 ] as const;
 
-/** Whether a type of node has a namespace, as types of plugins have; no built-in type does. */
+/** Whether a type of node has a namespace, as in plugins. Built-in types have none. */
 export function isPluginNodeType(name: string): boolean {
   return name.length <= NODE_TYPE_LENGTH && NODE_TYPE.test(name);
 }
 
 const HOOK_NAME = /^\P{Cc}{1,200}$/u;
 
-/** Ms; a hook delays its job. */
+/** Maximum timeout of a hook, in ms. A hook delays its job. */
 const LONGEST_HOOK_MS = 60_000;
 
-/** What is wrong with a plugin, its hooks and nodes, as a sentence without a full stop; null: nothing. Its tools are checked where they are registered. */
+/**
+ * The first fault of a plugin, its hooks and nodes, as a sentence without a full stop; null: none. Tools are validated when they are
+ * registered.
+ */
 export function problemOfPlugin({ name, version, hooks = [], nodes = [] }: PluginSpec): string | null {
   if (!PLUGIN_NAME.test(name)) return 'its name must consist of letters, digits, ".", "_" and "-"';
   if (typeof version !== 'string' || version === '') return 'it has no version: set version to a text such as 1.0.0';
@@ -80,7 +83,7 @@ function problemOfNode(node: NodeDefinition): string | null {
   );
 }
 
-/** The input of a node is next to the members that every node has. */
+/** The input fields of a node share one object with the fields that every node has. */
 function problemOfMembers(input: InputSchema): string | null {
   const { type, properties = {} } = toJsonSchema(input);
   if (type !== 'object') return 'input: the schema must describe an object';
@@ -97,7 +100,7 @@ function problemOfSchema(place: string, schema: InputSchema): string | null {
   }
 }
 
-/** The JSON Schema of what a tool or node takes. Throws for a schema that is neither that nor one of zod 4. */
+/** The JSON Schema of the input of a tool or node. Throws if the value is neither a JSON Schema nor a schema of zod 4. */
 export function toJsonSchema(schema: InputSchema): JsonSchema {
   if (schema instanceof z.ZodType) return z.toJSONSchema(schema, { io: 'input' });
   if (typeof schema !== 'object' || '~standard' in schema)

@@ -3,24 +3,24 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 
 import { pluginRefused } from './plugins.errors.js';
 
-/** Where the code of a plugin is. */
+/** The location of a plugin's code. */
 export interface PluginSource {
-  /** The module that is imported, absolute. */
+  /** The absolute path of the module to import. */
   readonly entry: string;
   /** The folder of its package; null: a module without one. */
   readonly folder: string | null;
-  /** Of the package, or else the name of the file. */
+  /** The name of the package, or the name of the file. */
   readonly name: string;
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string | null;
 }
 
-/** Where plugins are looked for. */
+/** The places to search for plugins. */
 export interface PluginPlaces {
-  /** Of PLUGINS. */
+  /** The entries of PLUGINS. */
   readonly list: readonly string[];
   readonly workingDirectory: string;
-  /** Whether those in the folder `plugins` of the working directory are loaded as well. */
+  /** Whether the plugins in the folder `plugins` of the working directory are loaded too. */
   readonly withFolder: boolean;
 }
 
@@ -29,8 +29,8 @@ const NOT_A_PLUGIN = /\.(?:d|spec|test)\.m?[jt]s$/;
 const ENTRIES = ['index.ts', 'index.mts', 'index.js', 'index.mjs'];
 
 /**
- * The plugins of PLUGINS (`list`: packages, modules and folders, in that order), then those in `./plugins` by name; each once. Throws
- * `plugin_refused` for one that does not exist.
+ * Returns the plugins of PLUGINS (`list`: packages, modules and folders, in that order), then those in `./plugins` by name, each once. Throws
+ * `plugin_refused` for an entry that does not exist.
  */
 export function findPlugins({ list, workingDirectory, withFolder }: PluginPlaces): readonly PluginSource[] {
   const folder = join(workingDirectory, 'plugins');
@@ -54,7 +54,7 @@ function findPlace(place: string, workingDirectory: string): readonly PluginSour
   return found;
 }
 
-/** An installed package: in the nearest `node_modules` that has it. */
+/** Finds an installed package in the nearest `node_modules` that contains it. */
 function findPackage(name: string, from: string): PluginSource {
   const folder = join(from, 'node_modules', ...name.split('/'));
   if (existsSync(join(folder, 'package.json'))) return readPackage(folder);
@@ -63,7 +63,7 @@ function findPackage(name: string, from: string): PluginSource {
   return findPackage(name, dirname(from));
 }
 
-/** Every module in the folder, and every package below it, by name. */
+/** Returns every module and every package in the folder, by name. */
 function findInFolder(folder: string): readonly PluginSource[] {
   return readdirSync(folder)
     .sort()
@@ -103,7 +103,7 @@ function readManifest(file: string): Readonly<Record<string, unknown>> {
   throw pluginRefused(file, 'it is not a JSON object');
 }
 
-/** The module that `import` gets for the package itself (Node.js, "Packages", conditional exports). */
+/** The module that `import` resolves for the package itself (Node.js, "Packages", conditional exports). */
 function entryOf(exports: unknown): string | undefined {
   if (typeof exports === 'string') return exports;
   if (typeof exports !== 'object' || exports === null) return undefined;

@@ -22,11 +22,11 @@ import { strayErrors } from './stray-errors.js';
 export interface LoadedPlugin {
   readonly name: string;
   readonly version: string;
-  /** Of its code: processes with the same hash run the same plugin. */
+  /** The hash of the code: processes with the same hash run the same plugin. */
   readonly hash: string;
   readonly source: PluginSource;
   readonly files: readonly string[];
-  /** Secrets of workspaces that its code may read. */
+  /** The names of workspace secrets that its code may read. */
   readonly secrets: readonly string[];
   readonly tools: readonly ToolDefinition[];
   readonly hooks: readonly HookDefinition[];
@@ -35,7 +35,7 @@ export interface LoadedPlugin {
   close(): Promise<void>;
 }
 
-/** What loading needs of the process. */
+/** The dependencies of loading. */
 export interface LoadOptions {
   readonly clock: Clock;
   readonly setupOf: (plugin: Pick<PluginSpec, 'name' | 'tools'>) => SetupContext;
@@ -60,9 +60,9 @@ export async function loadPlugin(source: PluginSource, options: LoadOptions): Pr
 
 async function load(source: PluginSource, { clock, setupOf }: LoadOptions): Promise<LoadedPlugin> {
   const { files, hash } = pluginFiles(source);
-  // Another version of a file is another module: a reload gets the new one.
+  // The URL contains the version of the file, so that a reload imports the new version instead of the cached module.
   const url = `${pathToFileURL(source.entry).href}?${versionOf(hash)}`;
-  const spec = specOf(source, (await import(url)) as Readonly<Record<string, unknown>>); // a namespace object
+  const spec = specOf(source, (await import(url)) as Readonly<Record<string, unknown>>); // a module namespace is an object
   const problem = problemOfPlugin(spec);
   if (problem !== null) throw pluginRefused(source.entry, problem);
   const { name, version, secrets = [], tools = [], hooks = [], nodes = [] } = spec;
@@ -78,7 +78,7 @@ async function load(source: PluginSource, { clock, setupOf }: LoadOptions): Prom
 /** The default export if it is a plugin; else every definition that the module exports. */
 function specOf({ entry, name, version }: PluginSource, exported: Readonly<Record<string, unknown>>): PluginSpec {
   const { default: main } = exported;
-  if (kindOf(main) === 'plugin') return main as PluginSpec; // made by `definePlugin`
+  if (kindOf(main) === 'plugin') return main as PluginSpec; // `definePlugin` made it
   const all = [...new Set(Object.values(exported))];
   const ofKind = (kind: string) => all.filter((value) => kindOf(value) === kind);
   const spec = { tools: ofKind('tool'), hooks: ofKind('hook'), nodes: ofKind('node') };
@@ -87,7 +87,7 @@ function specOf({ entry, name, version }: PluginSource, exported: Readonly<Recor
       entry,
       'it exports no tool, hook or node: export a value of defineTool, defineHook or defineNode, or definePlugin({ … }) by default',
     );
-  return { name, version: version ?? '0.0.0', ...(spec as Partial<PluginSpec>) }; // by their marks
+  return { name, version: version ?? '0.0.0', ...(spec as Partial<PluginSpec>) }; // `kindOf` has checked their marks
 }
 
 async function withinLimit<T>(

@@ -7,21 +7,21 @@ import { AppError, GuardedFetch, LOGGER, type Logger, Redactor, type Secret } fr
 import type { FileOutbox } from './file-outbox.js';
 import { ToolFiles } from './tool-files.js';
 
-/** What plugins may use of a workspace: in a lib above, which registers itself while the process boots. */
+/** The secrets and hosts of a workspace, for plugins. A higher lib implements the interface and registers itself while the process boots. */
 export interface PluginWorkspaces {
-  /** The secrets of these names, as far as they are set. */
+  /** Returns the secrets with these names that are set. */
   secretsOf(workspaceId: string, names: readonly string[]): Promise<ReadonlyMap<string, Secret>>;
   /** The hosts that its tools may call; empty: any public host. */
   hostsOf(workspaceId: string): Promise<readonly string[]>;
 }
 
-/** The plugin that gets a context. */
+/** The plugin that receives the context. */
 interface Manifest {
   readonly name: string;
   readonly secrets: readonly string[];
 }
 
-/** What of a context only the code of plugins has. */
+/** The services that only the code of plugins receives. */
 export type PluginServices = Pick<WorkContext, 'secrets' | 'fetch' | 'logger' | 'files'>;
 
 /** The user for whom plugin code runs, and to whom the files that it stores belong. `userId` null: the system. */
@@ -30,7 +30,7 @@ export interface PluginUser {
   readonly userId: string | null;
 }
 
-/** What code of plugins is given besides the ids of its work. */
+/** Makes the services that the code of plugins receives, besides the ids of its work. */
 @Injectable()
 export class PluginContexts {
   private workspaces: PluginWorkspaces | null = null;
@@ -66,7 +66,7 @@ export class PluginContexts {
     return this.files.of(user);
   }
 
-  /** For the artifacts of one call; null: this process stores them itself. */
+  /** Collects the artifacts of one call; null: this process stores artifacts itself. */
   outbox(): FileOutbox | null {
     return this.files.outbox();
   }

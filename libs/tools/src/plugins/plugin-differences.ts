@@ -9,7 +9,7 @@ export function pluginDifferences(metrics: Metrics) {
   return metrics.counter('nightshift_plugin_differences_total', help, ['plugin']);
 }
 
-/** Compares the code of plugins with that of other processes: during a rolling deployment it differs, afterwards it should not. */
+/** Compares the code of plugins with that of other processes. A difference is normal during a rolling deployment, and a fault afterwards. */
 @Injectable()
 export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly found;
@@ -37,7 +37,7 @@ export class PluginDifferences implements OnApplicationBootstrap, OnModuleDestro
     this.leave?.();
   }
 
-  /** The other process learns of the difference by our own message; each hash is reported once. */
+  /** The message of this process informs the other one of the difference. Each hash is reported once. */
   private compare(name: string, hash: string): void {
     const own = this.plugins.list().find((plugin) => plugin.name === name);
     if (own === undefined || own.hash === hash || this.known.has(hash)) return;

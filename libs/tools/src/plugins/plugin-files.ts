@@ -4,18 +4,18 @@ import { dirname, join, relative, resolve } from 'node:path';
 
 import type { PluginSource } from './find-plugins.js';
 
-/** The files of a plugin. */
+/** The files of a plugin, and their hash. */
 export interface PluginFiles {
-  /** Absolute. */
+  /** Absolute paths. */
   readonly files: readonly string[];
-  /** SHA-256 of names and contents, hexadecimal: equal for equal code, wherever it is. */
+  /** SHA-256 of names and contents, hexadecimal: equal code has equal hashes in any folder. */
   readonly hash: string;
 }
 
 /** `from './x.ts'`, `import './x.ts'`, `import('./x.ts')`. */
 const RELATIVE_IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g;
 
-/** The entry, the modules that it imports by relative paths, and theirs; and the package's manifest. */
+/** The files of a plugin: the entry, the modules that it imports by relative paths, recursively, and the package's manifest. */
 export function pluginFiles({ entry, folder }: PluginSource): PluginFiles {
   const contents = new Map<string, Buffer>();
   const read = (file: string): void => {

@@ -17,7 +17,7 @@ const LONGEST_TIMEOUT_MS = 86_400_000;
 
 type Contexts = Pick<PluginContexts, 'servicesFor' | 'userIdOf'>;
 
-/** What the tools of a plugin are registered with. */
+/** The dependencies of a registration. */
 export interface ToolHost {
   readonly registry: ToolRegistry;
   readonly contexts: Contexts;
@@ -55,7 +55,7 @@ export function assertNodes(plugin: LoadedPlugin, longestTimeoutMs: number): voi
       );
 }
 
-/** Throws `plugin_refused` for a tool or node that a server with default settings would not register. Runs no tool. */
+/** Throws `plugin_refused` for a tool or node that a server with default settings would reject. Runs no tool. */
 export function assertTools(plugins: readonly LoadedPlugin[]): void {
   const registry = new ToolRegistry();
   const unused = () => {
@@ -93,7 +93,7 @@ const HANDLERS: ReadonlySet<string> = new Set(['execute', 'server', 'client', 'v
 
 function optionsOf(definition: ToolDefinition) {
   const options = Object.entries(definition).filter(([name]) => !HANDLERS.has(name));
-  return Object.fromEntries(options) as unknown as Omit<ToolOptions<ToolContext>, 'verify'>; // without its functions
+  return Object.fromEntries(options) as unknown as Omit<ToolOptions<ToolContext>, 'verify'>; // the options without the functions
 }
 
 async function completeContext(
@@ -107,7 +107,7 @@ async function completeContext(
   return { attempt: 1, ...context, userId, ...services };
 }
 
-/** Reports what an async iterable yields as progress; its result is what it returns. */
+/** Reports each yielded value of an async iterable as progress. The result is the return value. */
 async function resultOf(returned: unknown, { signal, progress }: ToolContext): Promise<unknown> {
   if (typeof returned !== 'object' || returned === null || !(Symbol.asyncIterator in returned)) return returned;
   const iterator = (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]();

@@ -8,7 +8,7 @@ import { type LoadedPlugin, type LoadOptions, loadPlugin } from './load-plugin.j
 import { pluginLogger } from './plugin-contexts.js';
 import { pluginRefused } from './plugins.errors.js';
 
-/** Where plugins are found, and what their code gets. */
+/** Where to find plugins, and what their code receives. */
 export interface PluginOptions extends PluginPlaces {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface RegisteredNode {
   readonly node: NodeDefinition;
 }
 
-/** A plugin for people: what it is, and what it has registered. */
+/** A plugin with its registered tools, hooks and nodes, for display. */
 export interface ShownPlugin extends Pick<LoadedPlugin, 'name' | 'version' | 'hash'> {
   readonly tools: readonly string[];
   readonly hooks: readonly string[];
@@ -64,13 +64,16 @@ export class PluginRegistry {
     return this.loaded.map((plugin) => this.show(plugin));
   }
 
-  /** The plugin that defines a tool; null: none. */
+  /** Returns the plugin that defines a tool; null: no plugin does. */
   ownerOf({ name, sort }: Pick<Tool, 'name' | 'sort'>): ShownPlugin | null {
     const plugin = sort === 'server' ? this.loaded.find(({ tools }) => tools.some((tool) => tool.name === name)) : null;
     return plugin == null ? null : this.show(plugin);
   }
 
-  /** Call it when the tools are registered: from now on, and for tools that plugins have removed before, `unregister` removes them. */
+  /**
+   * Call it when the tools are registered. `unregister` then removes the tools that plugins have removed before, and those that they remove
+   * later.
+   */
   connect(unregister: (tool: string) => void): void {
     this.unregister = unregister;
     for (const tool of this.removed) unregister(tool);
@@ -86,7 +89,7 @@ export class PluginRegistry {
     return this.loaded.flatMap((plugin) => plugin.nodes.map((node) => ({ plugin, node })));
   }
 
-  /** Nest calls it when the process stops. All plugins close at the same time. */
+  /** Nest calls it when the process stops. It closes all plugins at the same time. */
   async onApplicationShutdown(): Promise<void> {
     const closing = this.loaded.map((plugin) =>
       plugin.close().catch((error: unknown) => {

@@ -55,7 +55,7 @@ export class PluginsModule implements OnModuleInit, OnModuleDestroy {
     private readonly metrics: Metrics,
   ) {}
 
-  /** The tools of the server are registered by now. */
+  /** The tools of the server are registered before this hook runs. */
   onModuleInit(): void {
     const strays = strayErrorCount(this.metrics);
     this.leave = strayErrors.subscribe((plugin) => {

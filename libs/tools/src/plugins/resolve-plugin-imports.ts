@@ -10,8 +10,8 @@ export function versionOf(hash: string): string {
 }
 
 /**
- * Resolves the imports of plugins for the rest of this process, once: a module that a plugin imports by a relative path has the version of
- * the plugin, so that a reload loads all of its modules again; packages that only the server has come from the server.
+ * Registers the resolution of plugin imports, once per process. A module that a plugin imports by a relative path gets the version of the
+ * plugin, so that a reload loads all its modules again. Packages that only the server has resolve to those of the server.
  */
 export function resolvePluginImports(): void {
   registerHooks({

@@ -2,12 +2,12 @@ import type { FileReference, NewFile, ResultWithArtifacts, WorkspaceFiles } from
 
 import { AppError } from '#platform';
 
-/** Where files are stored. */
+/** The store for files. */
 type Store = Pick<WorkspaceFiles, 'put'>;
 
 interface StoreOptions {
   readonly signal: AbortSignal;
-  /** Which errors become part of the entry; the others reject. Default: all that a store throws. */
+  /** Which errors become part of the entry; other errors reject. Default: all errors of the store. */
   readonly isFinal?: (error: AppError) => boolean;
 }
 
@@ -24,8 +24,8 @@ export type StoredArtifact =
     };
 
 /**
- * Stores the artifacts of a result, and names them by hash in the result that is returned; any other result is returned as it is. An
- * artifact that is refused does not fail the call, whose effect has happened: its entry has the error. Rejects once `signal` aborts.
+ * Stores the artifacts of a result and returns the result with their hashes; any other result is returned unchanged. A rejected artifact does
+ * not fail the call, whose effect has already happened: its entry has the error. Rejects once `signal` aborts.
  */
 export async function storeArtifacts(result: unknown, files: Store, signal: AbortSignal): Promise<unknown> {
   if (!hasArtifacts(result)) return result;
@@ -39,7 +39,7 @@ export async function storeFiles(
   { signal, isFinal = () => true }: StoreOptions,
 ): Promise<readonly StoredArtifact[]> {
   const stored: StoredArtifact[] = [];
-  // One after the other, so that the contents are not in the memory of several statements at once.
+  // One file at a time, so that memory does not hold the contents of several statements.
   for (const [index, file] of files.entries()) {
     signal.throwIfAborted();
     stored.push(index < mostArtifacts ? await store(file, to, isFinal) : refused(file, tooMany()));
@@ -61,7 +61,7 @@ function hasArtifacts(result: unknown): result is ResultWithArtifacts {
 
 async function store(artifact: NewFile, files: Store, isFinal: (error: AppError) => boolean): Promise<StoredArtifact> {
   try {
-    // The name of this artifact: the content may be known by another one.
+    // The artifact keeps its own name: the store may know the content under another one.
     return { ...(await files.put(artifact)), name: artifact.name };
   } catch (error) {
     if (!(error instanceof AppError) || !isFinal(error)) throw error;

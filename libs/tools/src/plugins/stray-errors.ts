@@ -1,24 +1,27 @@
 import type { Metrics } from '#platform';
 
-/** A frame of code of a plugin: the URLs of its modules have the version of the plugin (`versionOf`). */
+/** A stack frame in the code of a plugin: the URLs of its modules contain the version of the plugin (`versionOf`). */
 const FRAME = /^\s+at .*?([^/\\(]+)\?plugin=([0-9a-f]{16})/m;
 
 type Listener = (plugin: string) => void;
 
 /**
- * Errors of code of plugins that no call catches: those of timers, and of promises that nothing awaits. Node.js reports them to the process, so
- * there is one list for each process.
+ * Errors in the code of plugins that no call catches: in timers, and in promises that nothing awaits. Node.js reports them to the process, so
+ * each process has one list.
  */
 class StrayErrors {
   private readonly names = new Map<string, string>();
   private readonly listeners = new Set<Listener>();
 
-  /** The name of the plugin whose modules have this hash. */
+  /** Registers the name of the plugin whose modules have this hash. */
   know(hash: string, plugin: string): void {
     this.names.set(hash.slice(0, 16), plugin);
   }
 
-  /** The plugin whose code is in the stack of an error, and counts the error; a module that is not loaded yet has the name of its file. Null: none. */
+  /**
+   * Returns the plugin whose code is in the stack of an error, and counts the error. A module that is still loading is reported by the name
+   * of its file. Null: no plugin's code is in the stack.
+   */
   take(error: unknown): string | null {
     const frame = error instanceof Error ? FRAME.exec(error.stack ?? '') : null;
     if (frame === null) return null;
@@ -28,14 +31,14 @@ class StrayErrors {
     return plugin;
   }
 
-  /** Returns the end of the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 }
 
-/** Those of this process. */
+/** The stray errors of this process. */
 export const strayErrors = new StrayErrors();
 
 export function strayErrorCount(metrics: Metrics) {

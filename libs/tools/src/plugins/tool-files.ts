@@ -7,7 +7,7 @@ import { AppError, Config } from '#platform';
 import { toFileContent } from './file-content.js';
 import { FileOutbox } from './file-outbox.js';
 
-/** Whose files are read and written. */
+/** The job and user whose files are read and written. */
 interface FileOwner {
   readonly workspaceId: string;
   /** The user to whom new files belong. Null: the system. */
@@ -22,13 +22,13 @@ export class ToolFiles {
     private readonly config: Config,
   ) {}
 
-  /** The rights are those of the job: whoever may start jobs of a workspace may read and upload its files. */
+  /** Applies the rights of the job: a principal that may start jobs in a workspace may read and upload its files. */
   of(owner: FileOwner): WorkspaceFiles {
     if (this.isToolProcess) return { get: (hash) => this.named(owner, hash), put: () => Promise.reject(cannotStore()) };
     return { get: (hash) => this.get(owner, hash), put: (file) => this.put(owner, file) };
   }
 
-  /** For the artifacts of one call; null: this process stores them itself. */
+  /** Collects the artifacts of one call; null: this process stores artifacts itself. */
   outbox(): FileOutbox | null {
     if (!this.isToolProcess) return null;
     return new FileOutbox((mime, content) => {
@@ -36,7 +36,10 @@ export class ToolFiles {
     });
   }
 
-  /** The database login of a tool process reads only files that its calls name, and writes none. The process cannot access the bucket. */
+  /**
+   * The database login of a tool process can read only the files that its calls name, and can write none. The process has no access to the
+   * bucket.
+   */
   private get isToolProcess(): boolean {
     return this.config.values.ROLE === 'tools';
   }

@@ -14,7 +14,7 @@ export interface LockedCall {
   readonly ordinal: number;
   readonly callId: string;
   readonly name: string;
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   readonly arguments: string;
   /** The arguments as a person approved them; null: they were not approved. */
   readonly approvedArguments: string | null;
@@ -25,24 +25,24 @@ export interface LockedCall {
   readonly error: ToolFailure | null;
   readonly idempotencyKey: string;
   readonly execEpoch: number;
-  /** When it was last started, ms since the epoch; null: it was not. */
+  /** The time of the last start, in ms since the epoch; null: the call was not started. */
   readonly startedAt: number | null;
 }
 
-/** How a call came to run or not, beside its status. */
+/** How a call was allowed or rejected, besides its status. */
 export interface CallDecision {
   readonly approval?: 'person' | 'grant' | 'denied' | 'expired' | 'withdrawn';
   /** The principal who decided. */
   readonly by?: string | null;
-  /** The interrupt that was decided. */
+  /** The interrupt with the decision. */
   readonly decisionId?: string;
 }
 
 const open: ToolCallStatus[] = ['pending', 'awaiting_approval', 'awaiting_client', 'running'];
 
 /**
- * The ledger from outside a lease. Every method runs in the transaction that locks the job's row, so a call cannot change while
- * it is read; the predicates check the statuses nevertheless.
+ * Reads and writes the ledger outside of a lease. Every method runs in the transaction that locks the job's row, so a call cannot change
+ * while it is read; the predicates check the statuses nevertheless.
  */
 @Injectable()
 export class AwaitingCallsRepository {
@@ -51,7 +51,7 @@ export class AwaitingCallsRepository {
     return row === null ? null : toLockedCall(row);
   }
 
-  /** By the id the model knows it by; the newest if a provider repeated one. */
+  /** Finds a call by the id that the model uses; the newest if a provider repeated an id. */
   async findByCallId({ client, workspaceId, jobId }: LockedJob, callId: string): Promise<LockedCall | null> {
     const where = { workspaceId, jobId, callId };
     const row = await client.toolCall.findFirst({ where, orderBy: { round: 'desc' } });
@@ -63,7 +63,7 @@ export class AwaitingCallsRepository {
     return (await client.job.count({ where: { workspaceId, parentJobId: jobId, parentCallId: id } })) > 0;
   }
 
-  /** Lets a call run with these arguments; it starts under the job's next lease. */
+  /** Approves a call with these arguments. It starts under the job's next lease. */
   async approve(
     job: LockedJob,
     call: LockedCall,
@@ -81,7 +81,10 @@ export class AwaitingCallsRepository {
     });
   }
 
-  /** Settles a call that is open, or interrupted and decided upon. The duration counts until now, if it runs; waiting for people does not count. */
+  /**
+   * Settles a call that is open, or interrupted and decided. The duration of a running call ends now; time that the call waited for people
+   * does not count.
+   */
   async settle(job: LockedJob, call: LockedCall, end: Settlement & CallDecision): Promise<void> {
     const result = end.status === 'completed' ? end.result : null;
     const error = end.status === 'completed' ? null : JSON.stringify(end.failure);
@@ -97,7 +100,10 @@ export class AwaitingCallsRepository {
     });
   }
 
-  /** Ends every call (of these rounds) that is still open: cancelled, or interrupted if it may have run. Gives them as they then are. */
+  /**
+   * Ends every open call, or every open call of these rounds: as cancelled, or as interrupted if it may have run. Returns the calls in their
+   * new state.
+   */
   async closeAll({ client, workspaceId, jobId }: LockedJob, rounds?: readonly number[]): Promise<LockedCall[]> {
     const ofRounds = rounds === undefined ? Prisma.empty : Prisma.sql`AND t.round = ANY(${[...rounds]}::int[])`;
     const closed = await client.$queryRaw<{ id: string }[]>`
@@ -120,7 +126,7 @@ export class AwaitingCallsRepository {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Lets an interrupted call run once more, with its old key. Its approval stays valid. */
+  /** Makes an interrupted call run once more, with the same idempotency key. Its approval stays valid. */
   async repeat(job: LockedJob, call: LockedCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'pending', error = NULL, finished_at = NULL, executor = 'worker',
@@ -130,7 +136,7 @@ export class AwaitingCallsRepository {
     });
   }
 
-  /** A client begins to run it. */
+  /** Records that a client begins to run the call. */
   async startAtClient(job: LockedJob, call: LockedCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'running', executor = 'client', started_at = clock_timestamp(), executed_arguments = approved_arguments`,
@@ -138,7 +144,7 @@ export class AwaitingCallsRepository {
     });
   }
 
-  /** A client that had begun was lost, and beginning again does no harm. */
+  /** Offers a call to clients again after its client stopped reporting. Only for calls that are safe to repeat. */
   async backToClients(job: LockedJob, call: LockedCall): Promise<void> {
     await this.move(job, call, {
       set: Prisma.sql`status = 'awaiting_client', started_at = NULL`,
@@ -158,7 +164,7 @@ export class AwaitingCallsRepository {
   }
 }
 
-/** The table's checks allow no other words than the types do. */
+/** The check constraints of the table allow only the values of the types. */
 function toLockedCall(row: ToolCallRow): LockedCall {
   return {
     id: row.id,

@@ -8,7 +8,7 @@ import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import { AwaitingCallsRepository, type CallDecision, type LockedCall } from './awaiting-calls.repository.js';
 import { callUpdated } from './call-updated.js';
 
-/** The request about a call, and how it ends with it. */
+/** The request about a call, and its settlement. */
 export interface EndedRequest {
   readonly interrupt: Interrupt;
   readonly settlement: InterruptSettlement;
@@ -41,7 +41,7 @@ export class CallEnds {
     job.append(callUpdated({ ...call, ...shown, status: end.status }));
   }
 
-  /** The same, and continues the job once no call and no request of it is open. */
+  /** Records the end of a call, and re-queues the job once no call and no request of it is open. */
   async end(
     job: LockedJob,
     call: LockedCall,

@@ -17,12 +17,12 @@ import { executionError } from '../validate-arguments.js';
 import type { ClaimedCall } from './exec-claims.repository.js';
 import type { ToolResponse } from './queue-message.js';
 
-/** How a call ended here, before it is put into a message. */
+/** How a call ended in this process, without the fields of a message. */
 export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started' | 'needs_approval'>;
 
-/** What the process that runs a call holds in its hands. */
+/** The controls of a running call. */
 export interface CallControls {
-  /** Aborts when the right to run the call is gone, or the process stops. */
+  /** Aborts when this process loses the right to run the call, or stops. */
   readonly signal: AbortSignal;
   /** Whether the claim still holds, by the clock. */
   readonly isValid: () => boolean;
@@ -33,7 +33,7 @@ export interface CallControls {
 const stopTimeoutMs = 10_000;
 const drainTimeoutMs = 500;
 
-/** Runs one claimed call to an answer. Never throws, and never runs what must not run any more. */
+/** Runs one claimed call until it has a response. Never throws, and runs nothing that is no longer allowed. */
 @Injectable()
 export class CallExecution {
   private readonly clock: Clock = systemClock;
@@ -47,7 +47,7 @@ export class CallExecution {
     private readonly plugins: PluginContexts,
   ) {}
 
-  /** Null: nothing was started, and the reason cannot be reported now: the call should wait for another attempt. */
+  /** Returns null if nothing was started and the reason cannot be reported now: the call should wait for another attempt. */
   async run(call: ClaimedCall, controls: CallControls): Promise<CallAnswer | null> {
     if (call.isLate) return tooLate(call);
     const found = await this.findTool(call).catch(() => null);
@@ -60,14 +60,14 @@ export class CallExecution {
     return this.redactor.of(workspaceId).redact(text);
   }
 
-  /** The policy, the rights and the tool as they are now: all may have changed while the call waited. Null: it is gone. */
+  /** Checks the current policy, rights and tool, which may have changed while the call waited. Null: the call no longer exists. */
   private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer | null> {
     const { workspaceId, name, toolVersion } = call;
     const tool = (await this.catalog.of(workspaceId)).find(name) ?? null;
     const answer = await this.checks.ask(call, tool);
     if (answer === null) return null;
     if (answer.type === 'refuse') return refused(notRegistered(name), 'approval');
-    // Its job asks for it: it knows what there is to show.
+    // The job itself opens the request, because it has the data that the request shows.
     if (answer.type === 'ask') return { ...refused(notRegistered(name), 'approval'), needs_approval: true };
     if (tool?.enabled !== true) return unavailable(name);
     return toolVersion === null || tool.version === toolVersion ? tool : refused(toolChanged(name), 'approval');
@@ -107,7 +107,7 @@ export class CallExecution {
   }
 }
 
-/** A tool whose handler is tracked: whether it was entered, and how it ended after the caller stopped waiting. */
+/** Wraps a tool to track its handler: whether it was entered, and how it ended after the caller stopped waiting. */
 class WatchedTool {
   readonly tool: Tool;
   private handling: Promise<unknown> | undefined;
@@ -129,7 +129,7 @@ class WatchedTool {
     };
   }
 
-  /** Whether it may have done something. */
+  /** Whether the handler may have had an effect. */
   get didStart(): boolean {
     return this.handling !== undefined && !this.didNothing;
   }

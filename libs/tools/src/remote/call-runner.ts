@@ -21,7 +21,7 @@ import { type ProgressChunk, ProgressSender } from './progress-sender.js';
 import { responseId, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
-/** Until a call that could not be looked into is tried again. */
+/** Pause in ms before a call whose check failed is tried again. */
 const retryMs = 2_000;
 const firstPauseMs = 250;
 const longestPauseMs = 4_000;
@@ -40,7 +40,7 @@ interface RunningCall {
   readonly controller: AbortController;
 }
 
-/** How a call ended here; `stopped`: why it was aborted, if it was. */
+/** How a call ended in this process; `stopped`: the reason of its abort, if it was aborted. */
 interface Ended {
   readonly call: ClaimedCall;
   readonly request: Delivery;
@@ -48,7 +48,7 @@ interface Ended {
   readonly stopped: unknown;
 }
 
-/** Runs the calls this process has claimed: renews its claims, and sends the progress and the response of each call. */
+/** Runs the calls that this process has claimed: renews the claims, and sends the progress and the response of each call. */
 @Injectable()
 export class CallRunner {
   private readonly clock: Clock = systemClock;
@@ -96,7 +96,7 @@ export class CallRunner {
     await done;
   }
 
-  /** A hint named some calls: those that are settled or cancelled stop here. */
+  /** Handles a hint about some calls: those that are settled or cancelled stop in this process. */
   recheck(concerns: (call: ClaimedCall) => boolean): void {
     void this.leases.ask(({ call }) => concerns(call));
   }
@@ -127,7 +127,7 @@ export class CallRunner {
 
   private async end({ call, request, answer, stopped }: Ended): Promise<void> {
     const isCut = answer.status === 'cancelled';
-    // The call was not cancelled: the next worker to claim it decides by its effect.
+    // The call was not cancelled; the process that claims it next decides by its effect.
     if (isCut && stopped instanceof ClaimLost && stopped.why === 'not renewed') return;
     const mayRunAgain = call.effect !== 'once' || !answer.started;
     if (isCut && stopped instanceof Draining && mayRunAgain) {
@@ -137,7 +137,7 @@ export class CallRunner {
     await this.respond(call, answer, request);
   }
 
-  /** Rejects when it cannot be sent now. */
+  /** Rejects if the queue cannot accept the progress now. */
   private async sendProgress(call: ClaimedCall, chunk: ProgressChunk): Promise<void> {
     const message: ToolProgressMessage = {
       type: 'tool_progress',
@@ -151,8 +151,8 @@ export class CallRunner {
   }
 
   /**
-   * Tries until the response is in the queue, where it stays until it is applied, or for a lease: then the claim runs out and the call
-   * follows its effect.
+   * Retries until the response is in the queue, for at most the length of a lease. After that, the claim expires and the call is handled by
+   * its effect.
    */
   private async respond(call: ClaimedCall, answer: CallAnswer, request: Delivery): Promise<void> {
     const { workspaceId, jobId, id, epoch, attempt } = call;

@@ -12,29 +12,30 @@ import {
 } from '#platform';
 
 /**
- * Why a message is a dead letter: it cannot be read, its call is not known, it could not be applied; or there is none, but no worker
- * claimed the call in time, or its processes were lost again and again.
+ * Why a dead letter exists. For a message: it cannot be parsed (`unreadable`), its call does not exist (`unknown_call`), or it could not be
+ * applied (`not_applied`). For a call without a message: no worker claimed it in time (`not_taken`), or its processes were lost repeatedly
+ * (`attempts`).
  */
 export const deadReasons = ['unreadable', 'unknown_call', 'not_applied', 'not_taken', 'attempts'] as const;
 export type DeadReason = (typeof deadReasons)[number];
 
-/** A dead letter that was sent as such. For diagnosis: it has no handler. */
+/** A dead letter that this server sent itself. It has no handler: operators read it. */
 interface DeadLetter {
   readonly type: 'dead_letter';
   readonly reason: DeadReason;
-  /** Null: the message did not contain it, or not as an id. */
+  /** Null: the message had no valid id in this field. */
   readonly workspace_id: string | null;
   readonly job_id: string | null;
   readonly correlation_id: string | null;
   readonly timestamp: number;
-  /** The message itself, if there was one and it is not too large. */
+  /** The original message, if it exists and is not too large. */
   readonly message: unknown;
 }
 
-/** What a dead letter is about. */
+/** The public part of a dead letter. */
 export interface StoredLetter {
   readonly id: string;
-  /** Its place in the list, a uuid that sorts by age. It stays valid when the letter is removed. */
+  /** Its position in the list, a uuid that sorts by age. The position stays valid after the letter is removed. */
   readonly place: string;
   readonly reason: DeadReason;
   /** Ms since the epoch. */
@@ -43,7 +44,7 @@ export interface StoredLetter {
   readonly toolCallId: string | null;
 }
 
-/** Which call a worker gave up. */
+/** A call that the queue gave up. */
 export interface GivenUp {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -54,8 +55,8 @@ export interface GivenUp {
 const largestKeptBytes = 65_536;
 
 /**
- * Dead letters of the isolated tool queue. pg-boss moves results there that cannot be applied; the others are sent. No policy of the
- * database guards their contents, so members see only which calls they are about.
+ * Dead letters of the isolated tool queue. pg-boss moves results there that cannot be applied; this server sends the others. No database
+ * policy guards their contents, so members see only the ids of the affected calls.
  */
 @Injectable()
 export class DeadLetters {
@@ -66,13 +67,13 @@ export class DeadLetters {
     await this.send(null, toDeadLetter(message, reason));
   }
 
-  /** Notes that a call was given up, in the transaction that ends it. */
+  /** Records that a call was given up, in the transaction that ends it. */
   async note(tx: PrismaTransaction, { workspaceId, jobId, id, reason }: GivenUp): Promise<void> {
     const about = { workspace_id: workspaceId, job_id: jobId, correlation_id: id };
     await this.send(tx, { ...toDeadLetter(about, reason), message: null });
   }
 
-  /** Newest first; one more than `first` may come back. `after` is a place. */
+  /** Newest first. May return one letter more than `first`. `after` is a position. */
   async list(workspaceId: string, { first, after }: PageRequest): Promise<StoredLetter[]> {
     const found = await this.queues.find(TOOL_QUEUES.dead, { key: workspaceId });
     const older = found.map(toStoredLetter).filter(({ place }) => after === undefined || place < after.toLowerCase());
@@ -94,7 +95,7 @@ export class DeadLetters {
   }
 }
 
-/** Extracts the fields that a message has about itself; none of them is trusted. */
+/** Extracts the ids in a message. None of them is trusted. */
 export function toDeadLetter(message: unknown, reason: DeadReason): DeadLetter {
   const fields = fieldsOf(message);
   const idOf = (name: string) => {
@@ -113,7 +114,7 @@ export function toDeadLetter(message: unknown, reason: DeadReason): DeadLetter {
   };
 }
 
-/** A message that pg-boss moved has the reason of its handler beside it, or what the handler threw last. */
+/** A message that pg-boss moved contains the reason of its handler, or the last error of the handler. */
 function toStoredLetter({ id, data, createdOn, sourceOutput }: StoredMessage): StoredLetter {
   const sent = fieldsOf(data);
   const stated = sent['type'] === 'dead_letter' ? sent['reason'] : fieldsOf(sourceOutput)['reason'];

@@ -11,19 +11,19 @@ import { type LetterCall, QueuedCallsRepository } from './queued-calls.repositor
 import { letterNotFound, notRedrivable } from './tool-queue.errors.js';
 import { ToolQueue } from './tool-queue.js';
 
-/** Something the isolated queue gave up, for those who run the workspace. */
+/** A dead letter for admins of the workspace, with its call. */
 export interface DeadToolCall {
   readonly id: string;
-  /** Where the next page starts after it. */
+  /** Its position: the next page starts after it. */
   readonly place: string;
   readonly reason: DeadReason;
   /** Ms since the epoch. */
   readonly at: number;
-  /** The call it is about; null: none that is known. */
+  /** The affected call; null: unknown. */
   readonly call: LetterCall | null;
 }
 
-/** Shows dead letters of the isolated queue, and sends their calls again where that does no harm. */
+/** Lists dead letters of the isolated queue, and sends their calls again if that is safe. */
 @Injectable()
 export class DeadToolCallsService {
   constructor(
@@ -35,7 +35,7 @@ export class DeadToolCallsService {
     private readonly queue: ToolQueue,
   ) {}
 
-  /** Newest first. Throws `not_found` or `forbidden` to those who do not run the workspace. */
+  /** Newest first. Throws `not_found` or `forbidden` to principals that are not admins of the workspace. */
   async list(principal: Principal, page: PageRequest): Promise<Page<DeadToolCall>> {
     assertMayRun(principal);
     const { workspaceId } = principal;
@@ -45,8 +45,8 @@ export class DeadToolCallsService {
   }
 
   /**
-   * Sends the call of a letter again, now, and removes the letter. The rules are those of the queue itself: a settled call is
-   * never run again, nor a `once` call that a process has taken. Throws `not_found`, `forbidden`, `not_redrivable`.
+   * Sends the call of a dead letter again at once, and removes the letter. The rules of the queue apply: a settled call never runs again, and
+   * neither does a `once` call that a process has claimed. Throws `not_found`, `forbidden`, `not_redrivable`.
    */
   async redrive(principal: Principal, id: string): Promise<DeadToolCall> {
     assertMayRun(principal);
@@ -94,7 +94,7 @@ function obstacleOf(state: QueueState, isOnce: boolean): string | null {
   return null;
 }
 
-/** The queue is run by those who run the workspace. */
+/** Admins of the workspace manage the queue. */
 function assertMayRun(principal: Principal): void {
   const { workspaceId: id } = principal;
   assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id } });

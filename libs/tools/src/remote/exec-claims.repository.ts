@@ -5,11 +5,11 @@ import { Config, Postgres, PrismaService, Queues, TOOL_QUEUES } from '#platform'
 import type { ToolEffect } from '../tool.js';
 import { callsAgainSql, selectRequestsSql } from './request-message.part.js';
 
-/** A call that this process holds the right to run, until the claim runs out. */
+/** A call that this process may run until the claim expires. */
 export interface ClaimedCall {
   readonly workspaceId: string;
   readonly jobId: string;
-  /** The ledger row. */
+  /** The id of the ledger row. */
   readonly id: string;
   readonly callId: string;
   readonly name: string;
@@ -20,30 +20,31 @@ export interface ClaimedCall {
   readonly toolVersion: string | null;
   readonly threadId: string | null;
   readonly principal: string;
-  /** Grows by one with every claim: a message from an older claim does not count. */
+  /** Increases with every claim: a message of an older claim does not count. */
   readonly epoch: number;
   /** 1 for the first claim since the call was sent. */
   readonly attempt: number;
-  /** It waited longer than this: it must not be run. */
+  /** The call waited longer than `ttlMs`, so it must not run. */
   readonly isLate: boolean;
   readonly ttlMs: number;
 }
 
-/** Which call is wanted. */
+/** A call to claim. */
 export interface WantedCall {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly id: string;
-  /** How long it may have waited, ms. */
+  /** How long the call may have waited, in ms. */
   readonly ttlMs: number;
-  /** The epoch that its request was sent for: a later attempt has a request of its own. Absent: any. */
+  /** The epoch that the request was sent for. A later attempt has its own request. Absent: any epoch. */
   readonly epoch?: number;
 }
 
 /**
- * Exactly one claim wins per call, regardless of messages: a `once` call is claimed when it was never claimed, any other also when the
- * claim before ran out. A call whose job has ended or is being cancelled cannot be claimed: the job's row is locked, before the call's as
- * everywhere, so that a stop is either seen here or finds the claim. `public.job`: a tool process has a view of that name.
+ * Exactly one claim per call succeeds, regardless of messages: a `once` call can be claimed if it was never claimed, any other call also if
+ * the previous claim has expired. A call whose job has ended or is being cancelled cannot be claimed: the statement locks the job's row
+ * before the call's row, as all code does, so that either this claim sees the cancellation or the cancellation sees the claim. `public.job`:
+ * a tool process has a view of that name.
  */
 const claimSql = (jobs: 'SKIP LOCKED' | '') => `WITH open AS (
   SELECT j.workspace_id, j.id, j.thread_id, j.principal FROM public.job j
@@ -69,14 +70,17 @@ RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id 
 const held = `t.status = 'running' AND t.executor = 'queue' AND t.exec_epoch = w.epoch`;
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, id uuid, epoch int)`;
 
-/** Locks rows in one order, so concurrent renewals cannot deadlock. */
+/** The rows are locked in one order, so that concurrent renewals cannot deadlock. */
 const renewSql = `WITH mine AS (
   SELECT t.workspace_id, t.id FROM ${wanted} JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id
    WHERE ${held} ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t)
 UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
   FROM mine m WHERE t.workspace_id = m.workspace_id AND t.id = m.id RETURNING t.id`;
 
-/** A release does not count as an attempt; the same statement enqueues the call again. $2: its waiting time restarts; $3: the delay in ms. */
+/**
+ * A release does not count as an attempt. The same statement enqueues the call again. $2: whether its waiting time restarts; $3: the delay in
+ * ms.
+ */
 const releaseSql = (insertion: string) => `WITH back AS (
   UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
          queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,
@@ -91,7 +95,10 @@ const releasedSql = selectRequestsSql(callsAgainSql('back', '$4::int', "$3::int 
 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 
-/** The leases of calls in the isolated queue, as the role of the engine or of a tool process. Zero rows is an answer, not an error. */
+/**
+ * The leases of calls in the isolated queue, with the role of the engine or of a tool process. No rows means that the claim is lost, not an
+ * error.
+ */
 @Injectable()
 export class ExecClaimsRepository {
   constructor(
@@ -101,11 +108,12 @@ export class ExecClaimsRepository {
     private readonly queues: Queues,
   ) {}
 
-  /** Takes what is free of `calls`, each with a new epoch. */
+  /** Claims those of `calls` that are free, each with a new epoch. */
   async claim(calls: readonly WantedCall[], owner: string): Promise<ClaimedCall[]> {
     if (calls.length === 0) return [];
     const claimed = await this.take(calls, owner, 'SKIP LOCKED');
-    // A job that was just written to was passed by. Its request is gone, so it is waited for: one by one, which cannot deadlock.
+    // The first statement skips a job whose row is locked. Its request is no longer in the queue, so the next statements wait for the lock,
+    // one per call, which cannot deadlock.
     const passed = calls.filter(({ id }) => !claimed.some((call) => call.id === id));
     return [...claimed, ...(await Promise.all(passed.map((call) => this.take([call], owner, '')))).flat()];
   }
@@ -115,7 +123,9 @@ export class ExecClaimsRepository {
     return this.prisma.asEngine((client) => client.$queryRawUnsafe(claimSql(jobs), ...values));
   }
 
-  /** Extends the claims that still hold and gives their ids; a call that is missing was settled, cancelled or taken over. */
+  /**
+   * Extends the claims that are still in force and returns their ids. A missing call was settled, cancelled or claimed by another process.
+   */
   async renew(claims: readonly Claim[]): Promise<ReadonlySet<string>> {
     const { rows } = await this.postgres.reserved.query<{ id: string }>({
       name: 'renew-calls',
@@ -126,8 +136,8 @@ export class ExecClaimsRepository {
   }
 
   /**
-   * Gives a call back that surely did nothing, or may be called again: the next process takes it, at the earliest after
-   * `delayMs`. `restartWait`: the time that the call has waited so far does not count. False: this process did not own the claim any more.
+   * Releases a call that certainly had no effect, or may be repeated. The next process can claim it after `delayMs`. `restartWait`: the time
+   * that the call has waited does not count. Returns false if this process no longer had the claim.
    */
   async release(claim: Claim, { restartWait, delayMs }: { restartWait: boolean; delayMs: number }): Promise<boolean> {
     const values = [JSON.stringify([claim]), restartWait, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];

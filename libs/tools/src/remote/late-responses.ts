@@ -15,7 +15,10 @@ import { QueueStateRepository } from './queue-state.repository.js';
 
 type Reported = Extract<QueueEnd, { status: 'completed' }>;
 
-/** A response whose call is settled, or in other hands, changes nothing, except that it ends the doubt about an unknown outcome. */
+/**
+ * Handles a response whose call is settled or claimed by another process. Such a response changes nothing, unless it reports the outcome of a
+ * call whose outcome is unknown.
+ */
 @Injectable()
 export class LateResponses {
   constructor(
@@ -26,12 +29,12 @@ export class LateResponses {
     private readonly settler: QueueSettler,
   ) {}
 
-  /** `endOf`: how the response ends the call. It is called only if the call can still end so. */
+  /** `endOf` returns how the response ends the call. It runs only if the call can still end this way. */
   async take(held: LockedJob, call: LockedCall, endOf: () => QueueEnd | null): Promise<void> {
     if (call.status !== 'interrupted' || !held.isOpen) return;
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
     const isAsked = interrupt?.kind === 'unknown_outcome';
-    // No person was asked yet, and no worker is about to ask.
+    // No person was asked yet, and no worker is about to ask one.
     const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
     if (!isAsked && !isUndecided) return;
     const settlement = endOf();
@@ -43,7 +46,7 @@ export class LateResponses {
     } else await this.settler.settle(held, call, settlement);
   }
 
-  /** Settles the open request as a person would who knows the outcome. */
+  /** Settles the open request, like a person who knows the outcome. */
   private async happened(about: LockedInterrupt, call: LockedCall, end: Reported): Promise<InterruptSettlement> {
     const { job, interrupt } = about;
     await this.ends.record(job, call, { ...end, by: null, decisionId: interrupt.id });

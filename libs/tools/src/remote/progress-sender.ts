@@ -4,15 +4,15 @@ import { cutToBytes } from '../project-result.js';
 import type { ToolProgress } from '../tool.js';
 import type { ToolProgressMessage } from './queue-message.js';
 
-/** At most two a second are shown, so no more are sent. */
+/** Viewers see at most two updates per second, so the process sends no more. */
 const betweenMs = 500;
 const longestMessageBytes = 8_192;
 
 export type ProgressChunk = Pick<ToolProgressMessage, 'seq' | 'chunk' | 'is_final_chunk'>;
 
 /**
- * The progress of a call, on its way to the queue: the first at once, then the newest twice a second, numbered as sent,
- * one at a time. What cannot be sent is dropped: progress is for display only.
+ * Sends the progress of a call to the queue: the first update at once, then the newest twice a second, numbered in order, one at a time. An
+ * update that cannot be sent is dropped: progress is for display only.
  */
 export class ProgressSender {
   private seq = 0;
@@ -33,12 +33,12 @@ export class ProgressSender {
     if (this.timer === undefined) this.show(false);
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves when no update is being sent. */
   get idle(): Promise<void> {
     return this.sending ?? Promise.resolve();
   }
 
-  /** Sends what still waits and takes nothing more; resolves once all is sent or given up. */
+  /** Sends the last pending update and accepts no more. Resolves when it is sent or dropped. */
   async close(): Promise<void> {
     this.isOver = true;
     this.timer?.cancel();
@@ -49,7 +49,7 @@ export class ProgressSender {
   private show(isFinal: boolean): void {
     this.timer = undefined;
     if (this.waiting === undefined) return;
-    // A slow database must not build up a queue here: only the newest message waits.
+    // While the database is slow, only the newest update waits, so that no backlog grows.
     if (this.sending !== undefined && !isFinal) {
       this.showLater();
       return;
@@ -89,7 +89,7 @@ export class ProgressSender {
   }
 }
 
-/** Tools are not all written in TypeScript, and JSON has no word for infinity. */
+/** The tool may be written in any language, and JSON cannot represent infinity. */
 function isNumber(value: number | undefined): value is number {
   return Number.isFinite(value);
 }

@@ -5,23 +5,23 @@ import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.repository.js';
 import { selectRequestsSql } from './request-message.part.js';
 
-/** A call on its way to the isolated queue. */
+/** A call to send to the isolated queue. */
 export interface QueuedCall {
   readonly round: number;
   readonly ordinal: number;
   readonly name: string;
-  /** What kind of component responds; absent: as the ledger has it, or else a handler of the server. */
+  /** The kind of tool; absent: the kind in the ledger, or else a handler of the server. */
   readonly runtime?: ToolSort;
-  /** As they are to be executed: JSON text, with names of secrets and never what they stand for. */
+  /** The arguments to run, as JSON text. They contain names of secrets, never their values. */
   readonly arguments: string;
-  /** Fingerprint of the definition that was offered; the process that runs it refuses another one. */
+  /** The fingerprint of the offered definition. The process that runs the call rejects another one. */
   readonly toolVersion?: string | null;
-  /** The text of the request for its approval; only for the reader of the message. */
+  /** The text of the approval request, for readers of the message only. */
   readonly allowEdit?: boolean;
   readonly adminRequired?: boolean;
   /** How many calls of its tool run at once in the workspace. Absent: no limit. */
   readonly concurrency?: number | null;
-  /** How long it may wait until a process takes it, ms: TOOL_QUEUE_TTL_MS. */
+  /** How long the call may wait until a process claims it, in ms: TOOL_QUEUE_TTL_MS. */
   readonly ttlMs: number;
 }
 
@@ -36,8 +36,8 @@ type SentRow = readonly [
 ];
 
 /**
- * From here on the call has a lease of its own, not yet claimed. One that an older epoch ran itself is sent if calling
- * twice does no harm: its tool has been isolated meanwhile.
+ * From this statement on, the call has its own lease, which no process has claimed yet. A call that a worker began under an older epoch is
+ * sent only if repeating it is safe: its tool has become isolated since then.
  */
 const queuedCalls: CommitPart<SentRow> = {
   name: 'queued_calls',
@@ -76,7 +76,7 @@ type RequestRow = readonly [
   concurrency: number | null,
 ];
 
-/** A call that the same statement inserts is not visible to it; `id` then identifies the call. */
+/** The table does not show a call that the same statement inserts, so `id` identifies the call. */
 const toolRequests: CommitPart<RequestRow> = {
   name: 'tool_requests',
   queue: TOOL_QUEUES.requests,
@@ -107,9 +107,8 @@ const toolRequests: CommitPart<RequestRow> = {
 };
 
 /**
- * Sends a call that is committed already (`pending`, `awaiting_approval` and approved, or lost by a worker and harmless): it
- * becomes `running` with the executor `queue` in the very commit that sends the request. Commit them with
- * `commitUnlessCancelled`, then call `ToolQueue.hint`.
+ * Sends a committed call (`pending`, approved in `awaiting_approval`, or lost by a worker and safe to repeat). It becomes `running` with the
+ * executor `queue` in the commit that sends the request. Commit the rows with `commitUnlessCancelled`, then call `ToolQueue.hint`.
  */
 export function queueCallRows(job: JobRef, call: QueuedCall): readonly PartRow[] {
   const { round, ordinal, toolVersion = null, concurrency = null } = call;
@@ -117,9 +116,7 @@ export function queueCallRows(job: JobRef, call: QueuedCall): readonly PartRow[]
   return [partRow(queuedCalls, moved), requestRow(job, call, null)];
 }
 
-/**
- * Sends a call that this very commit inserts with `newCallRow({ id, status: 'running', executor: 'queue' })`: `id` is that row's.
- */
+/** Sends a call that the same commit inserts with `newCallRow({ id, status: 'running', executor: 'queue' })`. `id` is the id of that row. */
 export function queueNewCallRow(job: JobRef, call: QueuedCall & { readonly id: string }): PartRow {
   return requestRow(job, call, call.id);
 }

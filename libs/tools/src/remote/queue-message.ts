@@ -2,21 +2,21 @@ import { z } from 'zod';
 
 import { idFrom } from '#platform';
 
-/** What travels on the queues of the isolated tools. A message decides nothing: the ledger row is the truth. */
+/** The messages on the queues of isolated tools. A message is only a signal; the ledger row decides. */
 
 const id = z.uuid();
 const whole = z.int().min(0);
-/** Where the call is. Carried by every message, and believed by none of its readers before they hold the job's row. */
+/** The position of the call. Every message contains it, and a reader trusts it only after the lock of the job's row. */
 const place = { correlation_id: id, workspace_id: id, job_id: id } as const;
 
-/** A call that a tool process is to run. */
+/** A request to run a call, for a tool process. */
 const functionRequest = z.object({
   type: z.literal('function_request'),
   ...place,
   session_id: id.nullable(),
   user_email: z.string().optional(),
   tool_name: z.string(),
-  /** JSON text, as executed. */
+  /** The arguments to run, as JSON text. */
   arguments: z.string(),
   metadata: z.object({
     model: z.string(),
@@ -24,20 +24,20 @@ const functionRequest = z.object({
     compliance_level: z.string().optional(),
     allow_edit: z.boolean(),
     admin_required: z.boolean(),
-    /** How long the call may have waited when it is taken. */
+    /** Maximum time that the call may have waited when a process claims it. */
     ttl_ms: z.int().min(1),
   }),
   streaming: z.boolean(),
   reply_to: z.string(),
   principal_id: z.string(),
-  /** What the slots of a tool process count as one tool; absent in requests of older builds. */
+  /** The key under which the slots of a tool process count calls of one tool; absent in requests of older builds. */
   tool_key: z.string().optional(),
   exec_epoch: whole,
   attempt: whole,
   timestamp: z.number(),
 });
 
-/** Requests that a call ends. */
+/** A request to stop a call. */
 const cancelRequest = z.object({
   type: z.literal('cancel_request'),
   ...place,
@@ -51,11 +51,11 @@ const progressParts = z.object({
   message: z.string().optional(),
 });
 
-/** How far a call is. For display only. */
+/** The progress of a call, for display only. */
 const toolProgress = z.object({
   type: z.literal('tool_progress'),
   ...place,
-  /** 1, 2, 3 … within one attempt. */
+  /** 1, 2, 3 … within an attempt. */
   seq: z.int().min(1),
   chunk: z.union([z.string(), progressParts]),
   is_final_chunk: z.boolean(),
@@ -65,7 +65,7 @@ const toolProgress = z.object({
 
 const sentFile = z.object({ name: z.string(), mime: z.string(), data: z.base64() });
 
-/** How a call ended in the process that ran it. */
+/** The response of the process that ran a call. */
 const toolResponse = z.object({
   type: z.literal('tool_response'),
   ...place,
@@ -75,7 +75,7 @@ const toolResponse = z.object({
       content: z.string(),
       success: z.boolean(),
       bytes: whole.optional(),
-      /** Artifacts that the process could not store, in the order in which the content names them. `data` in base64. */
+      /** Artifacts that the process could not store, in the order in which the content names them. `data` is base64. */
       files: z.array(sentFile).optional(),
     })
     .nullable(),
@@ -89,9 +89,9 @@ const toolResponse = z.object({
   timestamp: z.number(),
   exec_epoch: whole,
   attempt: whole,
-  /** Whether the tool's handler was entered; false: it surely did nothing. */
+  /** Whether the tool's handler was entered. False: it certainly had no effect. */
   started: z.boolean(),
-  /** It was not run because it now needs approval: a reader that does not know this code denies it, as the status does. */
+  /** The call was not run because it now needs approval. A reader that does not know this field denies the call, because of the status. */
   needs_approval: z.boolean().optional(),
 });
 
@@ -103,24 +103,27 @@ export type ToolResponse = z.infer<typeof toolResponse>;
 const requests = z.discriminatedUnion('type', [functionRequest, cancelRequest]);
 const results = z.discriminatedUnion('type', [toolProgress, toolResponse]);
 
-/** The id of the message with the response of an attempt: at most one is stored, and the sweeper finds it without reading the others. */
+/**
+ * The id of the message with the response of an attempt. The queue stores at most one such message, and the sweeper finds it without reading
+ * other messages.
+ */
 export function responseId(callId: string, epoch: number): string {
   return idFrom(callId, 'response', epoch);
 }
 
-/** A message of `tool-execution`; null: it cannot be read. */
+/** Parses a message of `tool-execution`; null: it is invalid. */
 export function readRequest(data: unknown): FunctionRequest | CancelRequest | null {
   return requests.safeParse(data).data ?? null;
 }
 
-/** A message of `tool-results`; null: it cannot be read. */
+/** Parses a message of `tool-results`; null: it is invalid. */
 export function readResult(data: unknown): ToolProgressMessage | ToolResponse | null {
   return results.safeParse(data).data ?? null;
 }
 
 const withFiles = z.looseObject({ result: z.looseObject({ files: z.unknown().nonoptional() }) });
 
-/** Whether a message of `tool-results` carries files. The rest of it may be unreadable. */
+/** Whether a message of `tool-results` contains files, even if the rest of it is invalid. */
 export function hasFiles(data: unknown): boolean {
   return withFiles.safeParse(data).success;
 }

@@ -9,14 +9,14 @@ import { CallEnds } from './call-ends.js';
 import { callUpdated } from './call-updated.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
-/** How a call of the queue ended. */
+/** How a call of the isolated queue ended. */
 export type QueueEnd = FilteredEnd & CallFate;
 
-/** What the end of a call of the queue tells besides its result. */
+/** The facts about the end of a call, besides its result. */
 export interface CallFate {
-  /** Whether its tool may have done anything. */
+  /** Whether its tool may have had an effect. */
   readonly started: boolean;
-  /** What kept it from running, in the place of what had allowed it. */
+  /** Why the call did not run; replaces the earlier approval. */
   readonly approval?: 'withdrawn';
 }
 
@@ -34,8 +34,8 @@ export class QueueSettler {
   }
 
   /**
-   * A call that ended as `interrupted` stays so until a decision: the job's next lease holder sees it and does what the
-   * tool's policy requires (verify, ask, report, fail), as with any call whose worker was lost.
+   * A call that ended as `interrupted` stays so until a decision. The job's next lease holder finds it and applies the tool's policy (verify,
+   * ask, report, fail), as for any call whose worker was lost.
    */
   async settle(held: LockedJob, call: LockedCall, { started, ...end }: QueueEnd): Promise<void> {
     if (!started) await this.states.neverStarted(held, call.id);
@@ -43,14 +43,14 @@ export class QueueSettler {
     crashpoint('in-tool-result');
   }
 
-  /** For a call that was not begun and needs approval by now: its job looks at it like at a new one, and asks. */
+  /** Returns a call that did not start and now needs approval: its job handles it like a new call, and opens a request. */
   async giveBack(held: LockedJob, call: LockedCall): Promise<void> {
     await this.states.giveBack(held, call.id);
     held.append(callUpdated({ ...call, status: 'pending' }));
     held.requeue('a call needs approval');
   }
 
-  /** For a cancelled call: the outcome of a `once` call is unknown unless it certainly did not begin. */
+  /** Ends a cancelled call: the outcome of a `once` call is unknown unless it certainly did not start. */
   stopped(held: LockedJob, call: LockedCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: FilteredEnd =
       started && call.effect === 'once'

@@ -6,23 +6,26 @@ import { appendAudit, Config, Queues, TOOL_QUEUES } from '#platform';
 import type { CancelRequest } from './queue-message.js';
 import { callsAgainSql, requestId, selectRequestsSql } from './request-message.part.js';
 
-/** How a call of the isolated queue stands, by the database's clock, under the lock of its job. */
+/** The state of a call in the isolated queue, by the database's clock, under the lock of its job. */
 export interface QueueState {
-  /** A tool process holds or held it since it was sent. */
+  /** A tool process has claimed it since it was sent. */
   readonly isTaken: boolean;
-  /** Its claim has run out. */
+  /** Its claim has expired. */
   readonly isLost: boolean;
-  /** It waits longer than it may. */
+  /** It has waited longer than its limit. */
   readonly isLate: boolean;
   /** Claims since it was sent. */
   readonly attempts: number;
   readonly epoch: number;
-  /** The message that asks for the next attempt, and the one that asked for the attempt that was taken. A cancel request raised the epoch, too. */
+  /**
+   * The id of the message that requests the next attempt; `takenId` is the id of the message that requested the current one. A cancel request
+   * also increases the epoch.
+   */
   readonly requestId: string;
   readonly takenId: string;
   readonly owner: string | null;
   readonly cancelRequested: boolean;
-  /** It was asked to stop, and its time to do so is over. */
+  /** Its cancellation was requested, and the time to stop has passed. */
   readonly isOverdue: boolean;
   readonly progressSeq: number;
   readonly progressShown: number;
@@ -30,7 +33,7 @@ export interface QueueState {
   readonly shownMsAgo: number | null;
 }
 
-/** How long a call may take to end after it was asked to stop, ms. */
+/** How long a call may take to end after its cancellation, in ms. */
 export const CANCEL_GRACE_MS = 10_000;
 
 const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_until < clock_timestamp(), false) AS "isLost",
@@ -44,10 +47,10 @@ const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_unti
 const resendSql = `${selectRequestsSql(callsAgainSql('tool_call', '$4::int', "$3::int * interval '1 ms'"))}
  WHERE t.workspace_id = $1 AND t.id = $2`;
 
-/** Of cancel requests: tool processes read them also while they have no room for calls. */
+/** The priority of cancel requests. Tool processes read them even without a free slot. */
 export const CANCEL_PRIORITY = 100;
 
-/** The queue's side of the ledger from outside every claim, in the transaction that holds the job's row, as the api's role. */
+/** Changes the queue's columns of the ledger without a claim, in the transaction that locks the job's row, with the role of the API. */
 @Injectable()
 export class QueueStateRepository {
   constructor(
@@ -55,28 +58,28 @@ export class QueueStateRepository {
     private readonly queues: Queues,
   ) {}
 
-  /** How long a call may wait until a process takes it. */
+  /** How long a call may wait until a process claims it, in ms. */
   get ttlMs(): number {
     return this.config.values.TOOL_QUEUE_TTL_MS;
   }
 
-  /** How long a silent process keeps a call. */
+  /** How long a process that does not renew keeps its claim, in ms. */
   get leaseMs(): number {
     return this.config.values.LEASE_MS;
   }
 
-  /** Null: it does not run in the queue. */
+  /** Returns null if the call does not run in the queue. */
   async find({ client, workspaceId }: LockedJob, id: string): Promise<QueueState | null> {
     const [state] = await client.$queryRawUnsafe<QueueState[]>(stateSql, workspaceId, id, this.ttlMs);
     return state ?? null;
   }
 
-  /** Enqueues once more a call that no worker has claimed. A request that still waits stays the only one. */
+  /** Enqueues a call that no worker has claimed once more. If its request is still in the queue, no second one is added. */
   async sendAgain(held: LockedJob, id: string): Promise<void> {
     await this.send(held, id, 0);
   }
 
-  /** Lets a lost call wait again, to be taken at the earliest after `delayMs`. */
+  /** Enqueues a lost call again. A process can claim it after `delayMs`. */
   async retry(held: LockedJob, id: string, delayMs: number): Promise<void> {
     const { client, workspaceId } = held;
     await client.$executeRawUnsafe(
@@ -118,12 +121,12 @@ export class QueueStateRepository {
     await this.queues.send(client, TOOL_QUEUES.requests, [{ data: message, priority: CANCEL_PRIORITY }]);
   }
 
-  /** The process that claimed the call certainly had no effect. */
+  /** Records that the process that claimed the call certainly had no effect. */
   async neverStarted({ client, workspaceId }: LockedJob, id: string): Promise<void> {
     await client.toolCall.updateMany({ where: { workspaceId, id }, data: { startedAt: null } });
   }
 
-  /** Progress was shown up to `seq`. */
+  /** Records that progress up to `seq` was shown. */
   async shown({ client, workspaceId }: LockedJob, id: string, seq: number): Promise<void> {
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET progress_seq = $3, progress_shown = progress_shown + 1, progress_at = clock_timestamp()
@@ -134,7 +137,7 @@ export class QueueStateRepository {
     );
   }
 
-  /** Whether anybody was ever asked about the call, or decided on it. */
+  /** Whether a request about the call is open, or a person decided to leave its outcome unknown. */
   async wasAsked({ client, workspaceId }: LockedJob, id: string): Promise<boolean> {
     const asked = await client.interrupt.findFirst({
       where: {
@@ -146,7 +149,7 @@ export class QueueStateRepository {
     return asked !== null;
   }
 
-  /** Who sent a call again, in the append-only audit. */
+  /** Records in the append-only audit log who sent a call again. */
   async recordRedrive({ client, workspaceId }: LockedJob, id: string, by: string): Promise<void> {
     const subject = { subjectType: 'ToolCall', subjectId: id };
     await appendAudit(client, { workspaceId, actor: by, action: 'tool-call-redriven', ...subject });

@@ -4,21 +4,21 @@ import { Config, hasEnded, Prisma, PrismaService } from '#platform';
 
 import { CANCEL_GRACE_MS } from './queue-state.repository.js';
 
-/** A call of the isolated queue that needs handling. */
+/** A call of the isolated queue that the sweeper must handle. */
 export interface DueCall {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly id: string;
 }
 
-/** The ledger's record of the call that a dead letter is about. */
+/** The call of a dead letter, as the ledger records it. */
 export interface LetterCall {
   readonly id: string;
   readonly jobId: string;
   readonly callId: string;
   readonly name: string;
   readonly status: string;
-  /** Nothing but another request is missing for it to run. */
+  /** Whether the call can run again if its request is sent again. */
   readonly canRedrive: boolean;
 }
 
@@ -39,7 +39,7 @@ const dueSql = (limit: number, tried: readonly string[], claimMs: number) => {
 
 const isHeld = Prisma.sql`t.status = 'running' AND t.executor = 'queue' AND t.exec_until > clock_timestamp()`;
 
-/** Calls of the isolated queue as the ledger has them: of any workspace as the engine's role, of one as that workspace. */
+/** Reads calls of the isolated queue: of any workspace with the role of the engine, or of one workspace. */
 @Injectable()
 export class QueuedCallsRepository {
   constructor(
@@ -47,7 +47,7 @@ export class QueuedCallsRepository {
     private readonly config: Config,
   ) {}
 
-  /** Lets the claims of processes that have surely ended run out at once; all others run out by themselves. */
+  /** Ends the claims of processes that have certainly ended; other claims expire after the lease. */
   async endLostClaims(): Promise<void> {
     const owners = await this.prisma.asEngine(
       (client) => client.$queryRaw<{ owner: string }[]>`
@@ -55,7 +55,7 @@ export class QueuedCallsRepository {
     );
     const lost = owners.map(({ owner }) => owner).filter(hasEnded);
     if (lost.length === 0) return;
-    // Locked in the order in which claims are renewed.
+    // The rows are locked in the same order as by renewals.
     await this.prisma.asEngine(
       (client) => client.$executeRaw`
         WITH lost AS (
@@ -84,7 +84,7 @@ export class QueuedCallsRepository {
     );
   }
 
-  /** For metrics: calls that wait for a worker, and how long the oldest has, ms. */
+  /** For metrics: the number of calls that wait for a worker, and how long the oldest has waited, in ms. */
   async depth(): Promise<{ readonly waiting: number; readonly oldestMs: number }> {
     const [row] = await this.prisma.asEngine(
       (client) => client.$queryRaw<{ waiting: number; oldestMs: number }[]>`
@@ -95,7 +95,7 @@ export class QueuedCallsRepository {
     return row ?? { waiting: 0, oldestMs: 0 };
   }
 
-  /** The calls of the workspace among these, by their ids. */
+  /** Returns those of these calls that belong to the workspace, by their ids. */
   async calls(workspaceId: string, ids: readonly string[]): Promise<ReadonlyMap<string, LetterCall>> {
     const rows = await this.prisma.queryInWorkspace<LetterCall>(
       { workspaceId },
@@ -108,7 +108,7 @@ export class QueuedCallsRepository {
     return new Map(rows.map((call) => [call.id, call]));
   }
 
-  /** Whose job a call belongs to, as its workspace; null: no such call. */
+  /** Returns the job of a call and the user who started it; null: the workspace has no such call. */
   jobOf(workspaceId: string, id: string): Promise<{ jobId: string; createdBy: string | null } | null> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.toolCall.findUnique({

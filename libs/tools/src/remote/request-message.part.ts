@@ -19,7 +19,7 @@ export function selectRequestsSql(calls: string): string {
       FROM ${calls}`;
 }
 
-/** `calls` of `selectRequestsSql` for rows `t` of tool_call that are sent again after `delay`; `ttl` in ms. */
+/** The `calls` of `selectRequestsSql` for rows `t` of tool_call that are sent again after `delay`; `ttl` in ms. */
 export function callsAgainSql(rows: string, ttl: string, delay: string): string {
   return `${rows} t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
   CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
@@ -28,14 +28,14 @@ export function callsAgainSql(rows: string, ttl: string, delay: string): string 
 }
 
 /**
- * SQL of what makes calls those of one tool, where slots are counted: a tool of the process is one for all workspaces, tools
- * that are data of a workspace are its own, even if other workspaces use the same names.
+ * SQL of the key under which slots count calls of one tool. All workspaces share the key of a tool of the server. A tool that a workspace
+ * defines has its own key, even if another workspace uses the same name.
  */
 export function toolKey(name: string, runtime: string, workspaceId: string): string {
   return `CASE WHEN ${runtime} IN ('http', 'mcp') THEN ${workspaceId} || '/' ELSE '' END || ${name}`;
 }
 
-/** SQL of the id of the message that asks for the attempt after `epoch`. */
+/** SQL of the id of the message that requests the attempt after `epoch`. */
 export function requestId(id: string, epoch: string): string {
   return `md5(${id}::text || ':' || (${epoch})::text)::uuid`;
 }

@@ -15,13 +15,13 @@ import { type QueueState, QueueStateRepository } from './queue-state.repository.
 import { QueuedCallsRepository } from './queued-calls.repository.js';
 import { SentFiles } from './sent-files.js';
 
-/** A message and for how long it has been known, ms. */
+/** A message, and how long this process has had it, in ms. */
 export interface Arrived<Message> {
   readonly message: Message;
   readonly ageMs: number;
 }
 
-/** What happens to a result message: it is complete, or it is looked at again after a moment. */
+/** What happens to a result message: it is complete, or it is applied again after a delay. */
 export type MessageFate = 'done' | { readonly againInMs: number };
 
 /** The outcome of applying a message; `unknown`: the call does not exist. */
@@ -40,7 +40,7 @@ class FilesNotStored extends Error {
   }
 }
 
-/** Applies what tool processes send back: each response once, progress in order, and nothing that comes too late. */
+/** Applies the messages of tool processes: each response once, progress in order. Late messages are ignored. */
 @Injectable()
 export class ResultApplier {
   constructor(
@@ -57,12 +57,12 @@ export class ResultApplier {
     const { message } = arrived;
     if (message.type === 'tool_progress') return this.update(arrived, () => null);
     if (message.result?.files !== undefined) return this.applyWithFiles(message);
-    // Hooks may take long. Meanwhile the message is active, so that the sweeper does not take the call for lost.
+    // Hooks may take long. Meanwhile the message is active, so that the sweeper does not treat the call as lost.
     const filtered = this.hooks.areSet ? await this.filtered(message) : null;
     return this.update(arrived, (_, call) => filtered ?? this.unhooked(call, message));
   }
 
-  /** Stores the files only if the result counts, outside the transaction. Then the response is applied as if it had come without files. */
+  /** Stores the files only if the result counts, outside of the transaction. Then applies the response as if it had no files. */
   private async applyWithFiles(response: ToolResponse): Promise<Applied> {
     try {
       return await this.update({ message: response, ageMs: 0 }, ({ row }) => {
@@ -97,7 +97,7 @@ export class ResultApplier {
   ): Promise<'done'> {
     const { call, state, response, end } = about;
     const stands = state === null ? 'none' : standingOf(state, response);
-    // A job that is being stopped closes its calls itself: a result that races the stop loses.
+    // A job that is being cancelled closes its calls itself, so a concurrent result loses.
     if (stands === 'none') await this.late.take(held, call, end);
     else if (held.isOpen) {
       const settlement = stands === 'withdrawn' ? null : end();
@@ -121,7 +121,7 @@ export class ResultApplier {
     return end === null ? null : withFate(this.hooks.unhooked(end), end);
   }
 
-  /** Progress is display only: it is shown, or dropped, and changes nothing else. */
+  /** Progress is for display only: it is shown or dropped, and changes nothing else. */
   private async progress(
     held: LockedJob,
     about: { call: LockedCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
@@ -145,8 +145,8 @@ function withFate(end: FilteredEnd, { started, approval }: CallFate): QueueEnd {
 }
 
 /**
- * How far a response counts: `full` from the claim that owns the call; `withdrawn` from one that was asked to stop, whose result
- * does not count, but whose end does; else `none`.
+ * How far a response counts. `full`: it is from the current claim. `withdrawn`: the claim was asked to stop, so the end of the call counts
+ * and its result does not. `none`: all others.
  */
 function standingOf(state: QueueState, { exec_epoch: epoch }: ToolResponse): 'full' | 'withdrawn' | 'none' {
   if (state.cancelRequested) return state.epoch === epoch + 1 ? 'withdrawn' : 'none';
@@ -162,7 +162,7 @@ function toShown(chunk: ToolProgressMessage['chunk']) {
   };
 }
 
-/** What a response makes of its call; null: it was stopped, and its effect decides. Pure. */
+/** How a response ends its call; null: the call was stopped, and its effect decides. Pure. */
 export function toSettlement(
   { name, callId }: { readonly name: string; readonly callId: string },
   { status, result, error, started }: ToolResponse,
@@ -177,7 +177,7 @@ export function toSettlement(
       return { status: 'completed', result: durable, started, ...kept };
     }
     case 'error':
-      // Rights were lost while the call waited: what the model reads does not tell.
+      // The requester lost a right while the call waited. The text for the model does not mention the reason.
       if (failure.phase === 'approval') return { status: 'denied', failure, started, approval: 'withdrawn' };
       return { status: 'error', failure, started };
     case 'timed_out':

@@ -7,7 +7,7 @@ import { PluginContexts } from '../plugins/plugin-contexts.js';
 import { type StoredArtifact, storeFiles } from '../plugins/store-artifacts.js';
 import type { ToolResponse } from './queue-message.js';
 
-/** For all files of one response together. Another response waits for this one if pg-boss delivered both at once. */
+/** Maximum time for all files of one response together, in ms. Another response waits for this one if pg-boss delivered both at once. */
 const longestMs = 10_000;
 
 const sentResult = z.looseObject({ content: z.unknown(), artifacts: z.array(z.looseObject({ name: z.unknown() })) });
@@ -15,7 +15,7 @@ const sentResult = z.looseObject({ content: z.unknown(), artifacts: z.array(z.lo
 /** Stores the files that come with the responses of tool processes, which cannot store files themselves. */
 @Injectable()
 export class SentFiles {
-  /** Tests replace it. */
+  /** Tests replace the clock. */
   clock: Clock = systemClock;
 
   constructor(private readonly contexts: PluginContexts) {}
@@ -52,7 +52,7 @@ export class SentFiles {
   }
 }
 
-/** The message still has the files, so that they can be stored when the storage responds again. */
+/** The message still contains the files, so they can be stored when the storage responds again. */
 function isFinal({ code }: AppError): boolean {
   return code !== 'unavailable';
 }
@@ -68,7 +68,7 @@ function withStored(content: string, stored: readonly StoredArtifact[]): string 
   if (result === null) return content;
   const rest = [...stored];
   const artifacts = result.artifacts.map((artifact) =>
-    // Keep the name in the text: the process has removed secrets from it.
+    // Keep the name in the text, because the process has redacted it.
     'hash' in artifact ? { ...(rest.shift() ?? artifact), name: artifact.name } : artifact,
   );
   return JSON.stringify({ ...result, artifacts });

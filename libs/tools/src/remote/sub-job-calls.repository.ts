@@ -3,45 +3,45 @@ import { Injectable } from '@nestjs/common';
 import type { JobRef, JobStatus } from '#jobs';
 import { Prisma, PrismaService } from '#platform';
 
-/** A call that runs as a job of its own. */
+/** A call that runs as a sub-job. */
 export interface SubJobCallRef extends JobRef {
-  /** The ledger row's id. */
+  /** The id of the ledger row. */
   readonly id: string;
 }
 
-/** Such a call, and the job as far as there is one. */
+/** A call that runs as a sub-job, and the sub-job if it has started. */
 export interface SubJobCall extends SubJobCallRef {
   readonly round: number;
   readonly ordinal: number;
   readonly callId: string;
   readonly name: string;
-  /** JSON text that is to be run. */
+  /** The arguments to run, as JSON text. */
   readonly arguments: string;
   readonly toolVersion: string | null;
-  /** Of the job that waits for it. */
+  /** The thread of the parent job. */
   readonly threadId: string | null;
   readonly principal: string;
   readonly epoch: number;
   readonly subJob: SubJob | null;
 }
 
-/** A sub-job as its call sees it. */
+/** The fields of a sub-job that its call reads. */
 export interface SubJob {
   readonly id: string;
   readonly status: JobStatus;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Its text, once it is completed. */
+  /** The text of a completed sub-job. */
   readonly content: string | null;
 }
 
 const ofCall = Prisma.sql`s.workspace_id = t.workspace_id AND s.parent_job_id = t.job_id AND s.parent_call_id = t.id`;
 
-/** Calls whose work is a job of its own, beside these jobs. */
+/** Reads calls that run as sub-jobs, and the sub-jobs. */
 @Injectable()
 export class SubJobCallsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: it does not run, or not as a job. */
+  /** Returns null if the call does not run, or not as a sub-job. */
   async find({ workspaceId, id }: SubJobCallRef): Promise<SubJobCall | null> {
     const [row] = await this.prisma.queryInWorkspace<SubJobCall>(
       { workspaceId },
@@ -58,8 +58,8 @@ export class SubJobCallsRepository {
   }
 
   /**
-   * Up to `limit` calls whose job has ended, or was never started: of one job, or of any workspace's; none of `without`. The calls that run
-   * are in an index of their own.
+   * Returns up to `limit` calls whose sub-job has ended or was never started: of one parent, or of all workspaces; without the calls
+   * `without`. A partial index contains the running calls.
    */
   findDue(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly SubJobCallRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};
@@ -73,8 +73,9 @@ export class SubJobCallsRepository {
   }
 
   /**
-   * Up to `limit` sub-jobs that run although their results are not needed any more: of one job, or of any workspace's. A call whose work is a job ends
-   * with its own job at the latest, so the call decides for both. A chat was only started by its call: it runs on until its parent is cancelled.
+   * Returns up to `limit` running sub-jobs whose results are no longer needed: of one parent, or of all workspaces. A call that runs as a
+   * sub-job ends with its own job at the latest, so the call decides for both. A chat that a call only started runs until its parent is
+   * cancelled.
    */
   findUnwanted(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly JobRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};

@@ -11,7 +11,7 @@ import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { CallEnds } from './call-ends.js';
 import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';
 
-/** Ends calls that run as sub-jobs, under the lock of the parent job; it continues once nothing is open. */
+/** Ends calls that run as sub-jobs, under the lock of the parent job. The parent continues once nothing is open. */
 @Injectable()
 export class SubJobSettler {
   constructor(
@@ -22,14 +22,14 @@ export class SubJobSettler {
     private readonly redactor: Redactor,
   ) {}
 
-  /** Makes the end of a sub-job that of its call. May be called again; a call that was settled meanwhile stays as it is. */
+  /** Ends the call of a sub-job that has ended. Idempotent: a settled call does not change. */
   async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
     const { workspaceId, jobId } = call;
     const end = await this.hooks.filter(call, this.endOf(call, subJob));
     await this.updater.update(workspaceId, jobId, (held) => this.settle(held, call, end));
   }
 
-  /** Ends a call whose job is not started; does nothing if another process has started it meanwhile: a start holds the same lock. */
+  /** Ends a call whose sub-job cannot start. Does nothing if another process has started it meanwhile: a start takes the same lock. */
   async refuse(ref: SubJobCallRef, refused: Settlement): Promise<void> {
     const end = await this.hooks.filter(ref, refused);
     await this.updater.update(ref.workspaceId, ref.jobId, async (held) => {
@@ -37,7 +37,7 @@ export class SubJobSettler {
     });
   }
 
-  /** Notifies viewers of the job which sub-job its call has become. */
+  /** Notifies viewers of the parent which sub-job runs the call. */
   async show({ workspaceId, jobId, id, callId }: SubJobCall, subJobId: string): Promise<void> {
     await this.updater.update(workspaceId, jobId, async (held) => {
       const call = await this.calls.find(held, id);
@@ -47,7 +47,7 @@ export class SubJobSettler {
     });
   }
 
-  /** What a job that is being stopped has open, it closes itself. */
+  /** A job that is being cancelled closes its open calls itself. */
   private async settle(held: LockedJob, ref: SubJobCallRef, end: FilteredEnd): Promise<void> {
     const call = await this.calls.find(held, ref.id);
     if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;

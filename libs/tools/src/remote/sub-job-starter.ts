@@ -9,17 +9,17 @@ import { idempotencyKey } from '../tool-calls.repository.js';
 import { executionError, validateArguments } from '../validate-arguments.js';
 import type { SubJobCall } from './sub-job-calls.repository.js';
 
-/** What became of a start: a job, or why there is none. */
+/** The result of a start: a job, or the reason why none was started. */
 export type SubJobStart =
   | { readonly type: 'started'; readonly jobId: string }
   | { readonly type: 'refused'; readonly end: Exclude<Settlement, { status: 'completed' }> };
 
-/** Has the tool of a call start the job that is the call's work: any number of times, by any process, and it is one job. */
+/** Runs the tool of a call, which starts the sub-job. Any process may do so, any number of times: one job starts. */
 @Injectable()
 export class SubJobStarter {
   constructor(private readonly catalog: ToolCatalog) {}
 
-  /** Throws what may be over a moment later. */
+  /** Throws only errors that a retry may get past. */
   async start(call: SubJobCall): Promise<SubJobStart> {
     crashpoint('before-sub-job');
     const { workspaceId, name, toolVersion } = call;
@@ -39,7 +39,7 @@ export class SubJobStarter {
   }
 }
 
-/** Errors that a retry may get past, except the cap: the model gets that one at once. */
+/** Whether a retry may get past the error. The limit of jobs is excluded, because the model reads that error at once. */
 function isPassing({ retryable, code }: AppError): boolean {
   return retryable && code !== 'job_limit_reached';
 }

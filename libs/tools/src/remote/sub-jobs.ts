@@ -7,18 +7,18 @@ import { type SubJobCallRef, SubJobCallsRepository } from './sub-job-calls.repos
 import { SubJobSettler } from './sub-job-settler.js';
 import { SubJobStarter } from './sub-job-starter.js';
 
-/** Parents that this process handles at once. */
+/** Maximum number of parents that this process handles at once. */
 const slots = 10;
 
 /**
- * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent; the job follows
- * from it, by the call's key, and the end of the call from the end of the job. Any process may take each step and repeat
- * it, since the process of the step before may be gone. The transaction that commits the call, ends a sub-job, or closes its call sends a
- * queue message with the id of the parent; a hint wakes the handler. A sweep each minute finds what lost its message.
+ * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent. The sub-job starts from the row, under
+ * the call's idempotency key; the end of the sub-job ends the call. Any process may do each step and repeat it, because the process of the
+ * previous step may have ended. The transaction that commits the call, ends a sub-job, or closes its call sends a queue message with the id
+ * of the parent; a hint wakes the handler. A sweep each minute finds calls and sub-jobs whose message was lost.
  */
 @Injectable()
 export class SubJobs extends QueueWorker {
-  /** Parents that this process is handling. `again`: another message has arrived meanwhile. */
+  /** Parents that this process is handling. `again`: another message arrived meanwhile. */
   private readonly underWay = new Map<string, { again: boolean }>();
 
   constructor(
@@ -47,7 +47,10 @@ export class SubJobs extends QueueWorker {
     return [due, { stop: hints }, sweeps];
   }
 
-  /** One handler for each parent, so that the hooks of a call do not run twice at once. It also does the work of later messages. */
+  /**
+   * Runs one handler per parent, so that the hooks of a call do not run twice at once. The handler also does the work of messages that arrive
+   * meanwhile.
+   */
   private async lookAfterAlone(parent: JobRef): Promise<void> {
     const other = this.underWay.get(parent.jobId);
     if (other !== undefined) {
@@ -76,8 +79,8 @@ export class SubJobs extends QueueWorker {
   }
 
   /**
-   * Handles everything that is due, and cancels sub-jobs that are no longer needed: of one job, or of all jobs. Returns what failed, after the
-   * others had their turn.
+   * Handles all due calls, and cancels sub-jobs that are no longer needed: of one parent, or of all. Tries every call, then returns the
+   * errors.
    */
   async sweep(parent: JobRef | null): Promise<readonly unknown[]> {
     const failures: unknown[] = [];

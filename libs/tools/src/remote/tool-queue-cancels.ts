@@ -9,22 +9,22 @@ import { QueueStateRepository } from './queue-state.repository.js';
 import { QueuedCallsRepository } from './queued-calls.repository.js';
 import { queuedCallNotFound } from './tool-queue.errors.js';
 
-/** Which call is meant, and who wants it to end. */
+/** The call to cancel, and the principal that cancels it. */
 export interface CancelCall {
   readonly workspaceId: string;
   readonly jobId: string;
-  /** The ledger row. */
+  /** The id of the ledger row. */
   readonly toolCallId: string;
-  /** The principal. */
+  /** The id of the principal. */
   readonly issuedBy: string;
 }
 
-/** `cancelled`: it is over. `stopping`: its process was notified, and has ten seconds. `settled`: there was nothing to stop. */
+/** `cancelled`: the call has ended. `stopping`: its process was notified and has ten seconds. `settled`: it had already ended. */
 export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
 
 /**
- * Cancels single calls of the isolated queue while their job continues. A cancel of a whole job does not use this: it settles
- * the calls, and the processes that run them get a notification of the job's end, or detect it when they renew.
+ * Cancels single calls of the isolated queue while their job continues. The cancellation of a whole job works differently: it settles the
+ * calls, and the processes that run them receive a hint about the job, or detect the change when they renew their claims.
  */
 @Injectable()
 export class ToolQueueCancels {
@@ -36,7 +36,7 @@ export class ToolQueueCancels {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Cancels a call for a member who may cancel its job. May be repeated. Throws `not_found`, `forbidden`. */
+  /** Cancels a call for a member who may cancel its job. Idempotent. Throws `not_found`, `forbidden`. */
   async cancelFor(principal: Principal, toolCallId: string): Promise<Exclude<CancelState, 'not_found'>> {
     const { workspaceId, id: issuedBy } = principal;
     const owner = isId(toolCallId) ? await this.calls.jobOf(workspaceId, toolCallId) : null;
@@ -48,7 +48,7 @@ export class ToolQueueCancels {
     return state;
   }
 
-  /** Withdraws the right to submit a result before it notifies, so a result that races this loses. May be repeated. */
+  /** Withdraws the right to submit a result before it notifies the process, so that a concurrent result loses. Idempotent. */
   async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {
     const done = await this.updater.update(workspaceId, jobId, async (held): Promise<CancelState> => {
       const call = await this.settler.find(held, toolCallId);

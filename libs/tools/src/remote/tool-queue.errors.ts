@@ -1,16 +1,16 @@
 import { AppError } from '#platform';
 
-/** Absent and not to be seen look the same. */
+/** Hides from a caller without access whether the dead letter exists. */
 export function letterNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Dead letter not found or unauthorized' });
 }
 
-/** Absent, of another workspace, not to be seen, or not in the queue. */
+/** The call does not exist, belongs to another workspace, is not visible to the caller, or is not in the queue. */
 export function queuedCallNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Tool call not found or unauthorized' });
 }
 
-/** The call of a dead letter cannot be sent again; `why` completes "because". */
+/** The call of a dead letter cannot be sent again. `why` is a clause. */
 export function notRedrivable(why: string): AppError {
   return new AppError({ code: 'not_redrivable', message: `This call cannot be sent again: ${why}` });
 }

@@ -46,14 +46,14 @@ export class ToolQueueTelemetry {
       'How long the oldest call of an isolated tool has waited',
       async () => (await this.depth(calls)).oldestMs / 1_000,
     );
-    // The login of role tools does not see them.
+    // The database login of role tools cannot read the data of these gauges.
     if (config.values.ROLE !== 'tools')
       counted('tool_queue_dead', 'Dead letters of the isolated tool queue, at most a minute ago', () =>
         queues.count(TOOL_QUEUES.dead),
       );
   }
 
-  /** The gauges of one scrape are filled side by side, and share one question. */
+  /** The gauges of one scrape are filled concurrently and share one query. */
   private depth(calls: Pick<QueuedCallsRepository, 'depth'>): Promise<Depth> {
     this.asked ??= calls.depth().finally(() => {
       this.asked = undefined;

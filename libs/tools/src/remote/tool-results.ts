@@ -24,17 +24,20 @@ import { ResultApplier } from './result-applier.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
 const batchSize = 50;
-/** Results that are handled at once where hooks are set. */
+/** Maximum number of results that are handled at once, if hooks exist. */
 const hookedSlots = 20;
-/** Over about half a minute. Retries while the database or the file storage is unavailable count, but end nothing. */
+/**
+ * Retries take about half a minute. Those while the database or the file storage is unavailable count, but do not make the message a dead
+ * letter.
+ */
 const mostRetries = 5;
-/** Progress that may be kept for a moment; more is dropped. */
+/** Maximum number of deferred progress updates; further ones are dropped. */
 const mostDeferred = 1_000;
 
 /**
- * Handles what tool processes send back, in every process that runs jobs. A response that cannot be applied is retried by pg-boss, and
- * becomes a dead letter after half a minute: the call it is about follows its effect once its claim runs out. While the database or the
- * file storage is unavailable, a result becomes a dead letter only after a day.
+ * Handles the messages of tool processes, in every process that runs jobs. pg-boss retries a response that cannot be applied, and it becomes
+ * a dead letter after half a minute: its call is handled by its effect once its claim expires. While the database or the file storage is
+ * unavailable, a response becomes a dead letter only after a day.
  */
 @Injectable()
 export class ToolResults extends QueueWorker {
@@ -69,8 +72,8 @@ export class ToolResults extends QueueWorker {
   }
 
   /**
-   * Hooks may take long, and the next batch is fetched when the one before it has ended: with hooks, each result is handled on its own, so
-   * that it delays no other one. Without them, one result of a workspace after another is fast enough, except for results with files.
+   * Hooks may take long, and a batch is fetched only after the previous one has ended. So with hooks, each result is handled separately and
+   * delays no other. Without hooks, handling the results of a workspace one after another is fast enough, except for results with files.
    */
   private async openResults(): Promise<QueueHandler> {
     const { results } = TOOL_QUEUES;
@@ -94,7 +97,7 @@ export class ToolResults extends QueueWorker {
     }
   }
 
-  /** A dead letter is kept for two weeks, so it must not have the contents of files, which pg-boss would move with the message. */
+  /** A dead letter is stored for two weeks, so it must not contain the contents of files, which pg-boss would move with the message. */
   private async giveUp(data: unknown, reason: DeadReason): Promise<Handled> {
     if (!hasFiles(data)) return { deadLetter: reason };
     await this.letters.bury(withoutFiles(data), reason);
@@ -103,7 +106,7 @@ export class ToolResults extends QueueWorker {
 
   private async apply(message: ToolProgressMessage | ToolResponse): Promise<Handled> {
     const applied = await this.applier.apply({ message, ageMs: 0 });
-    // Jobs are deleted after a while; a response to a deleted job belongs to no workspace.
+    // The retention deletes jobs; a response to a deleted job belongs to no workspace.
     if (applied === 'unknown')
       return message.type === 'tool_response' ? this.giveUp(message, 'unknown_call') : 'completed';
     if (applied !== 'done' && message.type === 'tool_progress')
@@ -111,7 +114,7 @@ export class ToolResults extends QueueWorker {
     return 'completed';
   }
 
-  /** Progress is display only: this process keeps it for a moment, and it is lost with the process. */
+  /** Progress is for display only: this process defers it in memory, and loses it when the process ends. */
   private defer(message: ToolProgressMessage, since: number, delayMs: number): void {
     if (this.deferred.size >= mostDeferred) return;
     const timer = this.clock.after(delayMs, () => {
