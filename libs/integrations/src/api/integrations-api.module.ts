@@ -7,7 +7,7 @@ import { OutboundHostsResolver } from './tools/outbound-hosts.resolver.js';
 import { ToolTrialsResolver } from './tools/tool-trials.resolver.js';
 import { WorkspaceToolsResolver } from './tools/workspace-tools.resolver.js';
 
-/** HTTP tools, MCP servers, secrets and outbound hosts of a workspace. */
+/** The GraphQL API of HTTP tools, MCP servers, secrets and outbound hosts. */
 @Module({
   imports: [IntegrationsModule],
   providers: [

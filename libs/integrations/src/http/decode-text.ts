@@ -2,12 +2,12 @@ import type { OutboundAnswer } from '#platform';
 
 type Content = Pick<OutboundAnswer, 'headers' | 'body'>;
 
-/** The media type without parameters, in lower case; empty when the server names none. */
+/** The media type without parameters, in lower case; empty if the server sends none. */
 export function mediaTypeOf({ headers }: Pick<OutboundAnswer, 'headers'>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Whether an answer is text: by its type, or, without one, because it holds no NUL at its beginning. */
+/** Whether a response is text: by its type, or, without a type, if its beginning contains no NUL. */
 export function isText(answer: Content): boolean {
   const type = mediaTypeOf(answer);
   if (type === '') return !answer.body.subarray(0, 1_024).includes(0);
@@ -15,8 +15,8 @@ export function isText(answer: Content): boolean {
 }
 
 /**
- * The text of a body by the charset it names, in its type or (HTML) in itself; UTF-8 where it names none that is known. Half a
- * character at the end of a body that was cut is left out.
+ * Decodes a body by the charset in its content type or (HTML) in the document, or as UTF-8 if neither names a known charset. In a truncated
+ * body, an incomplete last character is left out.
  */
 export function decodeText(answer: Content & Pick<OutboundAnswer, 'isCut'>): string {
   const head = Buffer.from(answer.body.subarray(0, 1_024)).toString('latin1');
@@ -27,7 +27,7 @@ export function decodeText(answer: Content & Pick<OutboundAnswer, 'isCut'>): str
   return decode(answer, label) ?? decode(answer, 'utf-8') ?? '';
 }
 
-/** Null: no such charset. */
+/** Returns null for an unknown charset. */
 function decode({ body, isCut }: Pick<OutboundAnswer, 'body' | 'isCut'>, charset: string): string | null {
   try {
     return new TextDecoder(charset).decode(body, { stream: isCut });

@@ -2,13 +2,13 @@ import type { z } from 'zod';
 
 import { argumentOf, type Arguments, argumentText, fillIn, placeholdersIn, solePlaceholder } from './placeholders.js';
 
-/** A body ready to be sent. */
+/** The body of one request. */
 export interface FilledBody {
   readonly text: string;
   readonly contentType: string;
 }
 
-/** The body of a request, as a definition gives it. */
+/** The `body` of a definition. */
 export interface HttpBody {
   readonly type: 'none' | 'json' | 'form' | 'text';
   readonly template?: Json | undefined;
@@ -17,20 +17,20 @@ export interface HttpBody {
 
 type Json = z.core.util.JSONType;
 
-/** All texts in a body's template. */
+/** All texts of a body's template. */
 export function bodyTexts({ template }: HttpBody): readonly string[] {
   return leavesOf(template);
 }
 
-/** The arguments that it names. */
+/** The names of the arguments in the template. */
 export function bodyNames(body: HttpBody): readonly string[] {
   return [...new Set(bodyTexts(body).flatMap(placeholdersIn))];
 }
 
 /**
- * The body of one call. Without a template JSON and forms hold `rest`, the arguments that are not used elsewhere. In the template
- * of a JSON body, a text that is just `{name}` becomes the argument with its type; within a longer text it becomes
- * text. A member whose argument is absent is left out. Null: none.
+ * Fills the body of one call. Without a template, JSON and forms contain `rest`, the arguments that no other part of the request uses. In a
+ * JSON template, a text that is exactly `{name}` becomes the argument with its type; a placeholder within a longer text becomes text. A
+ * member whose argument is absent is left out. Null: the request has no body.
  */
 export function fillBody(body: HttpBody, args: Arguments, rest: Arguments): FilledBody | null {
   const { type, template, contentType } = body;
@@ -42,7 +42,7 @@ export function fillBody(body: HttpBody, args: Arguments, rest: Arguments): Fill
       return { text: JSON.stringify(value ?? null), contentType: contentType ?? 'application/json' };
     }
     case 'form': {
-      const fields = Object.entries(template === undefined ? rest : (fillJson(template, args) as object)); // parsed as one
+      const fields = Object.entries(template === undefined ? rest : (fillJson(template, args) as object)); // `parseHttpTool` has checked this
       const form = new URLSearchParams(
         fields.map(([name, value]): [string, string] => [name, argumentText({ value }, 'value') ?? '']),
       );
@@ -55,7 +55,7 @@ export function fillBody(body: HttpBody, args: Arguments, rest: Arguments): Fill
   }
 }
 
-/** Undefined: an argument that is absent. */
+/** Returns undefined for an absent argument. */
 function fillJson(template: Json, args: Arguments): unknown {
   if (typeof template === 'string') {
     const name = solePlaceholder(template);

@@ -10,17 +10,17 @@ import { type HttpTool, parseHttpTool } from './http-tool.js';
 import { parseUrlTemplate } from './url-template.js';
 import { WorkspaceToolsService } from './workspace-tools.service.js';
 
-/** What is tried out: a tool of the workspace, or a definition that is not stored. */
+/** The tool to test: a stored one, or a definition that is not stored. */
 export type TriedTool = { readonly id: string } | { readonly definition: unknown };
 
-/** How a trial went. */
+/** The result of a test. */
 export interface ToolTrial extends HttpExchange {
   readonly durationMs: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Runs an HTTP tool once for those who may manage tools. It is a real call: what it changes is changed. Audited. */
+/** Runs an HTTP tool once, for principals that may manage tools. The call is real, with real effects. Audited. */
 @Injectable()
 export class HttpToolTrials {
   constructor(
@@ -29,7 +29,7 @@ export class HttpToolTrials {
     private readonly executor: HttpToolExecutor,
   ) {}
 
-  /** Throws `bad_request` for an invalid definition or arguments, `not_found`. A failure of the remote server is not thrown. */
+  /** Throws `bad_request` for an invalid definition or arguments, and `not_found`. A failure of the remote server does not throw. */
   async run(principal: MemberPrincipal, tried: TriedTool, args: unknown): Promise<ToolTrial> {
     const { workspaceId } = principal;
     assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceTool', row: { workspaceId } });
@@ -50,7 +50,7 @@ export class HttpToolTrials {
     return (await this.tools.get(principal, tried.id)).definition;
   }
 
-  /** Before the call, which may do something even if we do not live to see it. */
+  /** The audit entry precedes the call, because the call may take effect even if this process dies. */
   private async record(
     principal: MemberPrincipal,
     tried: TriedTool,

@@ -21,28 +21,28 @@ import { remedyOf } from './remedy-of.js';
 import { fillSecrets, secretsIn, withoutSecrets } from './secret-references.js';
 import { fillUrl, parseUrlTemplate } from './url-template.js';
 
-/** What of a tool's context a call needs. */
+/** The part of a tool's context that a call reads. */
 export type HttpContext = Pick<ToolContext, 'workspaceId' | 'idempotencyKey' | 'epoch' | 'signal'>;
 
 /** One exchange, shown to a user who tries a tool out. It contains no secret. */
 export interface HttpExchange {
-  /** Null: there was no answer. */
+  /** Null: no response. */
   readonly status: number | null;
-  /** What the model would read; null: it failed. */
+  /** The result that the model would read; null: the call failed. */
   readonly result: string | null;
   /** Why it failed, as the model would read it. */
   readonly error: string | null;
-  /** Which setting of the operator would help; the model reads nothing of it. Null: none. */
+  /** The operator's setting that would allow the request; the model does not read it. Null: none. */
   readonly hint: string | null;
-  /** The beginning of the answer as it came. */
+  /** The beginning of the raw response. */
   readonly excerpt: string | null;
 }
 
 const EXCERPT_IN_TRIAL = 4_000;
-/** A redirect costs a read nothing; what changes something is never sent on. */
+/** Only GET follows redirects: repeating a read is harmless, but a request that changes data must not be sent to another address. */
 const REDIRECTS_OF_A_READ = 3;
 
-/** Runs HTTP tools: fills their request, sends it through the guarded client, and reads what comes back, redacted. */
+/** Runs HTTP tools: fills in the request, sends it through the guarded client, and redacts the response. */
 @Injectable()
 export class HttpToolExecutor {
   constructor(
@@ -51,7 +51,7 @@ export class HttpToolExecutor {
     private readonly hosts: OutboundHostsRepository,
   ) {}
 
-  /** What the model reads. Throws with the reason when the call fails; no text in it holds a secret. */
+  /** Returns the text that the model reads. Throws with the reason if the call fails. No text contains a secret. */
   run(tool: HttpTool, args: Arguments, context: HttpContext): Promise<string> {
     return this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
       const request = toHttpRequest(tool, { args, secrets: open.values, ...keyOf(context) });
@@ -62,7 +62,7 @@ export class HttpToolExecutor {
     });
   }
 
-  /** Runs a call once for a user who tries it out; never throws an error that a tool would have failed with. */
+  /** Runs a call once for a user who tests it. Failures of the call do not throw. */
   async tryOut(tool: HttpTool, args: Arguments, context: HttpContext): Promise<HttpExchange> {
     try {
       return await this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
@@ -74,7 +74,7 @@ export class HttpToolExecutor {
     }
   }
 
-  /** Asks the far side what became of a call: by the status of its answer, and unknown for any other. */
+  /** Asks the remote server about the outcome of a call. The status of the response decides; an unlisted status means unknown. */
   async verify(tool: HttpTool, context: HttpContext): Promise<Verification> {
     const { verify } = tool;
     if (verify === undefined) return { outcome: 'unknown' };
@@ -93,7 +93,7 @@ export class HttpToolExecutor {
   private async send(tool: HttpTool, request: HttpRequest, context: HttpContext): Promise<OutboundAnswer> {
     const hosts = await this.hosts.of(context.workspaceId);
     context.signal.throwIfAborted();
-    // The tool's own time limit is in the signal: it covers the whole call.
+    // The signal contains the tool's timeout, which covers the whole call.
     const noTimes = { firstByteMs: null, idleMs: null, totalMs: null };
     const maxRedirects = request.method === 'GET' ? REDIRECTS_OF_A_READ : 0;
     const limits = { ...noTimes, maxBytes: tool.maxBytes, maxRedirects };
@@ -114,7 +114,7 @@ function toExchange(tool: HttpTool, answer: OutboundAnswer, open: OpenSecrets): 
   }
 }
 
-/** A connection that was never made had no effect; after a broken one the outcome is unknown. */
+/** If the connection was refused, the call had no effect. If it broke later, the outcome is unknown. */
 function withOutcome(error: unknown, { effect }: HttpTool): unknown {
   if (!(error instanceof OutboundError) || effect === 'pure') return error;
   const isOpen = error.code === 'outbound_broken' || (error.code === 'outbound_unreachable' && !isRefused(error.cause));
@@ -130,7 +130,7 @@ function reasonOf(error: unknown): string {
   return error instanceof DOMException && error.name === 'TimeoutError' ? 'it took too long' : 'it failed';
 }
 
-/** What a request is made of besides its definition. */
+/** The data of a request that the definition does not contain. */
 interface HttpCall {
   readonly args: Arguments;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -138,17 +138,17 @@ interface HttpCall {
   readonly epoch: number;
 }
 
-/** What is sent; where, how long and how much is the sender's to add. */
+/** The request to send. The caller adds the hosts, the timeout and the size limit. */
 type HttpRequest = Pick<OutboundRequest, 'method' | 'headers' | 'body'> & { readonly url: URL };
 
-/** The secrets that a tool's requests need. */
+/** The names of the secrets in a tool's headers. */
 export function secretNamesOf({ headers }: Pick<HttpTool, 'headers'>): readonly string[] {
   return [...new Set(headers.flatMap(({ value }) => secretsIn(value)))];
 }
 
 /**
- * The request of one call. It always carries `Idempotency-Key` and `X-Job-Epoch`. Throws `invalid_arguments` for arguments
- * that cannot stand where they should. Pure.
+ * Fills in the request of one call. It always has `Idempotency-Key` and `X-Job-Epoch`. Throws `invalid_arguments` for an argument that its
+ * position does not allow. Pure.
  */
 export function toHttpRequest(tool: HttpTool, call: HttpCall): HttpRequest {
   const { url, used } = fillTemplate(tool.url, call.args);
@@ -161,7 +161,7 @@ export function toHttpRequest(tool: HttpTool, call: HttpCall): HttpRequest {
   return { method: tool.method, url, headers, ...(body === null ? {} : { body: body.text }) };
 }
 
-/** The request that asks what became of a call; `call.args` hold its key and nothing else. Pure. */
+/** Fills in the request that asks about the outcome of a call. `call.args` contains only the key of the call. Pure. */
 export function toVerifyRequest(verify: HttpVerify, call: HttpCall): HttpRequest {
   const { url } = fillTemplate(verify.url, call.args);
   return { method: verify.method, url, headers: { ...ours(call), ...fillHeaders(verify.headers, call) } };
@@ -173,7 +173,7 @@ function fillTemplate(text: string, args: Arguments): { readonly url: URL; reado
   return { url: fillUrl(template, args), used: template.names };
 }
 
-/** The default when a definition sets none: where a body is possible, it contains the remaining arguments. */
+/** The default body: if the method allows a body, it contains the remaining arguments. */
 function defaultBody({ method }: HttpTool): { readonly type: 'none' | 'json' } {
   return { type: method === 'GET' || method === 'DELETE' ? 'none' : 'json' };
 }
@@ -182,7 +182,7 @@ function ours({ idempotencyKey, epoch }: HttpCall): Readonly<Record<string, stri
   return { 'idempotency-key': idempotencyKey, 'x-job-epoch': String(epoch) };
 }
 
-/** A header whose argument is absent is not sent. */
+/** A header with an absent argument is not sent. */
 function fillHeaders(headers: readonly HttpHeader[], { args, secrets }: HttpCall): Readonly<Record<string, string>> {
   const isWhole = ({ value }: HttpHeader): boolean =>
     placeholdersIn(withoutSecrets(value, '')).every((name) => argumentText(args, name) !== null);
@@ -199,7 +199,7 @@ function fillHeaders(headers: readonly HttpHeader[], { args, secrets }: HttpCall
   return Object.fromEntries(filled);
 }
 
-/** A line break would begin another header (RFC 9110, 5.5). */
+/** Rejects line breaks, which would begin another header (RFC 9110, 5.5). */
 function headerText(value: string, name: string): string {
   if (/^[\t\x20-\x7e]*$/.test(value)) return value;
   throw new ToolArgumentsError(`invalid arguments: "${name}" has characters that a header cannot contain`);

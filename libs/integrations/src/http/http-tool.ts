@@ -67,17 +67,17 @@ const definition = z.strictObject({
 
 /** The request with which a tool asks the remote server about a call with an unknown outcome. */
 export type HttpVerify = z.infer<typeof verify>;
-/** A header of a request, its value a template. */
+/** A header of a request. Its value is a template. */
 export type HttpHeader = z.infer<typeof header>;
-/** An HTTP tool as a workspace defines it; docs/tools.md describes each member. */
+/** The definition of an HTTP tool by a workspace; docs/tools.md describes each field. */
 export type HttpTool = z.infer<typeof definition>;
 
-/** What a verify request may name, and nothing else: the key is all that is left of a call that was lost. */
+/** The only argument that a verify request may name: after a loss of the call, only its key is known. */
 export const KEY_ARGUMENT = 'idempotencyKey';
 
 /**
- * Reads a definition and fills its defaults. Throws `bad_request` with the path of the first fault (`definition.url` …): what
- * this lets through can be registered and run.
+ * Parses a definition and fills in its defaults. Throws `bad_request` with the path of the first fault (`definition.url` …). An accepted
+ * definition can be registered and run.
  */
 export function parseHttpTool(input: unknown): HttpTool {
   const read = readInput(definition, toStorable(input, 'definition'));
@@ -90,7 +90,7 @@ export function parseHttpTool(input: unknown): HttpTool {
   return tool;
 }
 
-/** A definition that `parseHttpTool` let through when it was stored. Null: by a build that had other members. */
+/** Reads a definition that `parseHttpTool` accepted when it was stored. Null: a build with another format stored it. */
 export function readStoredHttpTool(stored: unknown): HttpTool | null {
   return definition.safeParse(stored).data ?? null;
 }
@@ -145,7 +145,7 @@ function* headerProblems(field: string, given: readonly HttpHeader[], known: Rea
   }
 }
 
-/** Definitions are readable, so a value in them is not secret. */
+/** Whether a value looks like a secret. Definitions are readable, so they must not contain secrets. */
 function looksSecret(name: string, value: string): boolean {
   const rest = withoutSecrets(value, '');
   if (holdsSecret(`${name}: ${withoutPlaceholders(rest, '')}`)) return true;

@@ -23,7 +23,7 @@ import { WorkspaceToolsService } from './workspace-tools.service.js';
 
 const mostRemembered = 10_000;
 
-/** Provides the HTTP tools of a workspace to the catalog. A version never changes, so each is read and compiled once. */
+/** Provides the HTTP tools of a workspace to the catalog. A version never changes, so each version is read and compiled once. */
 @Injectable()
 export class HttpToolSource implements WorkspaceToolSource {
   readonly name = 'http';
@@ -54,7 +54,7 @@ export class HttpToolSource implements WorkspaceToolSource {
     const { id, version } = row;
     const definition = readStoredHttpTool(row.definition);
     if (definition !== null) return toTool({ id, version, definition }, this.executor);
-    // Only this tool is missing.
+    // The other tools of the workspace remain available.
     this.logger.warn({ workspaceId, toolId: id, version }, 'a stored tool cannot be used');
     return null;
   }
@@ -69,7 +69,7 @@ function keyOf({ id, version }: ToolVersionRef): string {
   return `${id}@${version}`;
 }
 
-/** HTTP tools as a source of tools; plugins use the same secrets and hosts. Expects the platform. */
+/** HTTP tools as a source of tools. Plugins use the same secrets and hosts. Requires a global `PlatformModule`. */
 @Module({
   imports: [PluginsModule, SecretsModule, ToolRegistryModule],
   providers: [

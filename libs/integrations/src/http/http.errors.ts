@@ -1,16 +1,16 @@
 import { AppError } from '#platform';
 
-/** A definition that cannot be a tool; `field` is the path of what is wrong in it. */
+/** An invalid definition; `field` is the path of the fault. */
 export function toolInvalid(field: string, problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `${field}: ${problem}`, field });
 }
 
-/** Absent and forbidden look the same. */
+/** Hides from a caller without access whether the tool exists. */
 export function toolNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Tool not found or unauthorized' });
 }
 
-/** A name means one tool. */
+/** Tool names are unique in a workspace. */
 export function toolNameTaken(name: string): AppError {
   return new AppError({
     code: 'conflict',
@@ -19,17 +19,17 @@ export function toolNameTaken(name: string): AppError {
   });
 }
 
-/** The cap is there so that the tools of a workspace can be read at once. */
+/** The limit bounds the time to read all tools of a workspace. */
 export function tooManyTools(limit: number): AppError {
   return new AppError({ code: 'conflict', message: `A workspace can have ${limit} tools: remove one first` });
 }
 
-/** An entry of the list of hosts is neither a host nor `*.` and a domain. */
+/** An entry of the list of hosts is invalid. */
 export function hostsInvalid(problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `hosts: ${problem}`, field: 'hosts' });
 }
 
-/** The far side refused or failed, or its answer is not what was agreed; the model reads this. */
+/** The remote server refused or failed, or its response has the wrong format. The model reads the message. */
 export function answerRefused(message: string): AppError {
   return new AppError({ code: 'tool_answer_refused', message });
 }

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import { PrismaService, type PrismaTransaction } from '#platform';
 
-/** Which hosts the tools of a workspace may call. */
+/** Reads the hosts that the tools of a workspace may call. */
 @Injectable()
 export class OutboundHostsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The workspace's list as it is now; empty: any public host. For tools at work. */
+  /** Returns the current list; empty: any public host. For running tools. */
   async of(workspaceId: string): Promise<readonly string[]> {
     const workspace = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.workspace.findUnique({ where: { id: workspaceId }, select: { outboundHosts: true } }),

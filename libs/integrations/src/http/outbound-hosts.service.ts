@@ -9,7 +9,7 @@ import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 
 const MAX_HOSTS = 200;
 
-/** The list of hosts that the tools of a workspace may call. It is read again for every call. */
+/** The hosts that the tools of a workspace may call. The list is read for every call. */
 @Injectable()
 export class OutboundHosts {
   constructor(
@@ -17,15 +17,15 @@ export class OutboundHosts {
     private readonly hosts: OutboundHostsRepository,
   ) {}
 
-  /** Empty: any public host. `not_found` for those who may not manage tools. */
+  /** Empty: any public host. Throws `not_found` to principals that may not manage tools. */
   async get(principal: MemberPrincipal): Promise<readonly string[]> {
     assertMayManage(principal);
     return this.hosts.of(principal.workspaceId);
   }
 
   /**
-   * Replaces the list, at most 200: hosts (`api.example.com`) and `*.` with a domain for every name below it; empty lets all
-   * public hosts through. Throws `bad_request`, `not_found`.
+   * Replaces the list, with at most 200 entries: hosts (`api.example.com`), and `*.` with a domain for all names below it. An empty list
+   * allows all public hosts. Throws `bad_request`, `not_found`.
    */
   async set(principal: MemberPrincipal, hosts: readonly string[]): Promise<readonly string[]> {
     assertMayManage(principal);

@@ -1,36 +1,36 @@
 import { compile, jsonpath, JSONPathError, type JSONPathQuery, TokenKind } from 'json-p3';
 
-/** What one step picks. A bound of a slice is null where it was left out. */
+/** The values that a step selects. A bound of a slice is null if it was omitted. */
 export type Selector =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'slice'; readonly start: number | null; readonly end: number | null; readonly step: number }
   | { readonly kind: 'wildcard' };
 
-/** One step of a path: what its selectors pick of a value, or of the value and everything in it. */
+/** One step of a path: its selectors, and whether they apply to the value only or also to everything within it. */
 export interface Segment {
   readonly isDescendant: boolean;
   readonly selectors: readonly Selector[];
 }
 
-/** A path as `parseJsonPath` made it. */
+/** A parsed path. */
 export interface JsonPath {
   readonly segments: readonly Segment[];
-  /** Whether it can find one value at most (RFC 9535, 2.3.5.1, a singular query). */
+  /** Whether the path selects at most one value (RFC 9535, 2.3.5.1, a singular query). */
   readonly isSingular: boolean;
 }
 
 const LONGEST = 500;
-/** Far above what paths need: each step may look at everything once more. */
+/** Far above what paths need. The limit exists because each step may visit every value. */
 const MOST_SEGMENTS = 20;
 const MOST_SELECTORS = 20;
 
 const { IndexSelector, NameSelector, SliceSelector, WildcardSelector } = jsonpath.selectors;
 
 /**
- * Reads a JSONPath (RFC 9535) of names, indexes, slices, wildcards, unions of them and descendants: `$.items[*].name`,
- * `$['a b'][0]`, `$..id`, `$.list[-2:]`. At most 20 steps, and 20 selectors in a union. Filters (`?`) and functions are not
- * supported: their cost has no bound. Gives the problem as a clause.
+ * Parses a JSONPath (RFC 9535) of names, indexes, slices, wildcards, unions of them and descendants: `$.items[*].name`, `$['a b'][0]`,
+ * `$..id`, `$.list[-2:]`. At most 20 steps, and 20 selectors in a union. Filters (`?`) and functions are not supported, because their cost is
+ * unbounded. Returns a problem as a clause.
  */
 export function parseJsonPath(text: string): JsonPath | string {
   if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
@@ -57,7 +57,7 @@ function compiled(text: string): JSONPathQuery | string {
   }
 }
 
-/** Null: a filter. */
+/** Returns null for a filter. */
 function toSelector(selector: jsonpath.JSONPathSelector): Selector | null {
   if (selector instanceof NameSelector) return { kind: 'name', name: selector.name };
   if (selector instanceof IndexSelector) return { kind: 'index', index: selector.index };

@@ -1,23 +1,23 @@
 import { toStorableText } from '#platform';
 
-/** Arguments by name, as a model gave them. */
+/** The arguments of the model by name. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** `{name}` stands for an argument. Anything else in braces is text. */
+/** `{name}` is a placeholder for an argument. Any other text in braces is literal. */
 const PLACEHOLDER = /\{([A-Za-z_][\w-]{0,63})\}/g;
 const WHOLE = /^\{([A-Za-z_][\w-]{0,63})\}$/;
 
-/** The arguments that a text names, each once. */
+/** The names of the arguments in a text, each once. */
 export function placeholdersIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
 }
 
-/** The argument that a text names and is nothing else than; null: it is more, or less. */
+/** The argument name if the text is exactly one placeholder; null otherwise. */
 export function solePlaceholder(text: string): string | null {
   return WHOLE.exec(text)?.[1] ?? null;
 }
 
-/** The text with each argument in its place, by `write`. An argument that is absent is left out. */
+/** Replaces each placeholder by the result of `write`. The placeholder of an absent argument is removed. */
 export function fillIn(text: string, args: Arguments, write: (value: string, name: string) => string): string {
   return text.replace(PLACEHOLDER, (_, name: string) => {
     const value = argumentText(args, name);
@@ -25,17 +25,17 @@ export function fillIn(text: string, args: Arguments, write: (value: string, nam
   });
 }
 
-/** The text without its placeholders, each replaced by `stand`. */
+/** Replaces each placeholder by `stand`. */
 export function withoutPlaceholders(text: string, stand: string): string {
   return text.replace(PLACEHOLDER, stand);
 }
 
-/** The own member of that name; a model cannot reach what objects inherit. */
+/** Reads an own member only, so that a model cannot read inherited members. */
 export function argumentOf(args: Arguments, name: string): unknown {
   return Object.hasOwn(args, name) ? args[name] : undefined;
 }
 
-/** An argument as text: a list of plain values with commas, an object as JSON. Null: absent, or null. */
+/** The text of an argument: a list of plain values is joined by commas, an object becomes JSON. Null: the argument is absent or null. */
 export function argumentText(args: Arguments, name: string): string | null {
   const value = argumentOf(args, name);
   if (value === undefined || value === null) return null;

@@ -9,13 +9,13 @@ import { selectJson } from './select-json.js';
 import { selectedText } from './selected-text.js';
 
 const LONGEST_EXCERPT = 500;
-/** A secret that begins within an excerpt is redacted whole, in any form. */
+/** Characters read beyond the excerpt, so that a secret that begins within the excerpt is redacted completely, in any form. */
 const LONGEST_SECRET = 32_768;
 
-/** Redacts secrets: in a whole text, and in a truncated one, which may end in half a secret. */
+/** Redacts secrets in a complete text, and in a truncated one, which may end within a secret. */
 type Redaction = Pick<TextRedactor, 'redact' | 'redactCut'>;
 
-/** The beginning of what came, for people and error texts. */
+/** The beginning of a response, for people and error messages. */
 export function excerptOf(answer: OutboundAnswer, redaction: Redaction, longest = LONGEST_EXCERPT): string {
   if (!isText(answer)) return `(${answer.body.length} bytes of ${answer.headers['content-type'] ?? 'unknown type'})`;
   const all = decodeText(answer);
@@ -53,7 +53,7 @@ function selectFrom(text: string, result: string): string {
   try {
     return selectedText(selectJson(path, root));
   } catch {
-    throw answerRefused('its answer is nested too deep'); // JSON.parse goes deeper than JSON.stringify
+    throw answerRefused('its answer is nested too deep'); // JSON.parse allows deeper nesting than JSON.stringify
   }
 }
 

@@ -7,8 +7,8 @@ const REMEDIES: Readonly<Partial<Record<OutboundError['code'], string>>> = {
 };
 
 /**
- * Which setting would let a refused request go out: a sentence for those who manage tools, who may know the operator. Never for
- * a model. Null: none would.
+ * The setting that would allow a rejected request, as a sentence for people who manage tools and may know the operator. Never show it to a
+ * model. Null: no setting would.
  */
 export function remedyOf(error: unknown): string | null {
   return error instanceof OutboundError ? (REMEDIES[error.code] ?? null) : null;

@@ -3,19 +3,19 @@ import type { JsonPath, Segment, Selector } from './parse-json-path.js';
 const MOST_VISITED = 100_000;
 const DEEPEST = 256;
 
-/** What a path found. */
+/** The result of a path. */
 export interface Selection {
-  /** In the order of the document, each place once; one at most for a singular path. */
+  /** The values in the order of the document, each position once. At most one for a singular path. */
   readonly found: readonly unknown[];
   readonly isSingular: boolean;
-  /** Whether the search ended before it had seen everything. */
+  /** Whether the search stopped before it had visited everything. */
   readonly isCut: boolean;
 }
 
 /**
- * What a path finds in a value that came out of JSON. Looks only at own members and elements, at 100,000 of them and 256 levels
- * deep at most, and then stops. However steps and selectors overlap, a step looks into each object and list once and finds each
- * place in it once (RFC 9535 repeats them), so the work does not multiply.
+ * Applies a path to parsed JSON. It visits own members and elements only, at most 100,000 of them and 256 levels deep, and then stops. Even
+ * if steps and selectors overlap, each step visits each object and list once and selects each position once (RFC 9535 repeats them), so the
+ * work does not multiply.
  */
 export function selectJson({ segments, isSingular }: JsonPath, root: unknown): Selection {
   const search = new Search();
@@ -70,12 +70,12 @@ class Search {
   }
 }
 
-/** Lists and objects alike: both are read by their own keys only. */
+/** Lists and objects are treated alike: only their own keys are read. */
 function isContainer(node: unknown): node is Container {
   return typeof node === 'object' && node !== null;
 }
 
-/** The positions that a step selects, one after another, so that the caller can stop early. */
+/** The positions that a step selects, as a generator, so that the caller can stop early. */
 function* keysOf(node: Container, selectors: readonly Selector[]): Generator<string | number> {
   const [first, ...more] = selectors;
   if (first === undefined) return;
@@ -111,7 +111,7 @@ function allKeys(node: Container): Iterable<string | number> {
 
 type Position = Extract<Selector, { kind: 'index' | 'slice' }>;
 
-/** Which elements of a list are meant (RFC 9535, 2.3.3.2 and 2.3.4.2.2). */
+/** The selected positions of a list (RFC 9535, 2.3.3.2 and 2.3.4.2.2). */
 function* positionsOf(length: number, position: Position): Generator<number> {
   const fromEnd = (at: number): number => (at < 0 ? length + at : at);
   if (position.kind === 'index') {

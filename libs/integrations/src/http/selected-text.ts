@@ -1,11 +1,11 @@
 import type { Selection } from './select-json.js';
 
-/** As much as an answer may have: paths that overlap must not make more of it than it was. In UTF-16 code units. */
+/** The maximum size of a response, in UTF-16 code units: overlapping paths must not enlarge it. */
 const LONGEST = 8_388_608;
 
 /**
- * What the model reads of a selection: a text as it is, any other single value as JSON, and several as a list in JSON. If the
- * selection was cut, a last line states it. Throws for values that are nested too deep to be written.
+ * The text of a selection for the model: a text unchanged, any other single value as JSON, and several values as a JSON list. If the
+ * selection is truncated, the last line says so. Throws for values that are nested too deep for JSON.stringify.
  */
 export function selectedText({ found, isSingular, isCut }: Selection, longest = LONGEST): string {
   if (isSingular) {

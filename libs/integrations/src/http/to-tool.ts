@@ -12,7 +12,7 @@ export interface VersionedTool {
   readonly definition: HttpTool;
 }
 
-/** The tool that jobs run; its version names this very definition. */
+/** Makes the tool that jobs run. Its version identifies this definition. */
 export function toTool({ id, version, definition }: VersionedTool, executor: HttpToolExecutor): Tool {
   const { name, description, parameters, effect, repeatable, isolation, allowEdit, sensitiveFields } = definition;
   const { timeoutMs, approval, onUnknown, verify, concurrency } = definition;
@@ -37,7 +37,7 @@ export function toTool({ id, version, definition }: VersionedTool, executor: Htt
   });
 }
 
-/** What a timed grant covers: this method at this host. */
+/** The operation of a timed grant: this method at this host. */
 function operationOf({ method, url }: HttpTool): string {
   const template = parseUrlTemplate(url);
   return `${method} ${typeof template === 'string' ? '' : template.host}`;

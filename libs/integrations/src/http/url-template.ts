@@ -2,24 +2,24 @@ import { ToolArgumentsError } from '#tools';
 
 import { type Arguments, argumentText, fillIn, placeholdersIn, withoutPlaceholders } from './placeholders.js';
 
-/** A URL with arguments in it; made by `parseUrlTemplate`. */
+/** A URL with placeholders; made by `parseUrlTemplate`. */
 export interface UrlTemplate {
   /** Scheme, host and port: the same for all arguments. */
   readonly origin: string;
   readonly host: string;
-  /** What stands between the slashes of the path. */
+  /** The segments of the path. */
   readonly segments: readonly string[];
-  /** `name=value` pairs of the query, as they are written. */
+  /** The `name=value` pairs of the query, as written. */
   readonly pairs: readonly string[];
-  /** The arguments it names. */
+  /** The names of the arguments. */
   readonly names: readonly string[];
 }
 
 const LONGEST = 2_000;
 
 /**
- * Reads a template such as `https://api.example.com/users/{id}?q={query}`. Arguments may occur in segments of the path and in
- * values of the query, nowhere else. Gives the problem as a clause when it cannot be used.
+ * Reads a template such as `https://api.example.com/users/{id}?q={query}`. Arguments may occur in segments of the path and in values of the
+ * query, nowhere else. Returns a problem as a clause if the template is invalid.
  */
 export function parseUrlTemplate(text: string): UrlTemplate | string {
   if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
@@ -48,9 +48,9 @@ function problemOf(segments: readonly string[], pairs: readonly string[]): strin
 }
 
 /**
- * The URL of one call. Each argument is percent-encoded as a whole, so it changes neither host nor the number of segments nor
- * the names of the query; a pair whose argument is absent is left out. Throws `invalid_arguments` for one that the path needs
- * and that is absent, empty, or would lead somewhere else.
+ * Fills in the URL of one call. Each argument is percent-encoded completely, so it changes neither the host nor the number of segments nor
+ * the names in the query. A pair with an absent argument is left out. Throws `invalid_arguments` for an argument of the path that is absent,
+ * empty, or would lead to another path.
  */
 export function fillUrl(template: UrlTemplate, args: Arguments): URL {
   const path = template.segments.map((segment) => `/${fillSegment(segment, args)}`).join('');
@@ -58,7 +58,7 @@ export function fillUrl(template: UrlTemplate, args: Arguments): URL {
     isAbsent(pair, args) ? [] : [fillIn(pair, args, encodeURIComponent)],
   );
   const url = URL.parse(`${template.origin}${path}${query.length === 0 ? '' : `?${query.join('&')}`}`);
-  // What is built above cannot get here; a fault in it must not send anything.
+  // This check cannot fail for the URL above. If the code above has a fault, it prevents the request.
   if (url?.origin !== template.origin || url.pathname.split('/').length !== template.segments.length + 1) {
     throw new ToolArgumentsError('invalid arguments: they do not fit into the URL');
   }
@@ -67,7 +67,7 @@ export function fillUrl(template: UrlTemplate, args: Arguments): URL {
 
 function fillSegment(segment: string, args: Arguments): string {
   const filled = fillIn(segment, args, (value, name) => {
-    // Some servers decode before they split: what climbs when decoded is refused, too.
+    // Some servers decode the path before they split it, so a value with decoded dot segments is rejected too.
     if (value.split(/[/\\]/).some(isDots)) throw unfit(name, 'must not hold "." or ".." as a part of a path');
     return encodeURIComponent(value);
   });
@@ -81,7 +81,7 @@ function isAbsent(pair: string, args: Arguments): boolean {
   return placeholdersIn(pair).some((name) => argumentText(args, name) === null);
 }
 
-/** What a URL parser takes for "here" or "one up" (WHATWG URL, single- and double-dot URL path segments). */
+/** Whether a URL parser treats the segment as `.` or `..` (WHATWG URL, single- and double-dot URL path segments). */
 function isDots(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/i.test(segment);
 }

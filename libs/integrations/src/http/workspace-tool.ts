@@ -1,12 +1,12 @@
 import type { HttpTool } from './http-tool.js';
 
-/** A tool of a workspace in its present version. */
+/** The current version of a workspace's tool. */
 export interface WorkspaceTool {
   readonly id: string;
   readonly name: string;
   /** A disabled tool is neither listed nor run. */
   readonly enabled: boolean;
-  /** 1, 2, 3 …; each change of the definition makes one. */
+  /** 1, 2, 3 …; each change of the definition creates a version. */
   readonly version: number;
   readonly definition: HttpTool;
   /** In ms since the epoch, as is `updatedAt`. */
@@ -14,11 +14,11 @@ export interface WorkspaceTool {
   readonly updatedAt: number;
 }
 
-/** One of the definitions that a tool has had. */
+/** A version of a tool's definition. */
 export interface WorkspaceToolVersion {
   readonly version: number;
   readonly definition: HttpTool;
-  /** Principal id of who made it. */
+  /** The principal id of its creator. */
   readonly createdBy: string;
   readonly createdAt: number;
 }

@@ -13,13 +13,13 @@ import type { HttpTool } from './http-tool.js';
 import type { VersionedTool } from './to-tool.js';
 import type { WorkspaceTool, WorkspaceToolVersion } from './workspace-tool.js';
 
-/** Which part of a list: ids rise with time. */
+/** A page of a list. Ids increase with time. */
 export interface ToolPage {
   readonly take: number;
   readonly after: string | undefined;
 }
 
-/** A version of a tool. What it holds never changes. */
+/** Identifies a version of a tool, whose definition never changes. */
 export interface ToolVersionRef {
   readonly id: string;
   readonly version: number;
@@ -30,7 +30,7 @@ export interface ToolVersionRef {
 export class WorkspaceToolsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The tools that can be used now, bounded by the number that a workspace can have. For jobs, whose right to use them is the workspace's. */
+  /** Returns the enabled tools, at most as many as a workspace can have. For jobs, which have the rights of the workspace. */
   usable(workspaceId: string): Promise<ToolVersionRef[]> {
     return this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.workspaceTool.findMany({
@@ -41,7 +41,7 @@ export class WorkspaceToolsRepository {
     );
   }
 
-  /** What these versions contain, as it is stored. */
+  /** Returns the stored definitions of these versions. */
   async definitions(
     workspaceId: string,
     refs: readonly ToolVersionRef[],
@@ -57,7 +57,7 @@ export class WorkspaceToolsRepository {
     return rows.map(({ toolId: id, version, definition }) => ({ id, version, definition }));
   }
 
-  /** Those that the scope may read, oldest first. */
+  /** Returns the tools that the scope may read, oldest first. */
   async list(tx: PrismaTransaction, scope: Scope, page: ToolPage): Promise<WorkspaceTool[]> {
     const after = page.after === undefined ? {} : { id: { gt: page.after } };
     const rows = await tx.workspaceTool.findMany({
@@ -78,7 +78,7 @@ export class WorkspaceToolsRepository {
     return tx.workspaceTool.count({ where: readable(scope) });
   }
 
-  /** Null: absent, removed, or not readable. */
+  /** Returns null if the tool does not exist, was removed, or may not be read. */
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<WorkspaceTool | null> {
     const row = await tx.workspaceTool.findFirst({ where: { AND: [readable(scope), { id }] } });
     if (row === null) return null;
@@ -87,13 +87,13 @@ export class WorkspaceToolsRepository {
     return version === null ? null : toWorkspaceTool(row, version);
   }
 
-  /** The id of the tool of that name. */
+  /** Returns the id of the tool with this name. */
   async idOf(tx: PrismaTransaction, scope: Scope, name: string): Promise<string | null> {
     const row = await tx.workspaceTool.findFirst({ where: { AND: [readable(scope), { name }] }, select: { id: true } });
     return row?.id ?? null;
   }
 
-  /** All that a tool has been, newest first. */
+  /** Returns the versions of a tool, newest first. */
   async versions(
     tx: PrismaTransaction,
     scope: Scope,
@@ -104,7 +104,7 @@ export class WorkspaceToolsRepository {
     return rows.map(toVersion);
   }
 
-  /** Adds a definition as the present one: version 1 makes the tool. */
+  /** Adds a version and makes it current. Version 1 creates the tool. */
   async write(tx: PrismaTransaction, scope: Scope, tool: VersionedTool): Promise<void> {
     const { workspaceId, principal: createdBy } = scope;
     const { id, version, definition } = tool;
@@ -141,6 +141,6 @@ function toWorkspaceTool(row: WorkspaceToolRow, version: WorkspaceToolVersionRow
 }
 
 function toVersion({ version, definition, createdBy, createdAt }: WorkspaceToolVersionRow): WorkspaceToolVersion {
-  // only `write` above stores definitions, and it takes them parsed
+  // only `write` stores definitions, and its callers parse them
   return { version, definition: definition as unknown as HttpTool, createdBy, createdAt: createdAt.getTime() };
 }

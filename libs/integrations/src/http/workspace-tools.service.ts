@@ -14,9 +14,9 @@ const MAX_TOOLS = 200;
 const SHOWN_VERSIONS = 100;
 
 /**
- * The HTTP tools that a workspace defines for itself, for those who may manage `WorkspaceTool`; everybody else reads
- * `not_found`. Each change of a definition makes a new version and the old ones stay. Changes of one workspace run one after
- * the other, are audited, and hold for every process within a second.
+ * The HTTP tools that a workspace defines, for principals that may manage `WorkspaceTool`; other principals get `not_found`. Each change of a
+ * definition creates a version, and old versions remain. Changes of one workspace run one after the other, are audited, and apply in every
+ * process within a second.
  */
 @Injectable()
 export class WorkspaceToolsService {
@@ -35,13 +35,13 @@ export class WorkspaceToolsService {
     return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
-  /** Throws `not_found`, also for a removed one. */
+  /** Throws `not_found`, also for a removed tool. */
   async get(principal: MemberPrincipal, id: string): Promise<WorkspaceTool> {
     assertMayManage(principal);
     return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, id));
   }
 
-  /** The newest hundred definitions that a tool has had, newest first; none for an unknown tool. */
+  /** Returns the last hundred versions of a tool, newest first; empty for an unknown tool. */
   async versions(principal: MemberPrincipal, id: string): Promise<readonly WorkspaceToolVersion[]> {
     assertMayManage(principal);
     if (!isId(id)) return [];
@@ -49,7 +49,7 @@ export class WorkspaceToolsService {
     return this.prisma.withWorkspace(principal, (tx) => this.tools.versions(tx, scopeOf(principal), wanted));
   }
 
-  /** Makes a tool. Throws `bad_request` (with the path of the fault), `conflict` (a name in use, 200 already), `not_found`. */
+  /** Creates a tool. Throws `bad_request` (with the path of the fault), `conflict` (a name in use, 200 already), `not_found`. */
   async register(principal: MemberPrincipal, input: unknown): Promise<WorkspaceTool> {
     assertMayManage(principal);
     const definition = parseHttpTool(input);
@@ -60,8 +60,8 @@ export class WorkspaceToolsService {
   }
 
   /**
-   * Registers a tool, or gives the tool of this name the definition, as its next version; a definition that equals the current one
-   * changes nothing. Throws as `register`.
+   * Creates a tool, or stores the definition as the next version of the tool with this name. A definition that equals the current one changes
+   * nothing. Throws the errors of `register`.
    */
   async upsert(principal: MemberPrincipal, input: unknown): Promise<WorkspaceTool> {
     assertMayManage(principal);
@@ -81,7 +81,7 @@ export class WorkspaceToolsService {
     return parseHttpTool(input);
   }
 
-  /** Puts a new definition in place of the present one, as its next version. Throws as `register`. */
+  /** Replaces the definition of a tool, as its next version. Throws the errors of `register`. */
   async update(principal: MemberPrincipal, id: string, input: unknown): Promise<WorkspaceTool> {
     assertMayManage(principal);
     const definition = parseHttpTool(input);
@@ -101,7 +101,7 @@ export class WorkspaceToolsService {
     });
   }
 
-  /** It cannot be called any more and its name is free; history and audit keep what it was. Throws `not_found`. */
+  /** Removes a tool: it can no longer be called and its name is free. The history and the audit log remain. Throws `not_found`. */
   async remove(principal: MemberPrincipal, id: string): Promise<WorkspaceTool> {
     assertMayManage(principal);
     return this.change(principal, 'tool-removed', async (tx) => {

@@ -2,17 +2,22 @@ import { mcpToolMoved, mcpToolNotFound, mcpToolUnusable } from './mcp.errors.js'
 import type { McpListedHash } from './mcp-definition.js';
 import type { McpServer, McpTool } from './mcp-server.js';
 
-/** Which tools of a server an admin accepts. */
+/** The tools of a server that an admin accepts. */
 export interface McpAcceptance {
-  /** By the server's names. */
+  /** Names of tools, as the server lists them. */
   readonly names?: readonly string[] | undefined;
-  /** All that are listed now and can be offered. */
+  /** True: all listed tools that can be offered. */
   readonly all?: boolean | undefined;
-  /** Hashes of the definitions that were reviewed; a tool with another hash is rejected. Absent: all that are listed now. */
+  /**
+   * Hashes of the reviewed definitions; a tool with another hash is rejected. Absent: the current definitions are accepted without a check.
+   */
   readonly seen?: readonly string[] | undefined;
 }
 
-/** The definitions to accept. Throws `not_found`, `bad_request` (no model can be offered the tool), `conflict` (not as reviewed). */
+/**
+ * Returns the definitions to accept. Throws `not_found`, `bad_request` (the tool cannot be offered), `conflict` (the definition differs from
+ * the reviewed one).
+ */
 export function chooseTools(
   server: McpServer,
   { names = [], all = false, seen }: McpAcceptance,

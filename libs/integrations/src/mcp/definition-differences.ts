@@ -2,7 +2,7 @@ import { canonicalJson } from '#tools';
 
 import type { McpDefinition } from './mcp-definition.js';
 
-/** A member that is not what it was. Values are JSON text; null: there is none. */
+/** A member with different values. Values are JSON text; null: the member is absent. */
 export interface DefinitionDifference {
   /** Members joined by `.`, as in `inputSchema.properties.path.description`. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface DefinitionDifference {
 const MOST_SHOWN = 50;
 const LONGEST_VALUE = 4_000;
 
-/** Where two definitions differ, at the deepest member that differs; the first 50. Empty when they are equal. */
+/** The differences of two definitions, at the deepest members that differ; the first 50. Empty if they are equal. */
 export function differencesOf(accepted: McpDefinition, current: McpDefinition): readonly DefinitionDifference[] {
   const found: DefinitionDifference[] = [];
   collect('', [accepted, current], found);

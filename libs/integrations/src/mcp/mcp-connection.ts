@@ -15,53 +15,52 @@ import { type ListedTool, type McpDefinition, toListedTool } from './mcp-definit
 import { McpFailure, toMcpFailure } from './mcp-failure.js';
 import { type CallInFlight, KEY_HEADER } from './mcp-http.transport.js';
 
-/** All that a server was ready to tell of its tools. */
+/** The tools that a server listed. */
 export interface McpListing {
   readonly tools: readonly ListedTool[];
-  /** Why some are missing; null: none are. */
+  /** Why the list is incomplete; null: it is complete. */
   readonly problem: string | null;
 }
 
-/** A call to be made. */
+/** A call of a tool. */
 export interface McpCall {
-  /** As it was accepted. */
+  /** The accepted definition. */
   readonly definition: McpDefinition;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly context: Pick<ToolContext, 'idempotencyKey' | 'epoch' | 'signal' | 'progress'>;
 }
 
-/** What a connection is made of. */
+/** The dependencies of a connection. */
 export interface McpConnectionParts {
   readonly transport: Transport;
-  /** Where calls in flight are written down for the transport. */
+  /** The calls in flight, by idempotency key, for the transport. */
   readonly calls: Map<string, CallInFlight>;
   /** Runs when the server notifies that its tools have changed. */
   readonly toolsChanged: () => void;
   /** Runs once, when the connection is lost. */
   readonly closed: () => void;
-  /** How long to wait for the connection, and for a page of its tools, ms. Default 10 s. */
+  /** Timeout in ms for the connection and for each page of tools. Default 10 s. */
   readonly timeoutMs?: number;
 }
 
-/** Names of what goes along in `_meta` of a call, so that a server can tell a repetition from a new call. */
+/** Keys in `_meta` of a call, by which a server can distinguish a repetition from a new call. */
 const KEY_META = 'nightshift/idempotencyKey';
 const EPOCH_META = 'nightshift/jobEpoch';
 
-/** Most tools of a server, and most pages they may come on. */
+/** Maximum number of tools of a server, and of pages of its list. */
 export const MAX_TOOLS = 200;
 const MAX_PAGES = 50;
-/** Most bytes of JSON of all its definitions together: people look at them all, and models may be shown them all. */
+/** Maximum size of all definitions of a server together, as JSON bytes: people review them, and models may read all of them. */
 const MAX_LISTING_BYTES = 1_048_576;
 const TIMEOUT_MS = 10_000;
 /** An old server may ignore the probe; after this time, the legacy handshake is used. */
 const PROBE_MS = 3_000;
-/** The call's own signal ends it; this only keeps the client's default of a minute from doing so first. */
+/** The signal of the call ends it. This value only prevents the client's default timeout of a minute. */
 const LONGEST_CALL_MS = 2 ** 31 - 1;
 
 /**
- * A connection to one server for one workspace, over the official client. It offers the server nothing: no sampling, no roots,
- * no questions to people, and no credentials but the headers or environment that the workspace has set up. Methods throw
- * `McpFailure`.
+ * A connection to one server for one workspace, over the official client. It offers the server no capabilities (no sampling, no roots, no
+ * elicitation) and no credentials except the headers or environment that the workspace has configured. Methods throw `McpFailure`.
  */
 export class McpConnection {
   private constructor(
@@ -69,7 +68,7 @@ export class McpConnection {
     private readonly parts: McpConnectionParts,
   ) {}
 
-  /** Speaks 2026-07-28 with servers that do, else the protocol of 2025. After any error it leaves nothing open. */
+  /** Uses protocol 2026-07-28 if the server supports it, otherwise the protocol of 2025. After an error, nothing stays open. */
   static async open(parts: McpConnectionParts): Promise<McpConnection> {
     const timeout = parts.timeoutMs ?? TIMEOUT_MS;
     const client = new Client(
@@ -92,7 +91,7 @@ export class McpConnection {
     return new McpConnection(client, parts);
   }
 
-  /** All tools, page by page; no more than `MAX_TOOLS`. */
+  /** Lists all tools, page by page, at most `MAX_TOOLS`. */
   async list(): Promise<McpListing> {
     const tools = new Map<string, ListedTool>();
     let skipped = 0;
@@ -116,15 +115,15 @@ export class McpConnection {
   }
 
   /**
-   * Calls a tool. An abort of the signal notifies the server and rejects at once, without waiting for it. Structured content
-   * that does not fit the accepted output schema is a failure.
+   * Calls a tool. An abort of the signal notifies the server and rejects at once, without waiting for the server. Structured content that
+   * does not match the accepted output schema is a failure.
    */
   async call({ definition, arguments: args, context }: McpCall): Promise<CallToolResult> {
     const { idempotencyKey, epoch, signal } = context;
     const stop = new AbortController();
     let failure: OutboundError | undefined;
     const onStop = () => {
-      stop.abort('The call was stopped.'); // the server does not need the true reason
+      stop.abort('The call was stopped.'); // the server does not need the actual reason
     };
     const tooLarge = (error: OutboundError) => {
       failure ??= error;
@@ -142,7 +141,7 @@ export class McpConnection {
           timeout: LONGEST_CALL_MS,
           onprogress: progressTo(context),
           headers: { [KEY_HEADER]: idempotencyKey, 'X-Job-Epoch': String(epoch) },
-          toolDefinition: definition as Tool, // it was one when it was listed
+          toolDefinition: definition as Tool, // the listing has validated it
         },
       );
     } catch (error) {
@@ -153,7 +152,7 @@ export class McpConnection {
     }
   }
 
-  /** Ends everything that is under way. May be called again. */
+  /** Ends all pending requests. Idempotent. */
   async close(): Promise<void> {
     await close(this.client);
   }
@@ -174,7 +173,7 @@ export class McpConnection {
 const TOO_MUCH = `Not all of its tools are listed: they are more than ${MAX_TOOLS}, or too large together.`;
 const tell = (skipped: number) => `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
 
-/** Without a session none was lost: a 404 is a response like any other, and does not prove that the tool did not run. */
+/** Without a session, none can be lost: a 404 is then an ordinary response, and does not prove that the tool did not run. */
 function ofCall(failure: McpFailure, sessionId: string | undefined): McpFailure {
   if (failure.kind !== 'session_lost' || sessionId !== undefined) return failure;
   return new McpFailure('unusable', failure.message, failure);
@@ -203,8 +202,8 @@ async function close(client: Client): Promise<void> {
 }
 
 /**
- * Checks structured content with our own compiler (linear patterns, nothing fetched) instead of the client's. A schema that
- * cannot be compiled promises nothing: then any content will do.
+ * Validates structured content with the compiler of this server (linear patterns, no fetching) instead of the client's. A schema that cannot
+ * be compiled accepts any content.
  */
 const schemaValidator: jsonSchemaValidator = {
   getValidator<T>(schema: object): JsonSchemaValidator<T> {
@@ -212,7 +211,7 @@ const schemaValidator: jsonSchemaValidator = {
     return (input) => {
       const problems = check(input);
       return problems.length === 0
-        ? { valid: true, data: input as T, errorMessage: undefined } // valid by the schema that T stands for
+        ? { valid: true, data: input as T, errorMessage: undefined } // valid for the schema that T describes
         : { valid: false, data: undefined, errorMessage: problems.join('; ') };
     };
   },

@@ -3,14 +3,17 @@ import { createHash } from 'node:crypto';
 import { toStorable } from '#platform';
 import { assertSchema, canonicalJson, type JsonSchema } from '#tools';
 
-/** A server's description of a tool, without effect here. Hints: they are not verified. */
+/** A server's hints about a tool. The server may be wrong: nothing verifies them. */
 export interface McpAnnotations {
   readonly readOnlyHint?: boolean;
   readonly idempotentHint?: boolean;
   readonly [hint: string]: unknown;
 }
 
-/** All that a person accepts when accepting a tool: what the model is shown, and what decides how it is called and read. */
+/**
+ * The definition that a person accepts: the text that the model reads, and the fields that decide how the tool is called and its result is
+ * read.
+ */
 export interface McpDefinition {
   readonly name: string;
   readonly title?: string;
@@ -20,27 +23,27 @@ export interface McpDefinition {
   readonly annotations?: McpAnnotations;
 }
 
-/** A tool as it was read from a server. */
+/** A tool in the list of a server. */
 export interface ListedTool {
-  /** A definition larger than `MAX_DEFINITION_BYTES` keeps its name only; the hash is of the whole. */
+  /** For a definition larger than `MAX_DEFINITION_BYTES`, only the name; the hash covers the complete definition. */
   readonly definition: McpDefinition;
   /** SHA-256 of the canonical JSON of the definition, hexadecimal. */
   readonly hash: string;
 }
 
-/** Which definition of which tool. */
+/** The definition of a tool, by its hash. */
 export interface McpListedHash {
   readonly name: string;
   readonly hash: string;
 }
 
-/** Most bytes of JSON that one tool's definition may have. */
+/** Maximum size of the definition of one tool, as JSON bytes. */
 export const MAX_DEFINITION_BYTES = 65_536;
 const LONGEST_NAME = 128;
 
 /**
- * Reads a tool of a listing; members that are not part of a definition (`_meta`, `icons`) are left out. Null when it cannot be
- * kept at all: no usable name, or values that cannot be stored.
+ * Parses a tool of a listing. Members that do not belong to a definition (`_meta`, `icons`) are left out. Returns null if the tool cannot be
+ * stored: it has no valid name, or values that Postgres rejects.
  */
 export function toListedTool(tool: Readonly<Record<string, unknown>>): ListedTool | null {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
@@ -50,13 +53,13 @@ export function toListedTool(tool: Readonly<Record<string, unknown>>): ListedToo
     const text = canonicalJson(stored);
     const hash = createHash('sha256').update(text).digest('hex');
     if (Buffer.byteLength(text) > MAX_DEFINITION_BYTES) return { definition: { name, inputSchema: {} }, hash };
-    return { definition: stored as unknown as McpDefinition, hash }; // the protocol's schema has checked the members
+    return { definition: stored as unknown as McpDefinition, hash }; // the schema of the protocol has validated the members
   } catch {
     return null;
   }
 }
 
-/** Why a model cannot be offered a tool with this definition; null: it can. */
+/** Why a tool with this definition cannot be offered; null: it can. */
 export function problemOf(definition: McpDefinition): string | null {
   if (Object.keys(definition.inputSchema).length === 0) {
     return `its definition is larger than ${MAX_DEFINITION_BYTES} bytes or has no input schema`;
@@ -70,7 +73,7 @@ export function problemOf(definition: McpDefinition): string | null {
   }
 }
 
-/** The default description for the model when the server gives none. */
+/** The description for the model if the server sends none. */
 export function descriptionOf(definition: McpDefinition, server: string): string {
   const text = [definition.description, definition.title].find(
     (candidate) => candidate !== undefined && candidate.trim() !== '',

@@ -6,9 +6,9 @@ import type { McpSettings } from './mcp-server.js';
 const strictness: Readonly<Record<ToolEffect, number>> = { pure: 0, idempotent: 1, once: 2 };
 
 /**
- * What calling a tool twice would do. Its accepted hints say so: `readOnlyHint` is pure, `idempotentHint` idempotent, else once.
- * What the settings say for the tool, or else for the server, counts when it is stricter; when it is not, only on a server
- * that is trusted by name.
+ * The effect of repeating a call. The accepted hints determine the default: `readOnlyHint` is pure, `idempotentHint` idempotent, otherwise
+ * once. A setting for the tool, or else for the server, replaces the default if it is stricter; a weaker setting applies only to a trusted
+ * server.
  */
 export function effectOf(
   definition: Pick<McpDefinition, 'name' | 'annotations'>,

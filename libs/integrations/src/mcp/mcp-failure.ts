@@ -5,10 +5,10 @@ import { OutboundError } from '#platform';
 import { BROKEN_OFF } from './mcp-http.transport.js';
 
 /**
- * How an exchange with a server failed. `refused`: its response is an error. `session_lost`: it does not know us any more
- * and did nothing. `broken_off`: it heard us, or may have, and its answer did not come. `call_lost`: the same of a call, which
- * may have had its effect. `unusable`: it was not asked, or what it answers cannot be read. After all but the first the
- * connection is not to be used again.
+ * How an exchange with a server failed. `refused`: the response is an error. `session_lost`: the server no longer knows the session and did
+ * nothing. `broken_off`: the server may have received the request, but no response arrived. `call_lost`: the same for a tool call, which may
+ * have had its effect. `unusable`: the request was not sent, or the response cannot be parsed. After any of these except `refused`, the
+ * connection must not be used again.
  */
 export type McpFailureKind = 'refused' | 'session_lost' | 'broken_off' | 'call_lost' | 'unusable';
 
@@ -25,7 +25,7 @@ export class McpFailure extends Error {
   }
 }
 
-/** What a model reads of a tool that was not called, and why. */
+/** The text that the model reads if a tool was not called. */
 export const TOOL_CHANGED =
   'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
   'An admin has to look at it and accept it again.';
@@ -36,7 +36,7 @@ const BROKEN = 'The connection to the MCP server broke off before it answered.';
 const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
 const LONGEST_MESSAGE = 500;
 
-/** What the client, the guard or the operating system threw, in our words. */
+/** Converts an error of the client, the guard or the operating system to a failure with a message of this server. */
 export function toMcpFailure(error: unknown): McpFailure {
   if (error instanceof McpFailure) return error;
   const chain = [...chainOf(error)];
@@ -51,7 +51,7 @@ export function toMcpFailure(error: unknown): McpFailure {
   return error instanceof SdkError ? ofClient(error) : new McpFailure('unusable', UNREADABLE, error);
 }
 
-/** Where these are the cause, there was no connection over which anything could have been asked. */
+/** With one of these causes, no connection was made, so the request was not sent. */
 const NOT_ASKED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function ofGuard(error: OutboundError, chain: readonly unknown[]): McpFailure {
@@ -74,7 +74,7 @@ function ofClient(error: SdkError): McpFailure {
   return new McpFailure('unusable', SENTENCES[code] ?? UNREADABLE, error);
 }
 
-/** Sent by a proxy between us and the server; the request may have reached the server. */
+/** Statuses of a proxy in front of the server. The request may have reached the server. */
 const OF_GATEWAYS = new Set([502, 503, 504]);
 
 function ofStatus(status: number, cause: unknown): McpFailure {
@@ -89,12 +89,12 @@ function ofProtocol(error: ProtocolError): McpFailure {
   return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, LONGEST_MESSAGE)}`, error);
 }
 
-/** The error and what it was caused by; the client sometimes keeps a cause among its data. */
+/** The error and its causes; the client sometimes stores a cause in `data`. */
 function* chainOf(error: unknown): Generator {
   let one = error;
   for (let depth = 0; depth < 6 && one !== undefined && one !== null; depth++) {
     yield one;
-    const { cause, data } = one as { readonly cause?: unknown; readonly data?: unknown }; // members of any value may be asked for
+    const { cause, data } = one as { readonly cause?: unknown; readonly data?: unknown }; // reading a member is safe for any object
     one = cause ?? (typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined);
   }
 }

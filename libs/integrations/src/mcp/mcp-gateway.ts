@@ -26,11 +26,11 @@ import { McpSessions, type McpTarget } from './mcp-sessions.js';
 import { secretsOf } from './mcp-settings.js';
 import { type McpEndpoint, mcpFetch } from './mcp-transport.js';
 
-/** A call of a tool of a server. */
+/** A call of a tool of an MCP server. */
 export interface GatewayCall {
   readonly workspaceId: string;
   readonly serverId: string;
-  /** As it was accepted. */
+  /** The accepted definition. */
   readonly definition: McpDefinition;
   readonly hash: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -41,8 +41,8 @@ const UNKNOWN = 'Its tools cannot be listed.';
 const LONGEST_MESSAGE = 1_000;
 
 /**
- * The way from a workspace to its MCP servers: settings as they are now, secrets opened for as long as they are needed, the guard,
- * and the shared sessions. What servers list is written down whenever it is heard.
+ * Connects a workspace to its MCP servers with the current settings, secrets that are decrypted only while they are in use, the guarded
+ * client, and shared sessions. Every listing of tools is stored.
  */
 @Injectable()
 export class McpGateway implements OnApplicationShutdown {
@@ -57,9 +57,9 @@ export class McpGateway implements OnApplicationShutdown {
   ) {}
 
   /**
-   * Calls a tool and gives text or a JSON value, without the secrets of the server. Throws errors whose message is for the
-   * model, `ToolOutcomeUnknown` when the connection broke in the middle. Nothing was called when the server is off, has moved
-   * on from the accepted definition, or lost a secret.
+   * Calls a tool and returns text or a JSON value, without the secrets of the server. Throws errors whose message the model reads, and
+   * `ToolOutcomeUnknown` if the connection broke during the call. Does not call the tool if the server is disabled, the definition differs
+   * from the accepted one, or a secret is missing.
    */
   async call({ workspaceId, serverId, hash, definition, context, arguments: args }: GatewayCall): Promise<unknown> {
     const server = await this.listings.reachable(workspaceId, serverId);
@@ -72,7 +72,7 @@ export class McpGateway implements OnApplicationShutdown {
     });
   }
 
-  /** Asks the server for its tools now. What it answers, or why it does not, is on its row afterwards; throws nothing of it. */
+  /** Asks the server for its tools now. Stores the list, or the problem, in the row of the server. Failures of the server do not throw. */
   async refresh(workspaceId: string, serverId: string, signal: AbortSignal): Promise<void> {
     const server = await this.listings.reachable(workspaceId, serverId);
     if (server === null) return;
@@ -80,23 +80,23 @@ export class McpGateway implements OnApplicationShutdown {
       await this.withSession(server, signal, (session) => session.refresh());
     } catch (error) {
       const problem = problemOf(error);
-      // Not the error: it may hold what the server was sent, and its secrets are closed by now.
+      // The error itself is not logged: it may contain the request, and its secrets are no longer known to the redactor.
       this.logger.info({ serverId, workspaceId, problem }, 'an MCP server could not be listed');
       await this.listings.storeProblem(server, problem);
     }
   }
 
-  /** Throws `mcp_stdio_disabled` for a server that is a process where the operator allows none. */
+  /** Throws `mcp_stdio_disabled` for a server that is a process, if the operator does not allow processes. */
   assertAllowed({ transport }: Pick<McpSettings, 'transport'>): void {
     if (transport === 'stdio' && !this.config.values.MCP_STDIO) throw mcpStdioDisabled();
   }
 
-  /** This process starts no new call to this server over the connection that is open now. */
+  /** This process makes no new calls over the open session with this server. */
   forget(workspaceId: string, serverId: string): void {
     this.sessions.forget({ workspaceId, serverId });
   }
 
-  /** Ends all connections and processes. After the worker has drained. */
+  /** Ends all connections and processes. Runs after the worker has drained. */
   async onApplicationShutdown(): Promise<void> {
     await this.sessions.close();
   }
@@ -123,7 +123,8 @@ export class McpGateway implements OnApplicationShutdown {
       endpoint,
       fetch: mcpFetch(this.guard, server.hosts),
       clock: systemClock,
-      // A server may report a change while this tool process has no call of the workspace: the next listing is written.
+      // A server may report a change while this tool process has no call in the workspace. The process then cannot store the list, and the
+      // next listing is stored.
       listed: (listing) => this.listings.store(server, listing).catch(ignoreUnclaimed),
     });
   }
@@ -145,21 +146,21 @@ function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEn
   return { transport: 'stdio', command, args, env: filled(env) };
 }
 
-/** For people: includes what would help, which the model does not get. */
+/** The message for people. It includes the setting that would help, which the model does not read. */
 function problemOf(error: unknown): string {
   if (!(error instanceof McpFailure || error instanceof AppError)) return UNKNOWN;
   const remedy = remedyOf(error instanceof McpFailure ? error.cause : error);
   return remedy === null ? error.message : `${error.message} ${remedy}`;
 }
 
-/** A server that echoes what it was sent may do so in an error, too. */
+/** A server may echo the request, with its secrets, in an error. */
 function redacted(error: unknown, redact: OpenSecrets['redact']): unknown {
   if (error instanceof McpFailure && error.kind === 'call_lost') return new ToolOutcomeUnknown(redact(error.message));
   if (error instanceof McpFailure) return new McpFailure(error.kind, redact(error.message), error.cause);
   return error instanceof McpToolFailed ? new McpToolFailed(redact(error.message)) : error;
 }
 
-/** Redacted before it is cut, so that no half of a secret is left at the end. */
+/** The message is redacted before it is cut, so that the cut cannot leave half of a secret. */
 function redactedProgress(
   { progress }: Pick<ToolContext, 'progress'>,
   redact: OpenSecrets['redact'],
@@ -170,16 +171,16 @@ function redactedProgress(
   };
 }
 
-/** The tool ran and reports that it failed; the message is its text. */
+/** The tool ran and reported a failure; the message is its text. */
 export class McpToolFailed extends Error {
   override readonly name = 'McpToolFailed';
 }
 
 /**
- * What a model gets of a tool's answer (MCP, tools, 2025-11-25 and 2026-07-28). The structured content where the accepted
- * definition has an output schema; else the content as text, a blank line between its parts, and the structured content only
- * when it has no text. Text of any kind is stored whole; images, sound and other bytes become one line with type and size.
- * Throws `McpToolFailed` for `isError`.
+ * Converts a tool's response to the result that the model reads (MCP, tools, 2025-11-25 and 2026-07-28). If the accepted definition has an
+ * output schema, the result is the structured content. Otherwise it is the content as text, with a blank line between parts, or the
+ * structured content if there is no text. Text of any kind is included completely; an image, audio or other binary part becomes one line with
+ * type and size. Throws `McpToolFailed` for `isError`.
  */
 export function toToolResult(result: CallToolResult, hasOutputSchema: boolean): unknown {
   const { content, structuredContent, isError } = result;
@@ -213,7 +214,7 @@ function textOf(block: ContentBlock): string {
 
 const LONGEST_WORD = 500;
 
-/** A name on one line, so that it cannot look like more than it is. */
+/** Puts a name on one line, so that it cannot imitate other content. */
 function word(text: string | undefined): string {
   return (text ?? '')
     .replace(/[\p{Cc}[\]]+/gu, ' ')
@@ -221,7 +222,7 @@ function word(text: string | undefined): string {
     .slice(0, LONGEST_WORD);
 }
 
-/** How many bytes base64 text stands for. */
+/** The number of bytes in a base64 text. */
 function bytesOf(base64: string): number {
   return Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
 }

@@ -8,30 +8,30 @@ import {
 
 import { defined, OutboundError, systemClock } from '#platform';
 
-/** A call on its way. */
+/** A call in flight. */
 export interface CallInFlight {
-  /** Ends its request; the server was notified before. */
+  /** Its abort ends the request. The server was notified before. */
   readonly signal: AbortSignal;
-  /** Its answer is larger than the guard allows: to get it again would not help. */
+  /** Called if the response exceeds the size limit of the guard: a repetition would not help. */
   readonly tooLarge: (error: OutboundError) => void;
 }
 
-/** Where a server is, and what goes with each request. */
+/** The address of a server, and the headers and fetch function of its requests. */
 export interface McpHttpPlace {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: FetchLike;
 }
 
-/** JSON-RPC code of the answer that we make up when a server's stream ends without one; of the range left to implementations. */
+/** JSON-RPC code of an error response that this transport makes if a stream ends without a response; from the range for implementations. */
 export const BROKEN_OFF = -32_099;
 
 const GOODBYE_MS = 1_000;
 
 /**
- * Streamable HTTP as the official client speaks it, with what that one leaves out: a request whose stream ends without an answer
- * fails at once instead of waiting for its time-out, and a call that was stopped ends its own request, also towards servers
- * of 2025, which get only a notification about it. Knows calls by their idempotency key.
+ * The official client's transport over streamable HTTP, with two additions: a request whose stream ends without a response fails at once
+ * instead of after its timeout; and an aborted call ends its own HTTP request, even for servers of 2025, which only get a notification about
+ * it. Finds calls by their idempotency key.
  */
 export class McpHttpTransport extends StreamableHTTPClientTransport {
   private constructor(
@@ -46,12 +46,12 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
     });
   }
 
-  /** Opens nothing yet. `calls` is looked up by the header `Idempotency-Key` of each request. */
+  /** Opens no connection yet. `calls` is searched by the header `Idempotency-Key` of each request. */
   static to(place: McpHttpPlace, calls: ReadonlyMap<string, CallInFlight>): McpHttpTransport {
     return new McpHttpTransport(place, calls);
   }
 
-  /** Notifies a server of 2025 that its session is over, but waits at most a second. */
+  /** Notifies a server of 2025 of the end of the session, and waits for at most a second. */
   override async close(): Promise<void> {
     const ended = this.terminateSession().catch(() => undefined);
     await new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
   }
 
   override send(message: JSONRPCMessage | JSONRPCMessage[], options: SendOptions = {}): Promise<void> {
-    // Requests with a text for an id are the client's own subscriptions, which see to their end themselves.
+    // Requests with a text id are the client's own subscriptions, which handle the end of their stream themselves.
     if (Array.isArray(message) || !isJSONRPCRequest(message) || typeof message.id !== 'number') {
       return super.send(message, options);
     }
@@ -82,15 +82,15 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
 
 type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>;
 
-/** The header that carries the idempotency key of a call. */
+/** The header with the idempotency key of a call. */
 export const KEY_HEADER = 'Idempotency-Key';
 
-/** After a request has its response, the transport no longer waits for this one. */
+/** An error response to a request. The transport ignores it if the request already has a response. */
 function brokenOff({ id }: JSONRPCRequest): JSONRPCMessage {
   return { jsonrpc: '2.0', id, error: { code: BROKEN_OFF, message: 'The connection broke off.' } };
 }
 
-/** Fails a call whose response is too large: the client only notices that the stream has ended. */
+/** Fails a call whose response is too large: without this, the client only detects that the stream has ended. */
 function watched(fetch: FetchLike, calls: ReadonlyMap<string, CallInFlight>): FetchLike {
   return async (url, init) => {
     const call = calls.get(new Headers(init?.headers).get(KEY_HEADER) ?? '');

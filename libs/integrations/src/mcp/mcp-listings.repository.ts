@@ -10,18 +10,18 @@ import type { McpToolStatus } from './mcp-server.js';
 import { toSettings } from './mcp-servers.repository.js';
 import { statusOf } from './to-mcp-server.js';
 
-/** A server as those need it who talk to it. */
+/** A server with the data that a connection needs. */
 export interface McpReachable {
   readonly workspaceId: string;
   readonly serverId: string;
   readonly name: string;
   readonly settings: McpSettings;
   readonly enabled: boolean;
-  /** The workspace's allow list of hosts. */
+  /** The workspace's list of allowed hosts. */
   readonly hosts: readonly string[];
 }
 
-/** A tool that was accepted, and how it stands now. */
+/** An accepted tool and its current state. */
 export interface McpAcceptedTool {
   readonly serverId: string;
   readonly serverName: string;
@@ -36,12 +36,12 @@ const MOST_TOOLS = 2_000;
 
 const serverColumns = { id: true, name: true, transport: true, settings: true, enabled: true } as const;
 
-/** The tools that servers list, for those who call them: tools at work, whose right to run was checked before. */
+/** The listed tools of servers, for running tools. The caller has checked the rights. */
 @Injectable()
 export class McpListingsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Null: no such server in this workspace. */
+  /** Returns null if the workspace has no such server. */
   async reachable(workspaceId: string, serverId: string): Promise<McpReachable | null> {
     const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.mcpServer.findUnique({
@@ -54,7 +54,7 @@ export class McpListingsRepository {
     return { workspaceId, serverId, name, settings: toSettings(row), enabled, hosts: workspace.outboundHosts };
   }
 
-  /** Every tool of the workspace that was accepted and not taken back, also after its server changed or dropped it. */
+  /** Returns every accepted tool of the workspace, even if its server has changed or no longer lists it. */
   async accepted(workspaceId: string): Promise<readonly McpAcceptedTool[]> {
     const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.mcpTool.findMany({
@@ -74,11 +74,11 @@ export class McpListingsRepository {
       enabled: server.enabled,
       status: statusOf({ hash, acceptedHash, isGone: goneAt !== null }),
       definition: acceptedDefinition as unknown as McpDefinition, // parsed before it was stored
-      hash: acceptedHash ?? '', // not null by the filter
+      hash: acceptedHash ?? '', // the filter excludes null
     }));
   }
 
-  /** Writes what a server lists. A server whose settings have changed since it was asked keeps its tools. */
+  /** Stores the tools that a server lists. Does nothing if the settings of the server have changed since it was asked. */
   async store({ workspaceId, serverId, settings }: McpReachable, { tools, problem }: McpListing): Promise<void> {
     const names = tools.map(({ definition }) => definition.name);
     const [definitions, hashes] = [
@@ -87,7 +87,7 @@ export class McpListingsRepository {
     ];
     const server = { workspaceId, serverId };
     await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      // The lock makes listings of one server one after the other, and keeps them apart from acceptance.
+      // The lock makes listings of one server run one after the other, and not at the same time as an acceptance.
       const [row] = await tx.$queryRaw<{ transport: string; settings: unknown }[]>`
         SELECT transport, settings FROM mcp_server
          WHERE workspace_id = ${workspaceId}::uuid AND id = ${serverId}::uuid FOR NO KEY UPDATE`;
@@ -109,7 +109,7 @@ export class McpListingsRepository {
     });
   }
 
-  /** Writes why a server could not be listed; its tools stay as they are. */
+  /** Stores why a server could not be listed. Its tools do not change. */
   async storeProblem({ workspaceId, serverId }: McpReachable, problem: string): Promise<void> {
     const isNew = { OR: [{ lastError: null }, { lastError: { not: problem } }] };
     await this.prisma.withWorkspace({ workspaceId }, (tx) =>

@@ -2,28 +2,28 @@ import type { ToolEffect } from '#tools';
 
 import type { McpDefinition } from './mcp-definition.js';
 
-/** What holds for both kinds of server. */
+/** The settings of both kinds of servers. */
 interface McpCommonSettings {
-  /** Ms until a call is aborted; null: the instance's default. */
+  /** Timeout of a call in ms; null: the default of the installation. */
   readonly timeoutMs: number | null;
-  /** Whether calls go to the isolated tool queue, so that jobs wait for them without a slot. */
+  /** Whether calls go to the isolated tool queue, so that jobs wait for them without a worker slot. */
   readonly isolated: boolean;
-  /** Whether `effect` and `effects` may also promise more than the server's own hints do. */
+  /** Whether `effect` and `effects` may be weaker than the server's own hints. */
   readonly trusted: boolean;
-  /** What calling any of its tools twice would do; null: what the tool's hints say. */
+  /** The effect of repeating a call of any of its tools; null: according to the hints of the tool. */
   readonly effect: ToolEffect | null;
-  /** The same for single tools, by the server's names. */
+  /** The effects of single tools, by the server's names. */
   readonly effects: Readonly<Record<string, ToolEffect>>;
 }
 
-/** A server that is asked over streamable HTTP. Header values may hold `{{secret:NAME}}`. */
+/** A server over streamable HTTP. Header values may contain `{{secret:NAME}}`. */
 export interface McpHttpSettings extends McpCommonSettings {
   readonly transport: 'http';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A server that is a process of ours. Values of `env` may hold `{{secret:NAME}}`. */
+/** A server that this installation runs as a process. Values of `env` may contain `{{secret:NAME}}`. */
 export interface McpStdioSettings extends McpCommonSettings {
   readonly transport: 'stdio';
   readonly command: string;
@@ -31,29 +31,29 @@ export interface McpStdioSettings extends McpCommonSettings {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Where a server is and how its tools are called. */
+/** The address of a server, and how its tools are called. */
 export type McpSettings = McpHttpSettings | McpStdioSettings;
 
 /**
- * `new`: never accepted. `accepted`: as it was accepted. `changed`: its definition is another one by now, so it is not offered.
- * `gone`: accepted, and the server does not list it any more.
+ * `new`: never accepted. `accepted`: the current definition is the accepted one. `changed`: the definition has changed, so the tool is not
+ * offered. `gone`: accepted, and no longer listed by the server.
  */
 export type McpToolStatus = 'new' | 'accepted' | 'changed' | 'gone';
 
-/** A tool of a server as the workspace sees it. */
+/** A tool of a server, for the workspace. */
 export interface McpTool {
-  /** The server's name for it. */
+  /** The server's name for the tool. */
   readonly name: string;
-  /** The name under which models see it, once accepted. */
+  /** The name that models use after acceptance. */
   readonly offeredAs: string;
   readonly status: McpToolStatus;
-  /** Why it cannot be offered even when accepted; null: it can. */
+  /** Why it cannot be offered even if accepted; null: it can. */
   readonly problem: string | null;
   readonly effect: ToolEffect;
-  /** As the server last described it, and its fingerprint. */
+  /** The current definition of the server; `hash` is its fingerprint. */
   readonly definition: McpDefinition;
   readonly hash: string;
-  /** The definition as an admin accepted it; null: not accepted. */
+  /** The accepted definition; null: not accepted. */
   readonly acceptedDefinition: McpDefinition | null;
   /** `user:<id>` or `key:<id>`. */
   readonly acceptedBy: string | null;
@@ -67,7 +67,7 @@ export interface McpServer {
   readonly name: string;
   readonly settings: McpSettings;
   readonly enabled: boolean;
-  /** Why the last listing failed or is not complete; null: it was fine, or there was none yet. */
+  /** Why the last listing failed or is incomplete; null: no problem, or no listing yet. */
   readonly problem: string | null;
   /** When its tools were last listed, in ms since the epoch. */
   readonly listedAt: number | null;

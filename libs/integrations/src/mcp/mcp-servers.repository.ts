@@ -6,7 +6,7 @@ import type { McpDefinition, McpListedHash } from './mcp-definition.js';
 import type { McpSettings } from './mcp-server.js';
 import type { McpServerRecord, McpToolRecord } from './to-mcp-server.js';
 
-/** A server to be stored. */
+/** A server to store. */
 export interface NewMcpServerRow {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ const withTools = { tools: { orderBy: { name: 'asc' } } } as const;
 /** The MCP servers of workspaces, for people. Writes run one after the other per workspace, under its lock. */
 @Injectable()
 export class McpServersRepository {
-  /** Those that the scope may read, oldest first, after the one with id `after`. */
+  /** Returns the servers that the scope may read, oldest first, after the server with id `after`. */
   async list(
     tx: PrismaTransaction,
     scope: Scope,
@@ -30,18 +30,18 @@ export class McpServersRepository {
     return rows.map(toRecord);
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the server does not exist or may not be read. */
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<McpServerRecord | null> {
     const row = await tx.mcpServer.findFirst({ where: { AND: [readable(scope), { id }] }, include: withTools });
     return row === null ? null : toRecord(row);
   }
 
-  /** Ids and names of all, for those who write. */
+  /** Returns the ids and names of all servers, for writers. */
   names(tx: PrismaTransaction, scope: Scope): Promise<{ id: string; name: string }[]> {
     return tx.mcpServer.findMany({ where: { workspaceId: scope.workspaceId }, select: { id: true, name: true } });
   }
 
-  /** Keeps listings of this server from being written until the transaction ends. */
+  /** Locks the server: other transactions cannot store its listing until this transaction ends. */
   async lock(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
     const { workspaceId } = scope;
     await tx.$queryRaw`SELECT id FROM mcp_server WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid
@@ -59,12 +59,12 @@ export class McpServersRepository {
     await tx.mcpServer.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
-  /** Its tools go with it. */
+  /** Removes a server and its tools. */
   async delete(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
     await tx.mcpServer.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** Accepts tools as they are listed; gives how many were. One whose hash is another one by now is left as it is. */
+  /** Accepts tools with their listed definitions and returns how many were accepted. A tool with another hash does not change. */
   accept(
     tx: PrismaTransaction,
     scope: Scope,
@@ -81,7 +81,7 @@ export class McpServersRepository {
          AND t.name = seen.name AND t.hash = seen.hash`;
   }
 
-  /** Takes acceptance back. What the server does not list any more is dropped. */
+  /** Revokes acceptances, and removes tools that the server no longer lists. */
   async revoke(
     tx: PrismaTransaction,
     scope: Scope,
@@ -93,7 +93,7 @@ export class McpServersRepository {
     await tx.mcpTool.updateMany({ where, data: accepted });
   }
 
-  /** Forgets everything about the tools of a server. */
+  /** Removes all tools of a server. */
   async dropTools(tx: PrismaTransaction, scope: Scope, serverId: string): Promise<void> {
     await tx.mcpTool.deleteMany({ where: { workspaceId: scope.workspaceId, serverId } });
   }
@@ -104,7 +104,7 @@ function readable(scope: Scope): Prisma.McpServerWhereInput {
 }
 
 function toColumns({ transport, ...settings }: McpSettings) {
-  return { transport, settings: { ...settings } as Prisma.InputJsonObject }; // parsed: nothing but JSON
+  return { transport, settings: { ...settings } as Prisma.InputJsonObject }; // parsed, so it is plain JSON
 }
 
 function toRecord(row: McpServerRow & { readonly tools: readonly McpToolRow[] }): McpServerRecord {
@@ -136,7 +136,7 @@ function toToolRecord(row: McpToolRow): McpToolRecord {
     acceptedBy,
     isGone: goneAt !== null,
     acceptedAt: acceptedAt?.getTime() ?? null,
-    // Definitions were made by `toListedTool`.
+    // `toListedTool` made the definitions
     definition: row.definition as unknown as McpDefinition,
     acceptedDefinition: row.acceptedDefinition as unknown as McpDefinition | null,
   };

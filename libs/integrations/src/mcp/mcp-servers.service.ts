@@ -22,25 +22,25 @@ import { McpServersRepository, type NewMcpServerRow } from './mcp-servers.reposi
 import { isElsewhere, mcpServerName, type McpSettingsInput, parseMcpSettings } from './mcp-settings.js';
 import { type McpServerRecord, toMcpServer } from './to-mcp-server.js';
 
-/** A server to be set up. */
+/** A server to register. */
 export interface NewMcpServer {
   readonly name: string;
   readonly settings: McpSettingsInput;
   /** Default true. */
   readonly enabled?: boolean | undefined;
-  /** Which of its tools are accepted unseen; default none. */
+  /** The tools to accept without review; default none. */
   readonly accept?: McpAcceptance | undefined;
 }
 
-/** What changes about a server; what is absent stays. */
+/** The changes of a server. Absent fields do not change. */
 export interface McpServerChanges {
   readonly name?: string | undefined;
-  /** Gets the settings as they are and gives them as they shall be; the kind of transport stays. */
+  /** Receives the current settings and returns the new ones. The transport cannot change. */
   readonly settings?: ((before: McpSettings) => McpSettingsInput) | undefined;
   readonly enabled?: boolean | undefined;
 }
 
-/** What was changed, for the audit. */
+/** A change, for the audit log. */
 interface Change {
   readonly action: string;
   readonly details: Prisma.InputJsonObject;
@@ -49,8 +49,9 @@ interface Change {
 const MAX_SERVERS = 20;
 
 /**
- * The MCP servers of a workspace. Every member reads names and tools; those who may manage `McpServer` set them up and accept
- * their tools, one change after the other, each audited in its own transaction. Servers are asked outside of transactions.
+ * The MCP servers of a workspace. Every member can read names and tools. Principals that may manage `McpServer` register servers and accept
+ * their tools; these changes run one after the other, and each is audited in its own transaction. Requests to servers run outside of
+ * transactions.
  */
 @Injectable()
 export class McpServersService {
@@ -62,7 +63,7 @@ export class McpServersService {
     private readonly registry: ToolRegistry,
   ) {}
 
-  /** Oldest first; empty without the right to read them. Throws `bad_request` for an invalid cursor. */
+  /** Oldest first; empty for principals without the right to read servers. Throws `bad_request` for an invalid cursor. */
   async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<McpServer>> {
     if (after !== undefined && !isId(after)) throw mcpInputInvalid('after', 'This cursor is not one of ours');
     const take = Math.min(100, Math.max(1, first));
@@ -73,15 +74,15 @@ export class McpServersService {
     return { items, hasMore: found.length > take };
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the server does not exist or may not be read. */
   find(principal: MemberPrincipal, id: string): Promise<McpServer | null> {
     return this.prisma.withWorkspace(principal, (tx) => this.findIn(tx, principal, id));
   }
 
   /**
-   * Sets a server up and, when it is enabled, asks it for its tools. A server that cannot be reached is stored as well; its `problem` is the reason.
-   * Throws `bad_request`, `mcp_stdio_disabled`, `conflict` (a name in use, 20 already), and what `accept` throws, after which
-   * the server is there and nothing of it accepted.
+   * Registers a server and, if it is enabled, asks it for its tools. A server that cannot be reached is registered too, with the reason in
+   * `problem`. Throws `bad_request`, `mcp_stdio_disabled`, `conflict` (a name in use, 20 already), and the errors of `accept`; after these,
+   * the server is registered and none of its tools is accepted.
    */
   async register(principal: MemberPrincipal, input: NewMcpServer): Promise<McpServer> {
     assertMayManage(principal);
@@ -99,8 +100,8 @@ export class McpServersService {
   }
 
   /**
-   * Registers a server, or updates the one with its name; the transport stays. Throws as `register` and `update` do, after which
-   * nothing of `accept` counts.
+   * Registers a server, or updates the server with its name; the transport cannot change. Throws the errors of `register` and `update`; after
+   * these, no tool of `accept` is accepted.
    */
   async upsert(principal: MemberPrincipal, input: NewMcpServer, changes: McpServerChanges): Promise<McpServer> {
     assertMayManage(principal);
@@ -111,8 +112,8 @@ export class McpServersService {
   }
 
   /**
-   * Changes a server, and asks it again. At another URL, or with another command, it is another server: nothing that was
-   * accepted before is accepted any more. Throws as `register` does, and `not_found`.
+   * Updates a server and asks it for its tools again. A new URL or command means another server: all acceptances are revoked. Throws the
+   * errors of `register`, and `not_found`.
    */
   async update(principal: MemberPrincipal, id: string, changes: McpServerChanges): Promise<McpServer> {
     assertMayManage(principal);
@@ -132,7 +133,7 @@ export class McpServersService {
     return changed.enabled ? this.refresh(principal, id) : changed;
   }
 
-  /** Its tools are gone with it; calls that run are not stopped. Throws `not_found`. */
+  /** Removes a server and its tools; running calls continue. Throws `not_found`. */
   async remove(principal: MemberPrincipal, id: string): Promise<McpServer> {
     assertMayManage(principal);
     const server = await this.get(principal, id);
@@ -144,7 +145,7 @@ export class McpServersService {
     return server;
   }
 
-  /** Asks the server for its tools now. A failure is in `problem` of what is given. Throws `not_found`. */
+  /** Asks the server for its tools now. The result has a failure in `problem`. Throws `not_found`. */
   async refresh(principal: MemberPrincipal, id: string): Promise<McpServer> {
     assertMayManage(principal);
     await this.get(principal, id);
@@ -153,7 +154,7 @@ export class McpServersService {
     return this.get(principal, id);
   }
 
-  /** Accepts tools as they are listed now, so that they are offered. Throws `not_found`, `bad_request`, `conflict`. */
+  /** Accepts tools with their listed definitions, so that they are offered. Throws `not_found`, `bad_request`, `conflict`. */
   async accept(principal: MemberPrincipal, id: string, acceptance: McpAcceptance): Promise<McpServer> {
     assertMayManage(principal);
     const tools = chooseTools(await this.get(principal, id), acceptance);
@@ -166,7 +167,7 @@ export class McpServersService {
     return this.get(principal, id);
   }
 
-  /** Takes acceptance back, of tools by name; unknown names change nothing. Throws `not_found`. */
+  /** Revokes the acceptance of tools by name; unknown names are ignored. Throws `not_found`. */
   async revoke(principal: MemberPrincipal, id: string, names: readonly string[]): Promise<McpServer> {
     assertMayManage(principal);
     await this.get(principal, id);
@@ -245,7 +246,7 @@ function assertNameFree(others: readonly { readonly id: string; readonly name: s
   if (others.some(({ id, name }) => id !== row.id && name === row.name)) throw mcpNameTaken(row.name);
 }
 
-/** For the audit: where it is, and no value of a header or variable. */
+/** The settings for the audit log, without the values of headers and variables. */
 function detailsOf({ name, settings, enabled }: NewMcpServerRow): Prisma.InputJsonObject {
   const { transport, trusted } = settings;
   const place =

@@ -6,12 +6,12 @@ import { type McpCall, McpConnection, type McpListing } from './mcp-connection.j
 import { McpFailure, TOOL_CHANGED, TOOL_GONE } from './mcp-failure.js';
 import { type McpEndpoint, toTransport } from './mcp-transport.js';
 
-/** What a session is opened with. */
+/** The options of a session. */
 export interface McpSessionInit {
   readonly endpoint: McpEndpoint;
   readonly fetch: FetchLike;
   readonly clock: Clock;
-  /** Runs after each listing, before anybody else hears of it. */
+  /** Runs after each listing, before callers get the result. */
   readonly listed: (listing: McpListing) => Promise<void>;
   /** See `McpConnectionParts`. */
   readonly timeoutMs?: number;
@@ -23,8 +23,8 @@ const LISTING_FRESH_MS = 300_000;
 const UNKNOWN_END = ' Whether the tool ran is not known.';
 
 /**
- * A connection and the current tools of its server. The session lists them when it opens, when the server reports a
- * change, after a while, and on request. A tool whose definition differs from the accepted one is never called.
+ * A connection and the current tools of its server. The session lists the tools when it opens, when the server reports a change, after five
+ * minutes, and on request. It never calls a tool whose definition differs from the accepted one.
  */
 export class McpSession {
   private listing: Promise<McpListing> = Promise.resolve(NOTHING);
@@ -37,12 +37,12 @@ export class McpSession {
     private readonly init: McpSessionInit,
   ) {}
 
-  /** Connects and lists. Throws `McpFailure`; nothing stays open then. */
+  /** Connects and lists the tools. Throws `McpFailure`; then nothing stays open. */
   static async open(init: McpSessionInit): Promise<McpSession> {
     const { transport, calls } = toTransport(init.endpoint, init.fetch);
     const opened: { session?: McpSession } = {};
     const toolsChanged = () => {
-      opened.session?.refresh().catch(() => undefined); // the next call meets the same failure and reports it
+      opened.session?.refresh().catch(() => undefined); // the next call encounters the same failure and reports it
     };
     const closed = () => {
       if (opened.session !== undefined) opened.session.closed = true;
@@ -60,12 +60,12 @@ export class McpSession {
     }
   }
 
-  /** Whether the connection has ended, by whomever. */
+  /** Whether the connection has ended, from either side. */
   get isClosed(): boolean {
     return this.closed;
   }
 
-  /** Lists again; callers that wait for a pending listing share it. Throws `McpFailure`. */
+  /** Lists the tools again; callers that wait for a pending listing share it. Throws `McpFailure`. */
   refresh(): Promise<McpListing> {
     if (this.next !== undefined) return this.next;
     const before = this.listing.then(done, done);
@@ -75,10 +75,7 @@ export class McpSession {
     return next;
   }
 
-  /**
-   * Calls the tool if the server still lists it with `hash`; a listing under way is waited for. Throws `McpFailure` with what
-   * the model is to read.
-   */
+  /** Calls the tool if the server still lists it with `hash`, after a pending listing. Throws `McpFailure` with the text for the model. */
   async call(hash: string, call: McpCall): Promise<CallToolResult> {
     const isOld = this.init.clock.monotonic() - this.listedAt > LISTING_FRESH_MS;
     const { tools } = await (isOld ? this.refresh() : this.listing);

@@ -8,10 +8,10 @@ import type { McpReachable } from './mcp-listings.repository.js';
 import type { McpSession } from './mcp-session.js';
 import type { McpEndpoint } from './mcp-transport.js';
 
-/** Whose session with which server. Sessions are shared by equal targets only. */
+/** The workspace and server of a session. Only equal targets share a session. */
 export interface McpTarget {
   readonly server: McpReachable;
-  /** Where it is, secrets filled in. */
+  /** The address, with secrets filled in. */
   readonly endpoint: McpEndpoint;
 }
 
@@ -19,7 +19,7 @@ export interface McpSessionsOptions {
   readonly clock: Clock;
   /** How long an unused session stays open, ms. */
   readonly idleMs?: number;
-  /** Most open sessions, of all workspaces. */
+  /** Maximum number of open sessions of all workspaces. */
   readonly most?: number;
 }
 
@@ -27,7 +27,7 @@ interface Entry {
   readonly key: string;
   readonly fingerprint: string;
   readonly session: Promise<McpSession>;
-  /** The session, once it is there. */
+  /** The session, after it has opened. */
   opened: McpSession | undefined;
   users: number;
   idle: Timer | undefined;
@@ -37,14 +37,14 @@ const IDLE_MS = 60_000;
 const MOST = 200;
 
 /**
- * The open sessions of this process, at most one for each server of a workspace. Calls share it; it is closed after a minute
- * without any, when its place, its headers or the allow list have changed, and after a failure that leaves it in doubt. When
- * there are too many, the one that was used longest ago goes first.
+ * The open sessions of this process, at most one per server of a workspace. Calls share it. It closes after a minute without calls, if the
+ * address, the headers or the allowed hosts change, and after a failure after which its state is unknown. If there are too many, the least
+ * recently used one closes first.
  */
 export class McpSessions {
-  /** By workspace and server; in the order of their last use. */
+  /** By workspace and server, in the order of their last use. */
   private readonly open = new Map<string, Entry>();
-  /** Sessions that new users do not get, until their last user is done. */
+  /** Sessions that accept no new calls and close after their last call. */
   private readonly leaving = new Set<Entry>();
   private isClosed = false;
 
@@ -54,9 +54,8 @@ export class McpSessions {
   ) {}
 
   /**
-   * Runs `run` with a session. If the server has lost the session (then it has done nothing), `run` is
-   * repeated once with a new one. An abort ends the waiting for a session (`ToolDidNothing`). Throws `McpFailure`, and what
-   * `run` throws.
+   * Runs `run` with a session. If the server has lost the session (and therefore did nothing), `run` is repeated once with a new session. An
+   * abort ends the wait for a session (`ToolDidNothing`). Throws `McpFailure`, and the errors of `run`.
    */
   async use<T>(target: McpTarget, signal: AbortSignal, run: (session: McpSession) => Promise<T>): Promise<T> {
     try {
@@ -67,18 +66,18 @@ export class McpSessions {
     }
   }
 
-  /** How many are open or about to be. */
+  /** The number of sessions that are open or opening. */
   get size(): number {
     return this.open.size + this.leaving.size;
   }
 
-  /** Takes the session with a server out of use. */
+  /** Closes the session with a server after its last call. New calls open another. */
   forget(server: Pick<McpReachable, 'workspaceId' | 'serverId'>): void {
     const entry = this.open.get(keyOf(server));
     if (entry !== undefined) this.retire(entry);
   }
 
-  /** Closes all, also those in use. None is opened after it. */
+  /** Closes all sessions, even those in use. No session opens afterwards. */
   async close(): Promise<void> {
     this.isClosed = true;
     const entries = [...this.open.values(), ...this.leaving];
@@ -102,7 +101,7 @@ export class McpSessions {
     try {
       return await run(await openedUnlessStopped(entry.session, signal));
     } catch (error) {
-      // An error that the tool itself reports leaves the session usable, and so does our own cancel.
+      // The session remains usable after an error that the tool itself reports, and after an abort by this process.
       if (error instanceof McpFailure && error.kind !== 'refused' && !signal.aborted) this.retire(entry);
       throw error;
     } finally {
@@ -114,7 +113,7 @@ export class McpSessions {
     const key = keyOf(target.server);
     const fingerprint = fingerprintOf(target);
     const known = this.open.get(key);
-    // A server may end the connection while it is idle.
+    // The server may have closed an idle connection.
     const isUsable = known?.fingerprint === fingerprint && known.opened?.isClosed !== true;
     if (!isUsable) this.forget(target.server);
     const entry = this.open.get(key) ?? this.enter(key, fingerprint, target);
@@ -171,7 +170,7 @@ function keyOf({ workspaceId, serverId }: Pick<McpReachable, 'workspaceId' | 'se
   return `${workspaceId}/${serverId}`;
 }
 
-/** A digest, because what it is made of holds secrets. Settings count whole: listings are stored for them alone. */
+/** A digest, because the input contains secrets. It covers all settings, because listings are stored for exactly these settings. */
 function fingerprintOf({ endpoint, server }: McpTarget): string {
   return createHash('sha256')
     .update(canonicalJson([endpoint, server.settings, server.hosts]))
@@ -179,7 +178,7 @@ function fingerprintOf({ endpoint, server }: McpTarget): string {
 }
 
 async function end(session: Promise<McpSession>): Promise<void> {
-  await session.then((opened) => opened.close()).catch(() => undefined); // what never opened need not be closed
+  await session.then((opened) => opened.close()).catch(() => undefined); // a session that failed to open need not be closed
 }
 
 function assertNotStopped(signal: AbortSignal): void {

@@ -7,15 +7,15 @@ import { mcpInputInvalid } from './mcp.errors.js';
 import type { McpSettings } from './mcp-server.js';
 
 const shapes = new Redactor();
-/** Names of headers and variables whose value is a credential. */
+/** Names of headers and variables whose value is probably a credential. */
 const CREDENTIAL = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key|access[-_]?key|private[-_]?key/i;
-/** Headers that the protocol, the guard or we set. */
+/** Headers that the protocol, the guard or this server sets. */
 const TAKEN = /^(accept|content-.*|idempotency-key|last-event-id|mcp-.*|x-job-epoch)$/i;
 const SECRETS_ONLY = 'a credential is kept as a secret: write {{secret:NAME}}';
-/** Far above what servers need: each member is kept, shown and sent with each request. */
+/** Far above what servers need. The limit exists because each entry is stored, shown and sent with each request. */
 const MOST_MEMBERS = 100;
 const TOO_MANY = `at most ${MOST_MEMBERS}`;
-/** As many as a server may offer. */
+/** The maximum number of tools of a server. */
 const MOST_EFFECTS = 200;
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
 
@@ -70,26 +70,26 @@ const settings = z.discriminatedUnion('transport', [
   }),
 ]);
 
-/** The name of a server, and the beginning of its tools' names. */
+/** The name of a server, which is the prefix of its tools' names. */
 export const mcpServerName = z.string().regex(/^[a-z0-9_-]{1,32}$/, '1 to 32 of a-z, 0-9, "_" and "-"');
 
-/** What may be left out of settings. */
+/** The input of settings, with optional fields. */
 export type McpSettingsInput = z.input<typeof settings>;
 
-/** Reads the settings of a server, defaults filled in. Throws `bad_request` naming the member at fault. */
+/** Parses the settings of a server and fills in defaults. Throws `bad_request`, naming the invalid field. */
 export function parseMcpSettings(input: unknown): McpSettings {
   const read = readInput(settings, input);
   if ('data' in read) return read.data;
   throw mcpInputInvalid(read.problem.field === '' ? 'settings' : read.problem.field, read.problem.text);
 }
 
-/** The secrets that settings refer to, by name. */
+/** The names of the secrets in the settings. */
 export function secretsOf(given: McpSettings): readonly string[] {
   const values = Object.values(given.transport === 'http' ? given.headers : given.env);
   return [...new Set(values.flatMap(secretsIn))];
 }
 
-/** Whether a server with these settings differs from the one before, so that accepted tools do not carry over. */
+/** Whether the new settings mean another server, so that acceptances do not carry over. */
 export function isElsewhere(before: McpSettings, after: McpSettings): boolean {
   if (before.transport === 'http' && after.transport === 'http') return before.url !== after.url;
   if (before.transport === 'stdio' && after.transport === 'stdio') {
@@ -104,7 +104,7 @@ function isUsableUrl(text: string): boolean {
   return isHttp && `${url.username}${url.password}${url.hash}` === '';
 }
 
-/** Settings are stored and shown as they are written, so nothing in them may be a secret itself. */
+/** Whether a text is free of secrets. Settings are stored and shown as written, so they must not contain any. */
 function isHarmless(text: string): boolean {
   const written = withoutSecrets(text, '');
   return shapes.redact(written) === written;

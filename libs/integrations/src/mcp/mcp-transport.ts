@@ -7,7 +7,7 @@ import { type GuardedFetch, OUTBOUND_LIMITS, type OutboundLimits } from '#platfo
 
 import { type CallInFlight, McpHttpTransport } from './mcp-http.transport.js';
 
-/** Where a server is, every secret filled in. Made for one connection and kept nowhere else. */
+/** The address of a server, with all secrets filled in. Made for one connection and stored nowhere. */
 export type McpEndpoint =
   | { readonly transport: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
   | {
@@ -17,12 +17,12 @@ export type McpEndpoint =
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** Most bytes of one answer of a server. */
+/** Maximum size of a response of a server, in bytes. */
 export const MAX_ANSWER_BYTES = 4_194_304;
 
 /**
- * Streams stay open as long as a call runs, and a call is ended by its own signal: only size, hosts and addresses are the
- * guard's here. A redirect is followed by the client, within the origin, and goes through the guard again.
+ * The limits of the guard. Streams stay open as long as a call runs, and the signal of the call ends it, so the guard limits only size, hosts
+ * and addresses. The client follows redirects within the origin, and each passes the guard again.
  */
 const LIMITS: OutboundLimits = {
   ...OUTBOUND_LIMITS,
@@ -32,14 +32,14 @@ const LIMITS: OutboundLimits = {
   totalMs: null,
 };
 
-/** The guarded fetch as this module uses it. `hosts`: the workspace's allow list. */
+/** The guarded fetch function for this module. `hosts`: the workspace's list of allowed hosts. */
 export function mcpFetch(guard: GuardedFetch, hosts: readonly string[]): FetchLike {
   return guard.fetchWith({ hosts, limits: LIMITS });
 }
 
 /**
- * The way to a server; nothing is opened yet. A process gets a handful of harmless variables (PATH, HOME …) and those of its
- * settings, a temporary folder to be in, and nowhere to write its complaints.
+ * Makes the transport to a server, without opening it. A process gets a few harmless variables (PATH, HOME …) and those of its settings, and
+ * a temporary working directory; its stderr is discarded.
  */
 export function toTransport(endpoint: McpEndpoint, fetch: FetchLike) {
   const calls = new Map<string, CallInFlight>();

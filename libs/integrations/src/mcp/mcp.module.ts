@@ -25,13 +25,13 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
 const MOST_REMEMBERED = 10_000;
 
 /**
- * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is disabled, or has changed their
- * definition, are listed but disabled: they are never offered, and a job that had the offer gets the reason why it cannot call them.
+ * Provides the accepted tools of a workspace's MCP servers, as `server.tool`. Tools whose server is disabled, or whose definition has
+ * changed, are listed as disabled: they are never offered, and a job that had the offer gets the reason.
  */
 @Injectable()
 class McpToolSource implements WorkspaceToolSource, OnModuleInit {
   readonly name = 'MCP servers';
-  /** By hash: equal definitions are equally usable, whosever they are. */
+  /** By hash: equal definitions are equally usable, for any workspace. */
   private readonly usable = new LRUCache<string, boolean>({ max: MOST_REMEMBERED });
 
   constructor(
@@ -56,7 +56,7 @@ class McpToolSource implements WorkspaceToolSource, OnModuleInit {
     return [...tools.values()];
   }
 
-  /** Remembered, because the catalog is read every second and a schema is slow to compile. */
+  /** Cached, because the catalog is read every second and a schema is slow to compile. */
   private isUsable({ hash, definition }: McpAcceptedTool): boolean {
     const known = this.usable.get(hash);
     if (known !== undefined) return known;

@@ -4,9 +4,9 @@ const LONGEST_NAME = 64;
 const MARK_DIGITS = 8;
 
 /**
- * The name under which a server's tool is offered: `server.tool` when that is a name for a tool (1 to 64 of letters, digits,
- * `_`, `-` and `.`). Else every other character becomes `_`, the name is cut, and the beginning of the SHA-256 of the tool's
- * own name is put at its end, so that different tools keep different names and the same tool always has the same.
+ * The name under which a server's tool is offered. It is `server.tool` if that is a valid tool name (1 to 64 of letters, digits, `_`, `-` and
+ * `.`). Otherwise each invalid character becomes `_`, the name is cut, and the first digits of the SHA-256 of the tool's own name are
+ * appended, so that different tools have different names and the same tool always has the same name.
  */
 export function offeredName(server: string, tool: string): string {
   const plain = `${server}.${tool}`;

@@ -3,7 +3,7 @@ import { effectOf } from './mcp-effect.js';
 import type { McpServer, McpTool, McpToolStatus } from './mcp-server.js';
 import { offeredName } from './offered-name.js';
 
-/** A tool as it is stored. */
+/** A stored tool. */
 export interface McpToolRecord {
   readonly name: string;
   readonly definition: McpDefinition;
@@ -16,12 +16,12 @@ export interface McpToolRecord {
   readonly acceptedAt: number | null;
 }
 
-/** A server as it is stored. */
+/** A stored server. */
 export interface McpServerRecord extends Omit<McpServer, 'tools'> {
   readonly tools: readonly McpToolRecord[];
 }
 
-/** What a server and its tools mean for the workspace. `isTaken`: whether a tool of this installation has that name. */
+/** Converts a stored server and its tools to their public form. `isTaken`: whether a tool of this installation has that name. */
 export function toMcpServer(record: McpServerRecord, isTaken: (name: string) => boolean): McpServer {
   const owners = new Map<string, string>();
   const tools = record.tools.map((tool): McpTool => {
@@ -47,7 +47,7 @@ export function toMcpServer(record: McpServerRecord, isTaken: (name: string) => 
   return { ...record, tools };
 }
 
-/** How the accepted definition of a tool compares to the one that the server lists. */
+/** Compares the accepted definition of a tool with the listed one. */
 export function statusOf(tool: Pick<McpToolRecord, 'hash' | 'acceptedHash' | 'isGone'>): McpToolStatus {
   if (tool.isGone) return 'gone';
   if (tool.acceptedHash === null) return 'new';

@@ -4,19 +4,19 @@ import { type Prisma, PrismaService, type PrismaTransaction, type Scope, type Wo
 
 import type { WorkspaceSecret } from './workspace-secret.js';
 
-/** A secret as it is stored. */
+/** A stored secret, with its encrypted value. */
 export interface SealedSecret {
   readonly id: string;
   readonly name: string;
   readonly cipher: Uint8Array;
 }
 
-/** The secrets of workspaces, sealed. */
+/** The encrypted secrets of workspaces. */
 @Injectable()
 export class WorkspaceSecretsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those that the scope may read, by name. */
+  /** Returns the secrets that the scope may read, by name. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<WorkspaceSecret[]> {
     const rows = await tx.workspaceSecret.findMany({ where: readable(scope), orderBy: { name: 'asc' } });
     return rows.map(toWorkspaceSecret);
@@ -31,7 +31,7 @@ export class WorkspaceSecretsRepository {
     );
   }
 
-  /** Null: absent, or not readable. */
+  /** Returns null if the secret does not exist or may not be read. */
   async replace(tx: PrismaTransaction, scope: Scope, row: Omit<SealedSecret, 'name'>): Promise<WorkspaceSecret | null> {
     const data = { cipher: Uint8Array.from(row.cipher), createdBy: scope.principal, updatedAt: new Date() };
     const where = { AND: [readable(scope), { id: row.id }] };
@@ -43,7 +43,7 @@ export class WorkspaceSecretsRepository {
     await tx.workspaceSecret.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** For tools at work, whose right to run was checked before. */
+  /** Returns encrypted secrets for running tools. The caller has checked the rights. */
   sealed(workspaceId: string, names: readonly string[]): Promise<SealedSecret[]> {
     const where = { workspaceId, name: { in: [...names] } };
     const select = { id: true, name: true, cipher: true } as const;

@@ -17,18 +17,18 @@ import { WorkspaceSecretsRepository } from './workspace-secrets.repository.js';
 
 const MAX_SECRETS = 100;
 
-/** Secrets opened for one piece of work. */
+/** Decrypted secrets for the duration of one task. */
 export interface OpenSecrets {
   readonly values: ReadonlyMap<string, Secret>;
-  /** Redacts these secrets in a text, in every form they are likely to come back in, and everything that looks like one. */
+  /** Redacts these secrets in a text, in every form in which a server is likely to echo them, and all text that looks like a credential. */
   readonly redact: (text: string) => string;
-  /** The same for a text that was cut off at its end: no first part of a secret is left there. */
+  /** The same for a truncated text: it also removes the beginning of a secret at the end. */
   readonly redactCut: (text: string) => string;
 }
 
 /**
- * The secrets that a workspace keeps for its tools, by name. Set and removed by those who may manage `WorkspaceSecret`,
- * audited, encrypted where they lie, and never readable back: only a tool at work opens them.
+ * The secrets of a workspace for its tools, by name. Principals that may manage `WorkspaceSecret` set and remove them; changes are audited.
+ * Values are stored encrypted and never returned: only a running tool decrypts them.
  */
 @Injectable()
 export class WorkspaceSecrets {
@@ -39,13 +39,13 @@ export class WorkspaceSecrets {
     private readonly redactor: Redactor,
   ) {}
 
-  /** Names and times, by name; at most 100. `not_found` for those who may not manage secrets. */
+  /** Returns names and times, by name; at most 100. Throws `not_found` to principals that may not manage secrets. */
   async list(principal: MemberPrincipal): Promise<readonly WorkspaceSecret[]> {
     assertMayManage(principal);
     return this.prisma.withWorkspace(principal, (tx) => this.secrets.list(tx, scopeOf(principal)));
   }
 
-  /** Keeps a value under a name, in place of the one before. Throws `bad_request`, `conflict` (100 already), `not_found`. */
+  /** Stores a value under a name and replaces an existing one. Throws `bad_request`, `conflict` (100 already), `not_found`. */
   async set(principal: MemberPrincipal, name: string, value: Secret): Promise<WorkspaceSecret> {
     assertMayManage(principal);
     if (!SECRET_NAME.test(name)) throw secretInvalid('name', 'a letter, then letters, digits and "_", 64 at most');
@@ -54,7 +54,7 @@ export class WorkspaceSecrets {
     return this.change(principal, 'secret-set', (tx) => this.write(tx, principal, { name, value }));
   }
 
-  /** Tools that name it fail from now on. Throws `not_found`. */
+  /** Removes a secret. Tools that name it then fail. Throws `not_found`. */
   async remove(principal: MemberPrincipal, name: string): Promise<WorkspaceSecret> {
     assertMayManage(principal);
     return this.change(principal, 'secret-removed', async (tx) => {
@@ -67,8 +67,8 @@ export class WorkspaceSecrets {
   }
 
   /**
-   * Opens secrets for `run`, which alone may reveal them. While it runs, logs and all other texts of the workspace are redacted
-   * of them as well. Throws `secret_missing` naming one that is not set, `secret_unreadable`.
+   * Decrypts secrets for `run`, and only `run` may reveal them. Meanwhile, they are also redacted in logs and in all other texts of the
+   * workspace. Throws `secret_missing` naming a secret that is not set, and `secret_unreadable`.
    */
   async use<T>(workspaceId: string, names: readonly string[], run: (open: OpenSecrets) => Promise<T>): Promise<T> {
     const values = await this.resolve(workspaceId, names);
@@ -88,7 +88,7 @@ export class WorkspaceSecrets {
     }
   }
 
-  /** The secrets of these names, as far as they are set. For tools at work; prefer `use`, which also redacts. */
+  /** Returns the secrets with these names that are set. For running tools; prefer `use`, which also redacts. */
   async resolve(workspaceId: string, names: readonly string[]): Promise<ReadonlyMap<string, Secret>> {
     if (names.length === 0) return new Map();
     const sealed = await this.secrets.sealed(workspaceId, names);
@@ -133,22 +133,22 @@ function assertMayManage(principal: MemberPrincipal): void {
   assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceSecret', row: { workspaceId } });
 }
 
-/** A name or value that cannot be kept. */
+/** An invalid name or value. */
 function secretInvalid(field: 'name' | 'value', problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `${field}: ${problem}`, field });
 }
 
-/** Absent and forbidden look the same. */
+/** Hides from a caller without access whether the secret exists. */
 function secretNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Secret not found or unauthorized' });
 }
 
-/** The cap is there so that lists need no pages. */
+/** The limit exists so that lists need no pages. */
 function tooManySecrets(limit: number): AppError {
   return new AppError({ code: 'conflict', message: `A workspace can have ${limit} secrets: remove one first` });
 }
 
-/** A tool names a secret that the workspace does not have; the model reads this. */
+/** A tool names a secret that the workspace does not have. The model reads the message. */
 function secretMissing(name: string): AppError {
   return new AppError({ code: 'secret_missing', message: `the secret "${name}" is not set in this workspace` });
 }

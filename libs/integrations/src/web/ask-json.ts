@@ -1,6 +1,9 @@
 import type { GuardedFetch, OutboundRequest } from '#platform';
 
-/** Asks a service that the operator chose, for JSON. Throws what the model may read: the status, and nothing of the answer. */
+/**
+ * Requests JSON from a service that the operator configured. Throws errors that the model may read: they contain the status, and no part of
+ * the response.
+ */
 export async function askJson(fetch: GuardedFetch, request: OutboundRequest, who: string): Promise<unknown> {
   const answer = await fetch.request(request);
   if (answer.status === 429) throw new Error(`${who} takes no more requests for now`);

@@ -6,7 +6,7 @@ import { defineTool, type Tool } from '#tools';
 import { askJson } from './ask-json.js';
 import { below } from './search-backends.js';
 
-// Clients advertise exactly this: limits are checked by the handler.
+// Clients advertise exactly this schema, so the handler checks further limits.
 const input = z.object({
   id: z.string().describe('CoinGecko id of the coin, such as "bitcoin"'),
   vs_currency: z.string().optional().describe('The currency of the price, such as "eur"; default usd'),
@@ -14,7 +14,7 @@ const input = z.object({
 
 const prices = z.record(z.string(), z.record(z.string(), z.number()));
 
-/** `coingecko_price`: what a coin costs. `base` is where CoinGecko is. */
+/** `coingecko_price`: the price of a coin. `base` is the URL of CoinGecko. */
 export function coingeckoPriceTool(fetch: GuardedFetch, base: string): Tool {
   return defineTool({
     name: 'coingecko_price',

@@ -12,7 +12,7 @@ const USUAL = 20_000;
 const MOST = 100_000;
 const MOST_BYTES = 2_097_152;
 
-/** A page must not contain our secrets: text that looks like one is redacted before the page is truncated. */
+/** The result must not contain secrets of this server: text that looks like one is redacted before the page is truncated. */
 const shapes = new Redactor().everything;
 
 const input = z.object({
@@ -20,7 +20,7 @@ const input = z.object({
   maxLength: z.int().min(100).max(MOST).optional().describe(`The most characters of text to give; default ${USUAL}`),
 });
 
-/** `fetch_url`: a public page as text. Goes out through the guarded client and the workspace's list of hosts. */
+/** `fetch_url`: a public page as text. It uses the guarded client and the workspace's list of hosts. */
 export function fetchUrlTool(fetch: GuardedFetch, hosts: Pick<OutboundHostsRepository, 'of'>): Tool {
   return defineTool({
     name: 'fetch_url',
@@ -42,14 +42,14 @@ export function fetchUrlTool(fetch: GuardedFetch, hosts: Pick<OutboundHostsRepos
   });
 }
 
-/** Text to be shown, `shown` characters of it at most. Never ends within a character. */
+/** Cuts a text to at most `shown` characters, never within a character. */
 function cutText(text: string, shown: number): string {
   if (text.length <= shown) return text;
   const cut = text.slice(0, shown).replace(/[\ud800-\udbff]$/, '');
   return `${cut}\n[cut: ${cut.length} of ${text.length} characters]`;
 }
 
-/** The readable part of a response: its address, title and text. Throws when it is not text. */
+/** The readable part of a response: its address, title and text. Throws if the response is not text. */
 async function readWebPage(answer: OutboundAnswer, shown: number): Promise<string> {
   if (!isText(answer)) {
     throw new Error(`this is not text but ${mediaTypeOf(answer) === '' ? 'something binary' : mediaTypeOf(answer)}`);

@@ -4,13 +4,13 @@ import { Parser } from 'htmlparser2';
 
 /** A page as text. */
 export interface ReadablePage {
-  /** Empty when it has none. */
+  /** Empty if the page has no title. */
   readonly title: string;
-  /** Headings, lists, tables and links as in Markdown; links in full. */
+  /** Headings, lists, tables and links in Markdown; URLs of links are absolute. */
   readonly text: string;
 }
 
-/** Nothing in them is meant to be read, or it belongs to the frame of the page. */
+/** Elements without readable content, or which belong to the frame of the page. */
 const SKIPPED = new Set([
   'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'nav', 'button',
   'select', 'textarea', 'dialog',
@@ -24,14 +24,14 @@ const LINES = new Set([
 ]); // prettier-ignore
 
 const SLICE = 65_536;
-/** Real pages stay below 100. The parser takes time that grows with the depth, so a deeper one is read up to there. */
+/** Maximum depth. Real pages stay below 100. The time of the parser grows with the depth, so deeper content is not read. */
 const DEEPEST = 500;
-/** A `main` or `article` with less than this is not what the page is about. */
+/** A `main` or `article` with less text than this is not the main content. */
 const SHORTEST_MAIN = 200;
 
 /**
- * Reads a page: without scripts, styles, navigation and forms, and only its `main` (or first `article`) where it has one of
- * some length. Lets others work in between. `url` is where the page came from; links are resolved against it.
+ * Converts a page to text, without scripts, styles, navigation and forms. If the page has a `main` (or else a first `article`) with enough text,
+ * only that is converted. Yields to other work in between. `url` is the address of the page, for relative links.
  */
 export async function htmlToText(html: string, url: string): Promise<ReadablePage> {
   const reader = new PageReader(url);
@@ -58,14 +58,16 @@ interface Element {
   readonly name: string;
   readonly link: (OpenLink & { readonly url: string }) | null;
   readonly isSkipped: boolean;
-  /** Of a list its items, of a row its cells. */
+  /** The number of items of a list, or of cells of a row. */
   items: number;
-  /** Where it begins in the text, and how much could be read before it. */
+  /** `from`: where the element begins in the text; `read`: the number of readable characters before it. */
   readonly from: number;
   readonly read: number;
 }
 
-/** What a step asks for by kind, innermost last: looking through all that is open would take as long as the page is deep. */
+/**
+ * The kinds of open elements that the writer looks up, innermost last. Searching all open elements would take time that grows with the depth.
+ */
 type Kind = 'list' | 'item' | 'row';
 const KINDS = new Map<string, Kind>([['ul', 'list'], ['ol', 'list'], ['li', 'item'], ['tr', 'row']]); // prettier-ignore
 
@@ -110,7 +112,7 @@ class PageReader {
   close(name: string): void {
     this.depth--;
     const element = this.elements.at(-1);
-    if (element?.name !== name) return; // the parser closes what is open, innermost first
+    if (element?.name !== name) return; // the parser closes open elements, innermost first
     this.elements.pop();
     this.sameKind(name)?.pop();
     if (element.isSkipped) this.skipped--;
@@ -161,7 +163,7 @@ class PageReader {
   }
 }
 
-/** What no reader of the page sees is a place to hide orders to the model. */
+/** Hidden text may contain instructions for the model, which a reader of the page would not see. */
 function isHidden(attributes: Readonly<Record<string, string>>): boolean {
   const { hidden, style = '' } = attributes;
   return (
@@ -169,36 +171,36 @@ function isHidden(attributes: Readonly<Record<string, string>>): boolean {
   );
 }
 
-/** Null for anchors within the page, mail addresses, scripts and the like. */
+/** Returns null for anchors within the page, mail addresses, scripts and similar links. */
 function linkTarget(href: string | undefined, base: string): string | null {
   if (href === undefined || href.startsWith('#') || href.length > 2_000) return null;
   const url = URL.parse(href, base);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null;
 }
 
-/** Where a link begins in the text, and how much could be read before it. */
+/** Where a link begins in the text, and the number of readable characters before it. */
 interface OpenLink {
   readonly at: number;
   readonly read: number;
 }
 
 /**
- * Builds plain text the way a page is laid out: runs of white space are one space, blocks stand on lines of their own, at most
- * one empty line between them. Every step costs the same however long the text is.
+ * Builds plain text in the layout of a page: white space collapses to one space, blocks have their own lines, with at most one empty line
+ * between them. Each step takes constant time, for any length of the text.
  */
 export class TextWriter {
   private readonly pieces: string[] = [];
   private breaks = 0;
   private hasSpace = false;
-  /** Characters written that are no white space. */
+  /** The number of characters that are not white space. */
   private read = 0;
 
-  /** What is wanted of the text later: a mark for `since`. */
+  /** A position for a later call of `since`. */
   get mark(): number {
     return this.pieces.length;
   }
 
-  /** How much there is to read so far. */
+  /** The number of readable characters so far. */
   get length(): number {
     return this.read;
   }
@@ -212,18 +214,18 @@ export class TextWriter {
     if (words.endsWith(' ')) this.space();
   }
 
-  /** Text as it is, line breaks and all. */
+  /** Appends text unchanged, with its line breaks. */
   preformatted(text: string): void {
     if (text !== '') this.push(text);
   }
 
-  /** Text that stands for itself, such as the dash of a list item; spaces before it are dropped. */
+  /** Appends text such as the dash of a list item; spaces before it are dropped. */
   sign(text: string): void {
     this.push(text);
     this.hasSpace = false;
   }
 
-  /** The next text begins on a new line; with 2 after an empty one. */
+  /** Begins a new line; with 2, after an empty line. */
   break(lines: 1 | 2): void {
     this.breaks = Math.max(this.breaks, lines);
     this.hasSpace = false;
@@ -235,7 +237,7 @@ export class TextWriter {
     return { at: this.pieces.length - 1, read: this.read };
   }
 
-  /** Marks everything since as a link, unless there was nothing to read. */
+  /** Turns the text since `at` into a link, unless it has no readable characters. */
   closeLink({ at, read }: OpenLink, url: string): void {
     if (this.read === read) return;
     this.pieces[at] = '[';

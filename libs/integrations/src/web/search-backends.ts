@@ -7,7 +7,7 @@ export interface SearchResult {
   readonly snippet: string;
 }
 
-/** A result, and the row of the answer that it was read from. */
+/** A result, and the row of the response that it was read from. */
 export interface FoundRow extends SearchResult {
   readonly row: Readonly<Record<string, unknown>>;
 }
@@ -18,9 +18,9 @@ const LONGEST_SNIPPET = 1_000;
 export interface SearchBackend {
   readonly name: 'tavily' | 'brave' | 'searxng';
   readonly toRequest: (query: string, count: number) => OutboundRequest;
-  /** The list in a parsed answer; anything but a list means that there is none. */
+  /** Selects the list of results in a parsed response. Any other value means no results. */
   readonly resultsIn: (answer: Answer) => unknown;
-  /** The member of a result that holds a piece of the page. */
+  /** The field of a result with an excerpt of the page. */
   readonly snippet: 'content' | 'description';
 }
 
@@ -49,7 +49,7 @@ function tavily(base: string, key: string): SearchBackend {
   };
 }
 
-/** A search of Tavily. `options` are the members of its request body. */
+/** A search request to Tavily. `options` are the fields of its body. */
 export function tavilyRequest(base: string, key: string, options: Readonly<Record<string, unknown>>): OutboundRequest {
   return {
     method: 'POST',
@@ -80,7 +80,7 @@ function searxng(base: string): SearchBackend {
   };
 }
 
-/** The results in an answer as it came, each with its row; rows without a web address are left out. */
+/** The results of a raw response, each with its row. Rows without a web address are left out. */
 export function foundRows(
   answer: unknown,
   { resultsIn, snippet }: Pick<SearchBackend, 'resultsIn' | 'snippet'>,
@@ -95,7 +95,10 @@ export function foundRows(
     .filter(({ url }) => /^https?:\/\//.test(url));
 }
 
-/** Some services mark what was searched for in HTML. Redacted before it is cut, so that no first part of a secret is left. */
+/**
+ * Removes HTML, with which some services mark the search terms. The text is redacted before it is cut, so that the cut cannot leave half of a
+ * secret.
+ */
 function toText(value: unknown, redact: (text: string) => string): string {
   return typeof value === 'string'
     ? redact(value.replace(/<\/?(?:strong|em|b|i)>/g, '')).slice(0, LONGEST_SNIPPET)
@@ -106,7 +109,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A path below a base URL, whether or not that ends in a slash. */
+/** A path below a base URL, with or without a slash at its end. */
 export function below(base: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/${path}`;

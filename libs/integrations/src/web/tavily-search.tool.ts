@@ -7,7 +7,7 @@ import type { WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import { askJson } from './ask-json.js';
 import { type FoundRow, foundRows, type SearchResult, tavilyRequest } from './search-backends.js';
 
-/** The secret of a workspace that holds its key for Tavily. */
+/** The secret of a workspace with its API key for Tavily. */
 const SECRET = 'TAVILY_API_KEY';
 const DEFAULT_COUNT = 5;
 
@@ -24,11 +24,11 @@ const input = z.object({
 });
 
 interface ScoredResult extends SearchResult {
-  /** How well it fits the query, 0 to 1; null: Tavily gave none. */
+  /** The relevance for the query, 0 to 1; null: Tavily returned none. */
   readonly score: number | null;
 }
 
-/** `tavily_search`: Tavily with the key of the workspace, at `base`. `fetch` is for places that the operator chose. */
+/** `tavily_search`: searches Tavily at `base` with the API key of the workspace. `fetch` is for services that the operator configured. */
 export function tavilySearchTool(fetch: GuardedFetch, secrets: Pick<WorkspaceSecrets, 'use'>, base: string): Tool {
   return defineTool({
     name: 'tavily_search',

@@ -9,10 +9,10 @@ import { foundRows, type SearchBackend, type SearchResult } from './search-backe
 const COUNT = 5;
 const LONGEST_QUERY = 400;
 
-// Clients advertise exactly this: limits are checked by the handler.
+// Clients advertise exactly this schema, so the handler checks further limits.
 const input = z.object({ query: z.string().describe('What to search for') });
 
-/** `web_search`: the best few results for a query. `fetch` is for places that the operator chose. */
+/** `web_search`: the best few results of a query. `fetch` is for services that the operator configured. */
 export function webSearchTool(fetch: GuardedFetch, backend: SearchBackend): Tool {
   return defineTool({
     name: 'web_search',

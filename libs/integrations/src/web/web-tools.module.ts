@@ -23,10 +23,13 @@ class OperatorFetch implements OnModuleDestroy {
   }
 }
 
-/** Null where a tool is not set up: then there is none, and its name is free for tools of workspaces. */
+/** Null if the tool is not configured: it is then not registered, and workspaces may use its name. */
 type MaybeTool = Tool | null;
 
-/** The built-in tools that send requests, each only if it is configured; `tavily_search` needs a secret of the workspace. Expects the platform. */
+/**
+ * The built-in tools that send requests, each only if it is configured; `tavily_search` needs a secret of the workspace. Requires a global
+ * `PlatformModule`.
+ */
 @Module({
   imports: [HttpToolsModule, SecretsModule],
   providers: [

@@ -29,7 +29,7 @@ export interface QueueState {
   readonly isOverdue: boolean;
   readonly progressSeq: number;
   readonly progressShown: number;
-  /** Since its progress was last shown; null: never. */
+  /** Time in ms since progress was last shown; null: never. */
   readonly shownMsAgo: number | null;
 }
 

@@ -5,13 +5,13 @@ import { ToolEffectEnum } from '#tools/api';
 
 import type { McpSettings, McpToolStatus } from '../../mcp/mcp-server.js';
 
-/** GraphQL's names of how a server is reached. */
+/** The GraphQL names of the transports. */
 export const McpTransportEnum = defineEnum('McpTransport', 'How an MCP server is reached.', {
   HTTP: ['http', 'Over streamable HTTP.'],
   STDIO: ['stdio', 'As a process that Nightshift starts, if the operator allows it.'],
 }) satisfies Record<Uppercase<McpSettings['transport']>, McpSettings['transport']>;
 
-/** GraphQL's names of the difference between the accepted definition of a tool and its server's current one. */
+/** The GraphQL names of the differences between the accepted definition of a tool and its current one. */
 export const McpToolStatusEnum = defineEnum(
   'McpToolStatus',
   'The status of a tool: its accepted definition compared with the current one.',

@@ -39,7 +39,7 @@ import {
 } from './mcp-server.model.js';
 import { oneTransport, otherTransport } from './mcp-servers.errors.js';
 
-/** Shows and changes the MCP servers of a workspace. */
+/** Reads and changes the MCP servers of a workspace. */
 @Resolver(() => McpServerModel)
 export class McpServersResolver {
   constructor(private readonly servers: McpServersService) {}
@@ -134,7 +134,7 @@ function shownTo(member: MemberPrincipal, server: McpServer): McpServerModel {
   return toMcpServerModel(server, abilityOf(member).can('manage', asSubject('McpServer', { workspaceId })));
 }
 
-/** A new server as the service takes it. Throws `bad_request` for both transports or none. */
+/** Converts the input to a new server of the service. Throws `bad_request` for both transports or none. */
 function toNewMcpServer(input: Omit<RegisterMcpServerInput, 'upsert'>): NewMcpServer {
   const { name, http, stdio, calls, enabled, accept } = input;
   if ((http == null) === (stdio == null)) throw oneTransport();
@@ -147,7 +147,7 @@ function toNewMcpServer(input: Omit<RegisterMcpServerInput, 'upsert'>): NewMcpSe
   };
 }
 
-/** Changes as the service takes them; they throw `bad_request` when they name another transport than the server's. */
+/** Converts the input to changes of the service. The changes throw `bad_request` if they name another transport than the server's. */
 function toMcpServerChanges({ name, http, stdio, calls, enabled }: Omit<UpdateMcpServerInput, 'id'>): McpServerChanges {
   const hasSettings = http != null || stdio != null || calls != null;
   const settings = (before: McpSettings) => ({ ...placeOf(before, { http, stdio }), ...toCalls(calls) });
@@ -158,7 +158,7 @@ function toMcpServerChanges({ name, http, stdio, calls, enabled }: Omit<UpdateMc
   };
 }
 
-/** Which tools are accepted. Null is as if absent. */
+/** Converts the input to the tools to accept. Null counts as absent. */
 function toAcceptance(input: McpAcceptanceInput & { readonly seen?: readonly string[] | null }): McpAcceptance {
   return { names: input.names ?? undefined, all: input.all ?? undefined, seen: input.seen ?? undefined };
 }
@@ -193,7 +193,7 @@ function toStdio(
   } as const;
 }
 
-/** Null means "none" where the field allows it, else the field counts as absent. */
+/** Null means "none" if the field allows it; otherwise the field counts as absent. */
 function toCalls(calls: McpCallsInput | null | undefined) {
   if (calls == null) return {};
   const { timeoutMs, isolated, trusted, effect, effects } = calls;
@@ -210,7 +210,7 @@ function toRecord(settings: readonly McpSettingInput[]): Record<string, string> 
   return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
 }
 
-/** A server as GraphQL shows it. `mayManage`: whether the settings are shown. */
+/** Converts a server to its GraphQL type. `mayManage`: whether to include the settings. */
 function toMcpServerModel(server: McpServer, mayManage: boolean): McpServerModel {
   const { settings, tools, ...rest } = server;
   return {

@@ -13,7 +13,7 @@ import {
   WorkspaceSecretPayload,
 } from './workspace-secret.model.js';
 
-/** Sets and removes the secrets of a workspace, and shows which there are. */
+/** Lists, sets and removes the secrets of a workspace. */
 @Resolver(() => WorkspaceSecretModel)
 export class WorkspaceSecretsResolver {
   constructor(private readonly secrets: WorkspaceSecrets) {}

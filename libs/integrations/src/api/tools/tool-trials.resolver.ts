@@ -24,14 +24,14 @@ export class ToolTrialsResolver {
   }
 }
 
-/** Which tool is meant: a stored one or a draft. Throws `bad_request` for neither and for both. */
+/** The tool to test: a stored one or a definition. Throws `bad_request` for neither and for both. */
 function toTriedTool({ id, definition }: Pick<TestToolInput, 'id' | 'definition'>): TriedTool {
   if (id == null && definition == null) throw testInputInvalid('id', 'Give the id of a tool, or a definition');
   if (id != null && definition != null) throw testInputInvalid('definition', 'Give an id or a definition, not both');
   return id == null ? { definition } : { id };
 }
 
-/** Nothing to try out, or two things. */
+/** The input names no tool to test, or two. */
 function testInputInvalid(field: 'id' | 'definition', message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }

@@ -28,10 +28,10 @@ import {
 } from './workspace-tool.model.js';
 
 const kind = 'workspaceTools';
-/** Compiles a schema. */
+/** The cost of an operation that compiles a schema. */
 const definitionCost = 100;
 
-/** Shows and changes the HTTP tools of a workspace, for those who may manage them. */
+/** Reads and changes the HTTP tools of a workspace, for principals that may manage them. */
 @Resolver(() => WorkspaceToolModel)
 export class WorkspaceToolsResolver {
   constructor(private readonly workspaceTools: WorkspaceToolsService) {}
