@@ -3,8 +3,8 @@ import type { Clock, Timer } from './clock.js';
 const slices = 10;
 
 /**
- * Runs `run` once after `timeoutMs` in which this process was awake, in ten slices: a standstill of the machine, however long,
- * counts as one of them at most. For giving up on others, who must not be blamed for what we have not got round to reading.
+ * Runs `run` once after `timeoutMs` in which this process was awake, in ten slices: a suspension of the machine of any length counts as at
+ * most one slice. Use it before giving up on a remote side, whose messages this process may not have read yet.
  */
 export function awakeTimeout(clock: Clock, timeoutMs: number, run: () => void): Timer {
   let timer: Timer;

@@ -1,11 +1,11 @@
-/** A running timer of a `Clock`; cancelling twice, or after it fired, does nothing. */
+/** A running timer of a `Clock`. A second `cancel`, or one after the timer fired, does nothing. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * Time as a port: the system's in production, a hand-moved one in tests.
- * `now()` is wall time in ms since the epoch, for display only; anything that must not jump uses `monotonic()` (ms).
+ * Time as a port: the system clock in production, a manual one in tests. `now()` is wall-clock time in ms since the epoch, for display only;
+ * code that must not see jumps uses `monotonic()` (ms).
  */
 export interface Clock {
   now(): number;
@@ -14,7 +14,7 @@ export interface Clock {
   after(delayMs: number, run: () => void): Timer;
 }
 
-/** The longest delay a timer of the runtime can hold; a longer one would fire at once. */
+/** The longest delay that a timer of the runtime supports. A longer one would fire at once. */
 const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -39,7 +39,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs` of the clock; rejects with the signal's reason as soon as it aborts. Leaves no timer behind. */
+/** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. Leaves no timer. */
 export async function waitUnlessAborted(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -62,7 +62,7 @@ interface Entry {
   readonly run: () => void;
 }
 
-/** A clock that moves only by `advance`; due timers run in the order of their instant, then of their creation. */
+/** A clock that only `advance` moves. Due timers run in the order of their instants, then of their creation. */
 export class ManualClock implements Clock {
   private readonly entries = new Set<Entry>();
   private order = 0;
@@ -87,7 +87,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Moves time on by `ms`, running what falls due on the way. */
+  /** Moves the time by `ms` and runs the timers that become due. */
   advance(ms: number): void {
     const end = this.instant + ms;
     for (let next = this.nextUntil(end); next !== undefined; next = this.nextUntil(end)) {
@@ -98,7 +98,7 @@ export class ManualClock implements Clock {
     this.instant = end;
   }
 
-  /** How many timers are waiting: zero when nothing leaks. */
+  /** The number of pending timers: zero if nothing leaks. */
   get pending(): number {
     return this.entries.size;
   }

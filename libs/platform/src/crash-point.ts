@@ -9,7 +9,7 @@ interface ArmedPoint {
   left: number;
 }
 
-/** What a `throw` crash point throws: no code of ours expects it. */
+/** The error of a `throw` crash point. No code of the server expects it. */
 export class CrashPointReached extends Error {
   constructor(name: string) {
     super(`The crash point ${name} was reached.`);
@@ -20,8 +20,8 @@ export class CrashPointReached extends Error {
 let armed: ArmedPoint | undefined;
 
 /**
- * Arms the point that CRASH_POINT names, once per process, before anything runs. Throws `ConfigError` unless NODE_ENV is
- * `test`: a setting that kills servers has no business in production.
+ * Arms the point that CRASH_POINT names, once per process, before any work. Throws `ConfigError` unless NODE_ENV is `test`, because the
+ * setting kills servers.
  */
 export function armCrashPoint(config: Config): void {
   const { CRASH_POINT: setting, NODE_ENV: environment } = config.values;
@@ -33,8 +33,8 @@ export function armCrashPoint(config: Config): void {
 }
 
 /**
- * A named instant at which tests let a process die (`kill`: SIGKILL), freeze (`stop`: SIGSTOP, until a test sends
- * SIGCONT) or fail (`throw`). Does nothing unless armed; strikes once, at the N-th passing.
+ * A named place at which tests make a process die (`kill`: SIGKILL), freeze (`stop`: SIGSTOP, until a test sends SIGCONT) or fail (`throw`).
+ * Does nothing unless armed; takes effect once, when the process reaches it for the N-th time.
  */
 export function crashpoint(name: string): void {
   if (armed?.name !== name) return;
@@ -44,6 +44,6 @@ export function crashpoint(name: string): void {
   armed = undefined;
   if (fate === 'throw') throw new CrashPointReached(name);
   process.kill(process.pid, fate === 'kill' ? 'SIGKILL' : 'SIGSTOP');
-  // The signal may arrive a moment later on another thread; until then nothing more must happen on this one.
+  // The signal may arrive later, on another thread. Until then this thread must do nothing.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fate === 'kill' ? 10_000 : 100);
 }

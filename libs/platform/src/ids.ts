@@ -5,8 +5,8 @@ let lastMs = 0;
 let counter = 0;
 
 /**
- * A new uuid v7: sorts by creation time, so that primary keys are also the order of lists. Within one process that holds
- * inside a millisecond too, by a counter in `rand_a` (RFC 9562, 6.2, method 1); 62 bits stay random.
+ * A new uuid v7, which sorts by creation time, so that lists can be ordered by primary key. Within one process this also holds within a
+ * millisecond, with a counter in `rand_a` (RFC 9562, 6.2, method 1); 62 bits are random.
  */
 export function newId(): string {
   const random = randomUUIDv7();
@@ -15,14 +15,14 @@ export function newId(): string {
     lastMs = now;
     counter = 0;
   } else if ((counter += 1) === MOST_PER_MS) {
-    lastMs += 1; // faster than the field can count, or the clock went back: run ahead of it
+    lastMs += 1; // the counter overflowed, or the clock went back: advance the millisecond
     counter = 0;
   }
   const ms = lastMs.toString(16).padStart(12, '0');
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}${random.slice(18)}`;
 }
 
-/** The same uuid v8 for the same parts, so that what is stored once for them is recognized (RFC 9562, 5.8). */
+/** Returns the same uuid v8 for the same parts, so that a repeated insert is recognized (RFC 9562, 5.8). */
 export function idFrom(...parts: readonly (string | number)[]): string {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -30,12 +30,12 @@ export function idFrom(...parts: readonly (string | number)[]): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a text from outside can be one of our ids at all. Asked before SQL, so that garbage reads as "not found". */
+/** Whether an untrusted text has the format of an id. Check it before SQL, so that an invalid id means "not found". */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The smallest uuid v7 of the millisecond `at` (since the epoch): turns a span of time into a range of keys. */
+/** The smallest uuid v7 of the millisecond `at` (since the epoch). It converts a time span to a range of keys. */
 export function firstIdAt(at: number): string {
   const hex = Math.max(0, Math.floor(at)).toString(16).padStart(12, '0').slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;

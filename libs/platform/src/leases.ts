@@ -1,14 +1,14 @@
 import type { Clock, Timer } from './clock.js';
 import type { Logger } from './logger.js';
 
-/** Why this process lost a lease: the row has another owner or status now, or the lease could not be renewed in time. */
+/** Why this process lost a lease: another owner or status in the row, or no renewal in time. */
 export type LeaseLoss = 'withdrawn' | 'not renewed';
 
 /** A lease of this process. */
 export interface Lease {
   /**
-   * False once another process may own it, by the monotonic clock. Call it before each external effect: a paused process can resume at any
-   * statement, before its timers fire.
+   * False if another process may own it by now, by the monotonic clock. Check it before each external effect: a suspended process can resume
+   * at any statement, before its timers fire.
    */
   isValid(): boolean;
   /** Call it when the work has ended. */
@@ -21,23 +21,23 @@ export interface LeasesOptions<Item, Renewed> {
   readonly logger: Logger;
   /** The id of an item in the result of `renew`. */
   readonly idOf: (item: Item) => string;
-  /** Extends the leases of these items in one statement. An item that is missing in the result has lost its lease. */
+  /** Extends the leases of these items in one statement. The result omits items that have lost their lease. */
   readonly renew: (items: readonly Item[]) => Promise<ReadonlyMap<string, Renewed>>;
   readonly onRenewed?: (item: Item, renewed: Renewed) => void;
-  /** Called at most once for a lease, and not after its `release`. */
+  /** Runs at most once per lease, and not after its `release`. */
   readonly onLost: (item: Item, why: LeaseLoss) => void;
 }
 
 interface Held<Item> {
   readonly item: Item;
-  /** Instant on the monotonic clock. After it, another process may own the lease. */
+  /** The instant on the monotonic clock after which another process may own the lease. */
   validUntil: number;
   timer: Timer | undefined;
 }
 
 /**
- * The leases of this process. One statement renews all of them, each third of `leaseMs`. A lease is lost here if two thirds of `leaseMs`
- * have passed since the start of its last successful renewal.
+ * The leases of this process. One statement renews all of them, every third of `leaseMs`. This process treats a lease as lost if two thirds
+ * of `leaseMs` have passed since the start of its last successful renewal.
  */
 export class Leases<Item, Renewed> {
   private readonly held = new Map<string, Held<Item>>();
@@ -110,7 +110,7 @@ export class Leases<Item, Renewed> {
       for (const held of asked) {
         const id = idOf(held.item);
         const answer = renewed.get(id);
-        if (this.held.get(id) !== held) continue; // it ended during the renewal
+        if (this.held.get(id) !== held) continue; // released during the renewal
         if (answer === undefined) this.lose(held, 'withdrawn');
         else {
           this.extend(held, askedAt);

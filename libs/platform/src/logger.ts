@@ -1,6 +1,6 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 
-/** Structured logs: one JSON object a line, ids and sizes, never contents or secrets. */
+/** Structured logs: one JSON object per line, with ids and sizes, never contents or secrets. */
 export type Logger = PinoLogger;
 
 /** `redact` is applied to every text value before it is written (see `Redactor`). */
@@ -20,7 +20,7 @@ export function createLogger(options: { readonly level: string; readonly redact?
 
 function describeError(error: unknown, redact: (text: string) => string): object {
   if (!(error instanceof Error)) return { message: redact(String(error)) };
-  const { code } = error as { code?: unknown }; // Node, pg and AppError all carry a code here
+  const { code } = error as { code?: unknown }; // errors of Node, pg and AppError have a code in this field
   return { name: error.name, code, message: redact(error.message), stack: redact(error.stack ?? '').slice(0, 4_000) };
 }
 

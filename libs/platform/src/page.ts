@@ -1,10 +1,10 @@
-/** A keyset page: at most `first` (1 to 100, clamped) entries after the one whose id is `after`. */
+/** A keyset page: at most `first` entries (1 to 100, clamped) after the entry with the id `after`. */
 export interface PageRequest {
   readonly first: number;
   readonly after?: string | undefined;
 }
 
-/** One page; `hasMore` is whether another follows. */
+/** A page of a list; `hasMore`: whether another page follows. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean;

@@ -16,7 +16,7 @@ import { type HeldSecrets, rootBox, toolBox, ToolSecretBox } from './secrets/ins
 import { Redactor } from './secrets/redactor.js';
 import { SecretBox } from './secrets/secret-box.js';
 
-/** Everything a process holds open, made once and shared by the applications in it. */
+/** The resources of a process, created once and shared by its applications. */
 export interface Platform {
   readonly config: Config;
   readonly logger: Logger;
@@ -28,35 +28,35 @@ export interface Platform {
   readonly secretBox: SecretBox;
   readonly toolSecretBox: ToolSecretBox;
   readonly redactor: Redactor;
-  /** For servers that tenants chose. */
+  /** The client for servers that tenants chose. */
   readonly guardedFetch: GuardedFetch;
   /** Stops queues and bus, then closes the pools. */
   close(): Promise<void>;
 }
 
-/** What only the launcher knows. */
+/** The values that the launcher provides. */
 export interface PlatformInit {
   readonly config: Config;
   readonly logger: Logger;
   readonly redactor: Redactor;
   readonly urls: DatabaseUrls;
-  /** NIGHTSHIFT_SECRET, given or generated. */
+  /** NIGHTSHIFT_SECRET, from the environment or generated. */
   readonly secret: string;
-  /** Secrets of the installation before that one, which still open what they sealed. */
+  /** Earlier secrets of the installation, which still open values that they sealed. */
   readonly previousSecrets?: readonly string[];
 }
 
-/** What an isolated tool process has instead: the login of tool processes and their key. */
+/** The values for an isolated tool process: the login and the key of tool processes instead of the secret. */
 export interface ToolPlatformInit extends Pick<PlatformInit, 'config' | 'logger' | 'redactor'> {
-  /** Logs in as `nightshift_tools`. */
+  /** The URL of the login `nightshift_tools`. */
   readonly databaseUrl: string;
   /** NIGHTSHIFT_TOOLS_KEY. */
   readonly toolsKey: string;
-  /** Keys before that one, which still open what they sealed. */
+  /** Earlier keys, which still open values that they sealed. */
   readonly previousToolsKeys?: readonly string[];
 }
 
-/** Opens pools and the bus. The bus is in memory when one process has all roles, unless BUS sets another. */
+/** Opens the pools and the bus. The bus is in memory if one process has all roles, unless BUS sets another. */
 export async function openPlatform(init: PlatformInit): Promise<Platform> {
   const { urls, secret, previousSecrets = [] } = init;
   return assemble(init, {
@@ -66,7 +66,7 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
   });
 }
 
-/** The same with the login and the key of tool processes: its `secretBox` opens nothing. */
+/** The same with the login and the key of tool processes. Its `secretBox` opens nothing. */
 export async function openToolPlatform(init: ToolPlatformInit): Promise<Platform> {
   const { databaseUrl, toolsKey, previousToolsKeys = [] } = init;
   return assemble(init, {
@@ -125,7 +125,7 @@ async function assemble({ config, logger, redactor }: Surroundings, access: Acce
   };
 }
 
-/** Hands the open resources to Nest, under their own names. */
+/** Provides the open resources to Nest, under their own types. */
 @Module({})
 export class PlatformModule {
   static with(platform: Platform): DynamicModule {

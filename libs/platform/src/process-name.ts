@@ -5,8 +5,8 @@ import { hostname } from 'node:os';
 const pattern = /^(?<host>.+):(?<pid>\d+):(?<place>[\w-]{12})\.(?<startedAt>\d+)(?:#.*)?$/;
 
 /**
- * What a process is called on the rows it holds: `host:pid:mark`. On Linux the mark names the place in which its number means
- * something, and the tick it was started at, so that no later process can have the same name; elsewhere it is random.
+ * The name of a process in the rows that it owns: `host:pid:mark`. On Linux, the mark identifies the pid namespace and the start tick of the
+ * process, so that no later process can have the same name; elsewhere it is random.
  */
 export function processName(pid = process.pid): string {
   const here = place();
@@ -16,7 +16,7 @@ export function processName(pid = process.pid): string {
 }
 
 /**
- * Whether the process of that name has certainly ended. False: it lives, or this process cannot know, because it ran on another machine or
+ * Whether the process with this name has certainly ended. False: it runs, or this process cannot know, because it ran on another machine or
  * in another namespace, the system gives no start times, or it hides other processes.
  */
 export function hasEnded(name: string): boolean {
@@ -28,18 +28,21 @@ export function hasEnded(name: string): boolean {
   return now !== undefined && now !== named['startedAt'];
 }
 
-/** Signal 0 only checks existence. `hidepid` hides processes from /proc, but not from this; EPERM: another user's process. */
+/**
+ * Whether the pid is in use. Signal 0 only checks existence. `hidepid` hides processes in /proc but not from this check; EPERM means a
+ * process of another user.
+ */
 function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // what Node throws for a system call
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // Node throws this type for a system call
   }
 }
 
-/** In ticks since the boot; a process that has ended and was not collected by its parent has no start any more. */
+/** The start of a process in ticks since boot. A zombie process has ended and has no start. */
 function startedAt(pid: number): string | undefined {
-  // The second field is the program's name in brackets and may hold anything.
+  // The second field is the program's name in parentheses and may contain any character.
   const [state, ...fields] =
     read(`/proc/${pid}/stat`)
       ?.replace(/^.*\) /s, '')
@@ -49,13 +52,13 @@ function startedAt(pid: number): string | undefined {
 }
 
 /**
- * Where process ids and start ticks mean the same: one boot of one kernel, one namespace of each. A recreated container is
- * another place, and so is every other machine.
+ * The scope in which process ids and start ticks are unique: one boot of one kernel, with one pid and one time namespace. A recreated
+ * container and every other machine have other scopes.
  */
 function place(): string | undefined {
   const boot = read('/proc/sys/kernel/random/boot_id');
   const pids = follow('/proc/self/ns/pid');
-  // Otherwise this /proc shows the processes of another namespace.
+  // Without this equality, /proc shows the processes of another namespace.
   if (boot === undefined || pids === undefined || follow('/proc/self') !== String(process.pid)) return undefined;
   const time = follow('/proc/self/ns/time') ?? '';
   return createHash('sha256').update(`${boot} ${pids} ${time}`).digest('base64url').slice(0, 12);

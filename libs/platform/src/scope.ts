@@ -1,4 +1,4 @@
-/** The tables a principal's rights are asked about. */
+/** The tables for which a principal has rights. */
 export type ScopedSubject =
   | 'Workspace'
   | 'Membership'
@@ -25,16 +25,16 @@ export type ScopedSubject =
   | 'AuditEntry';
 
 /**
- * Proof that the caller may read, made only by the ability (`libs/auth`); every read method demands one.
- * It is a parameter, never ambient: a method without a Scope cannot reach tenant rows.
+ * Proof that the caller may read. Only the ability (`libs/auth`) makes one, and every read method requires one. It is a parameter, never
+ * ambient: a method without a Scope cannot reach rows of tenants.
  */
 export interface Scope {
   /** The tenant. Row-level security is set to exactly this workspace for the whole transaction. */
   readonly workspaceId: string;
-  /** Who asks: `user:<id>`, `key:<id>` or `system`. Idempotency keys and audits are theirs. */
+  /** The principal: `user:<id>`, `key:<id>` or `system`. Idempotency keys and audit entries belong to it. */
   readonly principal: string;
-  /** The human behind the principal, when there is one. */
+  /** The user of the principal, if it has one. */
   readonly userId: string | null;
-  /** The Prisma `where` of the rows of `subject` that may be read; matches nothing without a right. */
+  /** The Prisma `where` of the rows of `subject` that the principal may read; without a right, it matches no row. */
   where(subject: ScopedSubject): object;
 }

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from './clock.js';
 
 /**
- * Remembers answers for `ttlMs`, counted from when their load began, and at most `max` of them (the least recently used goes
- * first). Callers at the same time share one load. A failed load is not remembered. After `clear` or `forget`, only callers that
- * already waited get the result of a load that began before it.
+ * Caches values for `ttlMs` from the beginning of their load, and at most `max` of them (the least recently used is evicted first).
+ * Concurrent callers share one load. A failed load is not cached. After `clear` or `forget`, only callers that already waited get the result
+ * of a load that began before it.
  */
 export class TimedCache<V> {
   private readonly entries: LRUCache<string, Promise<V>>;
@@ -14,12 +14,12 @@ export class TimedCache<V> {
   /** `ttlMs` and `max` are positive integers. */
   constructor({ clock, ttlMs, max }: { readonly clock: Clock; readonly ttlMs: number; readonly max: number }) {
     this.clock = clock;
-    // lru-cache drops an entry that is older than `ttl`; here one of exactly that age is too old.
+    // lru-cache drops an entry that is older than `ttl`; here, an entry of exactly that age is dropped too.
     const perf = { now: () => clock.monotonic() + 0.001 };
     this.entries = new LRUCache({ max, ttl: ttlMs, ttlResolution: 0, perf });
   }
 
-  /** The remembered answer, or that of `load`. */
+  /** Returns the cached value, or loads it. */
   get(key: string, load: () => Promise<V>): Promise<V> {
     const known = this.entries.get(key);
     if (known !== undefined) return known;
@@ -32,17 +32,17 @@ export class TimedCache<V> {
     return value;
   }
 
-  /** Forgets one answer. */
+  /** Removes one value. */
   forget(key: string): void {
     this.entries.delete(key);
   }
 
-  /** Forgets everything. */
+  /** Removes all values. */
   clear(): void {
     this.entries.clear();
   }
 
-  /** How many answers are stored. */
+  /** The number of cached values. */
   get size(): number {
     return this.entries.size;
   }

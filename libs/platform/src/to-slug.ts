@@ -1,7 +1,7 @@
-/** So that a prefix and a mark behind it still fit into the name of a tool. */
+/** Leaves space for a prefix and a suffix in the name of a tool. */
 const longest = 48;
 
-/** A name as an id: lower case letters, digits, `_` and `-`, 48 at most; empty when nothing of it is left. Pure. */
+/** Converts a name to an id: lower case letters, digits, `_` and `-`, 48 at most; empty if no character remains. Pure. */
 export function toSlug(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   return trimmed(trimmed(plain.replace(/[^a-z0-9_]+/g, '-')).slice(0, longest));

@@ -1,15 +1,15 @@
 import { defined } from './defined.js';
 import { AppError } from './errors/app-error.js';
 
-/** A value that Postgres stores as `jsonb` and gives back as it was. */
+/** A value that `jsonb` columns of Postgres store and return unchanged. */
 export type Storable = string | number | boolean | null | readonly Storable[] | { readonly [key: string]: Storable };
 
-/** Far above what people write and far below what overflows a stack (about 5,000). */
+/** Far above what people write, and far below what overflows the stack (about 5,000). */
 const MAX_DEPTH = 256;
 
 /**
- * Text that `text` and `jsonb` columns hold unchanged: NUL (refused by Postgres) and each half of a surrogate pair (silently
- * replaced in `text`, refused in `jsonb`) become U+FFFD. Applying it twice changes nothing more; it never throws.
+ * Converts a text so that `text` and `jsonb` columns store it unchanged: NUL (rejected by Postgres) and unpaired surrogates (silently
+ * replaced in `text`, rejected in `jsonb`) become U+FFFD. Applying it twice gives the same text; it never throws.
  */
 export function toStorableText(text: string): string {
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
@@ -17,10 +17,10 @@ export function toStorableText(text: string): string {
 }
 
 /**
- * The one policy for values from outside, at every boundary: texts and keys as `toStorableText`; members that JSON has no
- * word for (undefined, functions, symbols) are left out, or null inside a list, as JSON.stringify does; a `__proto__` key is
- * dropped. Throws AppError `not_storable`, naming `field`, for numbers that would not come back (`1e400`, NaN, bigint) and for
- * nesting deeper than 256. The value itself is not changed.
+ * The policy for untrusted values at every boundary. Texts and keys are converted by `toStorableText`. Members without a JSON value
+ * (undefined, functions, symbols) are left out, or become null in a list, as in JSON.stringify. A `__proto__` key is dropped. Throws AppError
+ * `not_storable`, naming `field`, for numbers that cannot be stored exactly (`1e400`, NaN, bigint) and for nesting deeper than 256. Does not
+ * change the value itself.
  */
 export function toStorable(value: unknown, field?: string): Storable {
   return convert(value, 0, field) ?? null;
@@ -33,7 +33,7 @@ function convert(value: unknown, depth: number, field: string | undefined): Stor
     case 'boolean':
       return value;
     case 'number':
-      if (Number.isFinite(value)) return value === 0 ? 0 : value; // JSON has no word for -0
+      if (Number.isFinite(value)) return value === 0 ? 0 : value; // jsonb has no -0
       throw notStorable('A number is too large to be kept.', field);
     case 'bigint':
       throw notStorable('A number is too large to be kept.', field);
@@ -50,7 +50,7 @@ function convertObject(value: object, depth: number, field: string | undefined):
   if (depth >= MAX_DEPTH) throw notStorable(`Values may be nested ${MAX_DEPTH} levels deep at most.`, field);
   if (Array.isArray(value)) return value.map((item: unknown) => convert(item, depth + 1, field) ?? null);
   if ('toJSON' in value && typeof value.toJSON === 'function') {
-    const replaced: unknown = Reflect.apply(value.toJSON, value, []); // Dates and our Secret speak for themselves; nothing else may recurse for ever
+    const replaced: unknown = Reflect.apply(value.toJSON, value, []); // Dates and Secrets have a JSON form; the depth limits a recursive toJSON
     return convert(replaced, depth + 1, field);
   }
   const copy: Record<string, Storable> = {};

@@ -1,6 +1,6 @@
 import { registerEnumType } from '@nestjs/graphql';
 
-/** The names of an enum, each with the value that it stands for in our code and the description that clients read. */
+/** The names of an enum, each with its value in the code and the description for clients. */
 type EnumValues = Readonly<Record<string, readonly [value: string, description: string]>>;
 
 /** Registers a GraphQL enum and returns its names with their values. */

@@ -1,25 +1,25 @@
-/** Limits of one document, the same on every transport. Published in docs/clients.md. */
+/** Limits of one document, the same for every transport. docs/clients.md publishes them. */
 export const graphqlLimits = {
-  /** Length of a document, white space and comments included. */
+  /** Length of a document, including white space and comments. */
   characters: 50_000,
-  /** Lexical tokens of a document; the parser stops there. */
+  /** Lexical tokens of a document. The parser stops at this limit. */
   tokens: 2_000,
-  /** Fields and fragments of all operations of a document, a fragment counted at each use. */
+  /** Fields and fragments of all operations of a document. A fragment counts at each use. */
   selections: 2_000,
-  /** The same for a subscription, which is executed for each event. */
+  /** The same for a subscription, which runs for each event. */
   subscriptionSelections: 500,
-  /** Selections that share one path of the result. Validation compares each of them with each other. */
+  /** Selections with the same path in the result. Validation compares each pair of them. */
   repeats: 100,
   depth: 12,
   aliases: 30,
   directives: 30,
-  /** One for each field, times the page size of the lists around it. */
+  /** Each field costs one, times the page sizes of the lists around it. */
   cost: 10_000,
-  /** What the introspection of the whole schema costs; any other costs in proportion. */
+  /** The cost of an introspection of the whole schema; smaller ones cost in proportion. */
   introspectionCost: 7_500,
-  /** Values in the variables of a request, those within a JSON value not counted. */
+  /** Values in the variables of a request, without those inside a JSON value. */
   variableValues: 20_000,
-  /** Entries of a page, and of `nodes(ids)`. */
+  /** Maximum entries of a page, and of `nodes(ids)`. */
   pageSize: 100,
   defaultPageSize: 20,
 } as const;

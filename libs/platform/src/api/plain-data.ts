@@ -4,8 +4,8 @@ import type { GraphQLField } from 'graphql';
 const key = 'plainData';
 
 /**
- * Declares that a subscription sends plain data: no field below it has a resolver of its own, and none depends on the
- * viewer. Its messages are then written by a compiled selection, once for all viewers with the same document.
+ * Declares that a subscription sends plain data: no field below it has a resolver, and none depends on the viewer. A compiled selection then
+ * serializes a message once for all viewers with the same document.
  */
 export const PlainData = () => Extensions({ [key]: true });
 

@@ -4,7 +4,7 @@ import { type Hint, PendingHints } from './pending-hints.js';
 
 type Listeners = { readonly [T in BusTopic]: Set<(message: BusMessages[T]) => void> };
 
-/** The subscribers of one process. Delivery is asynchronous and once per turn of the event loop, merged (PendingHints). */
+/** The subscribers of one process. Hints are merged (`PendingHints`) and delivered asynchronously, once per turn of the event loop. */
 export class BusListeners {
   private readonly listeners: Listeners = {
     'job-events': new Set(),
@@ -44,7 +44,7 @@ export class BusListeners {
     for (const listener of [...this.gaps]) this.guard(listener);
   }
 
-  /** Hands on at once what waits. */
+  /** Delivers all pending hints at once. */
   flush(): void {
     this.scheduled = false;
     for (const hint of this.pending.take()) this.hand(hint);
@@ -93,7 +93,7 @@ export class BusListeners {
 
   private each<M>(listeners: ReadonlySet<(message: M) => void>, message: M): void {
     for (const listener of [...listeners]) {
-      if (!listeners.has(listener)) continue; // left while this message was being handed round
+      if (!listeners.has(listener)) continue; // unsubscribed during this delivery
       this.guard(() => {
         listener(message);
       });
@@ -109,11 +109,11 @@ export class BusListeners {
   }
 }
 
-/** The same function may be entered twice: each entry has its own way out. */
+/** Adds a listener, wrapped so that the same function can subscribe twice and unsubscribe each subscription separately. */
 function enter<L extends (...args: never[]) => void>(set: Set<L>, listener: L): () => void {
   const entry = ((...args: Parameters<L>) => {
     listener(...args);
-  }) as L; // a listener that calls the listener takes and gives the same
+  }) as L; // the wrapper has the parameters of the listener
   set.add(entry);
   return () => {
     set.delete(entry);

@@ -1,16 +1,16 @@
 /**
- * What processes tell each other. Every message is a hint: ids and numbers, never state. Losing one costs latency only,
- * because a slow poll lies under each use.
+ * The messages between processes. Every message is a hint: it contains ids and numbers, never state. The loss of a message only adds latency,
+ * because each subscriber also polls.
  */
 export interface BusMessages {
-  /** A job's log has grown to `seq`. `status` is set when the job's status moved as well. */
+  /** The log of a job has grown to `seq`. `status` is set if the status has changed too. */
   'job-events': {
     readonly workspaceId: string;
     readonly jobId: string;
     readonly seq: number;
     readonly status?: string;
   };
-  /** A job may be claimable. `hasMessage`: a message in the queue of its kind announces it, too. */
+  /** A job may be claimable. `hasMessage`: a message in the queue of its kind also announces it. */
   'job-runnable': {
     readonly workspaceId: string;
     readonly jobId: string;
@@ -19,39 +19,39 @@ export interface BusMessages {
   };
   /** A client or a person asked to cancel a running job. */
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
-  /** A sub-job of this job has ended, or this job does not wait for one any more. */
+  /** A sub-job of this job has ended, or the job no longer waits for one. */
   'sub-jobs': { readonly workspaceId: string; readonly jobId: string };
-  /** A membership, role or key changed: open viewers of this workspace must be asked again. */
+  /** A membership, role or key changed: the access of open viewers of this workspace must be checked again. */
   'access-changed': { readonly workspaceId: string };
   /** A request to a person or a client was opened or settled in this workspace. */
   'interrupts-changed': { readonly workspaceId: string };
-  /** Something was put into a queue of the isolated tools. */
+  /** A message was added to a queue of isolated tools. */
   'tool-queue': { readonly workspaceId: string; readonly queue: 'requests' | 'results' };
-  /** A call in the isolated queue must end, in whichever process it runs. */
+  /** A call in the isolated queue must end, in the process that runs it. */
   'tool-cancel': { readonly workspaceId: string; readonly jobId: string; readonly toolCallId: string };
-  /** A process runs this plugin; `hash` is that of its code. */
+  /** A process runs this plugin; `hash` is the hash of its code. */
   'plugin-loaded': { readonly plugin: string; readonly hash: string };
 }
 
 export type BusTopic = keyof BusMessages;
 
 /**
- * The hint channel. Adapters: `MemoryBus` (one process) and `PostgresBus` (NOTIFY; at most one statement per few ms,
- * outside every transaction). Both promise:
- * - a message published by anyone on the bus reaches every subscriber of its topic, the publisher's own included, at
- *   most once and asynchronously (never inside `publish`);
- * - `job-events` hints of one job may be merged, the highest `seq` wins (and the newest `status`);
- * - after a lost connection comes back, `onGap` listeners run: they read what was missed from its source.
- * `publish` never throws and never blocks; what is waiting when the channel is down is bounded and then dropped.
+ * The hint channel. Adapters: `MemoryBus` (one process) and `PostgresBus` (NOTIFY; at most one statement per few ms, outside of every
+ * transaction). Both promise:
+ * - A published message reaches every subscriber of its topic, including those of the publisher, at most once and asynchronously
+ *   (never inside `publish`).
+ * - `job-events` hints of one job may be merged: the highest `seq` and the newest `status` remain.
+ * - After a reconnect, `onGap` listeners run, which read from the source what they may have missed.
+ * `publish` never throws and never blocks. While the channel is down, a bounded number of messages is pending; further ones are dropped.
  */
 export interface Bus {
   publish<T extends BusTopic>(topic: T, message: BusMessages[T]): void;
-  /** Returns the way out; a listener that throws is logged and does not disturb the others. */
+  /** Returns a function that unsubscribes. The error of a listener is logged and does not affect the others. */
   subscribe<T extends BusTopic>(topic: T, listener: (message: BusMessages[T]) => void): () => void;
-  /** Runs after messages may have been missed. */
+  /** Runs `listener` after messages may have been missed. */
   onGap(listener: () => void): () => void;
   start(): Promise<void>;
-  /** Sends what waits, then frees every timer and connection. */
+  /** Sends pending messages, then frees all timers and connections. */
   stop(): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 import { isId } from '../ids.js';
 import type { Hint } from './pending-hints.js';
 
-/** NOTIFY takes fewer than 8,000 bytes; the rest is room for a change of the format. */
+/** NOTIFY accepts fewer than 8,000 bytes; the difference is a reserve for a change of the format. */
 export const PAYLOAD_BYTES = 7_900;
 
-/** On the wire a message is a short array: a letter for its topic, then its fields; `scope` is a workspace, or a plugin. */
+/** A message is sent as a short array: a letter for its topic, then its fields. `scope` is a workspace or a plugin. */
 type Wire = readonly [
   letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't' | 's' | 'p',
   scope: string,
@@ -36,10 +36,13 @@ function toWire({ topic, message }: Hint): Wire {
   }
 }
 
-/** Checked by hand: it runs for every hint of every process, and a schema library costs several times the parse. */
+/**
+ * Validates without a schema library, which would cost several times as much as the parse. This function runs for every hint in every
+ * process.
+ */
 function fromWire(entry: unknown): Hint | undefined {
   if (!Array.isArray(entry)) return undefined;
-  const [letter, workspaceId, ...fields] = entry as unknown[]; // Array.isArray gives any[]
+  const [letter, workspaceId, ...fields] = entry as unknown[]; // Array.isArray narrows to any[]
   if (letter === 'p') {
     const [hash] = fields;
     const isKnown = typeof workspaceId === 'string' && typeof hash === 'string';
@@ -74,7 +77,7 @@ function isIdText(value: unknown): value is string {
   return typeof value === 'string' && isId(value);
 }
 
-/** Packs hints, in order, into as few payloads as fit. One that alone is too long for a payload is left out. */
+/** Packs hints, in order, into as few payloads as possible. A hint that is too long for a payload is left out. */
 export function encodeHints(hints: readonly Hint[]): string[] {
   const payloads: string[] = [];
   let open: string[] = [];
@@ -95,7 +98,7 @@ export function encodeHints(hints: readonly Hint[]): string[] {
   return payloads;
 }
 
-/** The hints of a payload. Skips what this build cannot read: a newer build's topic, or a NOTIFY of another program. */
+/** The hints of a payload. Skips entries that this build cannot parse: topics of a newer build, or a NOTIFY of another program. */
 export function decodeHints(payload: string): Hint[] {
   const parsed = parse(payload);
   if (!Array.isArray(parsed)) return [];

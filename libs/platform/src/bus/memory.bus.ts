@@ -3,7 +3,7 @@ import type { Bus, BusMessages, BusTopic } from './bus.js';
 import { BusListeners } from './bus-listeners.js';
 import { toHint } from './pending-hints.js';
 
-/** The bus of a single process. Nothing can be missed, so `onGap` listeners never run. */
+/** The bus of a single process. It misses no message, so `onGap` listeners never run. */
 export class MemoryBus implements Bus {
   private readonly listeners: BusListeners;
 

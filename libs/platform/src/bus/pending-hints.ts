@@ -7,8 +7,8 @@ export type Hint = { [T in BusTopic]: { readonly topic: T; readonly message: Bus
 const MOST = 10_000;
 
 /**
- * What waits to be handed on, oldest first. `job-events` of one job are merged: the highest `seq` stays, with the status
- * of the newest message that has one. Beyond 10,000 the oldest are dropped, which costs their readers a poll.
+ * Pending hints, oldest first. `job-events` of one job are merged: the result has the highest `seq`, and the status of the newest message
+ * with a status. Beyond 10,000, the oldest are dropped; their readers then find the change at the next poll.
  */
 export class PendingHints {
   private readonly entries = new Map<string, Entry>();
@@ -49,7 +49,7 @@ export class PendingHints {
 
 interface Entry {
   readonly hint: Hint;
-  /** Which `seq` the status came with: hints of two connections may arrive out of order. */
+  /** The `seq` of the message with the status: hints of two connections may arrive out of order. */
   readonly statusSeq: number;
 }
 

@@ -8,22 +8,25 @@ import { decodeHints, encodeHints } from './hint-codec.js';
 import { PendingHints, toHint } from './pending-hints.js';
 
 export interface PostgresBusOptions {
-  /** The engine login's url; a direct one, since LISTEN does not work through a transaction pooler. */
+  /** The URL of the engine login. It must connect directly, because LISTEN does not work through a transaction pooler. */
   readonly url: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Least time between two NOTIFY statements, in ms. Default 5. */
+  /** Minimum time between two NOTIFY statements, in ms. Default 5. */
   readonly hintIntervalMs?: number;
 }
 
-/** Between these two, doubling; a half of it is random, so that processes do not come back in step. */
+/**
+ * Delays of reconnects, in ms: they double from `first` to `most`. Half of a delay is random, so that processes do not reconnect at the same
+ * time.
+ */
 const RECONNECT_MS = { first: 100, most: 5_000 };
 const HEARTBEAT_MS = 15_000;
 
 /**
- * NOTIFY and LISTEN on one connection of its own, outside every transaction: NOTIFY takes a cluster-wide lock until its
- * commit. Hints of this process reach its own subscribers directly; its notifications are ignored when they come back.
- * While the connection is down they wait, bounded; after it is back, `onGap` listeners run.
+ * Uses NOTIFY and LISTEN on a separate connection, outside of every transaction, because NOTIFY takes a cluster-wide lock until the commit.
+ * Hints of this process reach its own subscribers directly, and their notifications are ignored. While the connection is down, a bounded
+ * number of hints is pending; after a reconnect, `onGap` listeners run.
  */
 export class PostgresBus implements Bus {
   private readonly listeners: BusListeners;
@@ -60,7 +63,7 @@ export class PostgresBus implements Bus {
     return this.listeners.onGap(listener);
   }
 
-  /** Rejects when the database cannot be reached now; later losses are repaired in the background. */
+  /** Rejects if the database cannot be reached now. After later losses, the bus reconnects in the background. */
   async start(): Promise<void> {
     if (this.state !== 'new') return;
     await this.connect();
@@ -124,7 +127,7 @@ export class PostgresBus implements Bus {
     this.schedule();
   }
 
-  /** A server that stops responding sends no reset: only an unanswered query shows it. */
+  /** A server that stops responding sends no reset: only a query without a response reveals it. */
   private async heartbeat(): Promise<void> {
     await this.connection?.check();
     if (this.isStarted() && this.connection !== undefined) {
@@ -150,7 +153,7 @@ export class PostgresBus implements Bus {
     this.schedule();
   }
 
-  /** What was under way when the connection broke is not sent again: at most once. */
+  /** Hints that were being sent when the connection broke are not sent again: delivery is at most once. */
   private async send(): Promise<void> {
     const connection = this.connection;
     if (connection === undefined || this.pending.size === 0) return;
@@ -163,7 +166,7 @@ export class PostgresBus implements Bus {
     this.timers.set(name, this.clock.after(ms, run));
   }
 
-  /** A method, because the state changes while others wait. */
+  /** A method instead of a comparison, because the state may change during an `await`. */
   private isStarted(): boolean {
     return this.state === 'started';
   }
@@ -174,11 +177,11 @@ const ANSWER_MS = 5_000;
 
 interface NotifyEvents {
   readonly onPayload: (payload: string) => void;
-  /** Runs once, when the connection breaks without `close`. */
+  /** Runs once if the connection breaks without `close`. */
   readonly onLost: (connection: NotifyConnection, error: Error) => void;
 }
 
-/** One Postgres session that listens and notifies. When it is lost it stays lost; open another. */
+/** One Postgres session that listens and notifies. After a loss, open another one. */
 export class NotifyConnection {
   private ended = false;
 
@@ -187,7 +190,7 @@ export class NotifyConnection {
     private readonly events: NotifyEvents,
   ) {}
 
-  /** Resolves when LISTEN is in force: what is notified from now on arrives. */
+  /** Resolves when LISTEN is in force: later notifications arrive. */
   static async open(url: string, events: NotifyEvents): Promise<NotifyConnection> {
     const client = new pg.Client({
       connectionString: url,
@@ -217,12 +220,12 @@ export class NotifyConnection {
     }
   }
 
-  /** One statement for all payloads. Never rejects: a failure is a lost connection, and so is a refusal. */
+  /** Sends all payloads with one statement. Never rejects: any failure counts as a lost connection. */
   async notify(payloads: readonly string[]): Promise<void> {
     await this.ask('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [CHANNEL, payloads]);
   }
 
-  /** Finds out whether the server still answers; `onLost` runs when it does not. */
+  /** Checks whether the server responds; otherwise `onLost` runs. */
   async check(): Promise<void> {
     await this.ask('SELECT 1', []);
   }

@@ -32,7 +32,7 @@ const humanWaits = ['wait', 'reject'] as const;
 const approvals = ['auto_approve', 'require_approval'] as const;
 const isolations = ['per_tool', 'queue'] as const;
 
-/** Every setting there is: variable, allowed values, default, meaning. The one place that knows the names of the environment. */
+/** Every setting: variable, allowed values, default, description. Only this file names environment variables. */
 export const settings = z.object({
   ROLE: z
     .enum(roles)
@@ -269,7 +269,7 @@ export const settings = z.object({
 
 export type Settings = z.infer<typeof settings>;
 
-/** What a process can take work from: jobs, or single calls of isolated tools. */
+/** The work that a process can take: jobs, or calls of isolated tools. */
 export type WorkerQueue = (typeof workerQueues)[number];
 
 const queuesOfRole: Readonly<Record<Settings['ROLE'], readonly WorkerQueue[]>> = {
@@ -279,7 +279,7 @@ const queuesOfRole: Readonly<Record<Settings['ROLE'], readonly WorkerQueue[]>> =
   all: workerQueues,
 };
 
-/** What this process takes work from, by its role unless WORKER_QUEUES names queues. An API process takes none. */
+/** The work that this process takes, by its role unless WORKER_QUEUES names queues. An API process takes none. */
 export function queuesServed({
   ROLE,
   WORKER_QUEUES,
@@ -287,13 +287,13 @@ export function queuesServed({
   return ROLE === 'api' ? [] : (WORKER_QUEUES ?? queuesOfRole[ROLE]);
 }
 
-/** The frozen settings of this process. A class, so that it can be injected by its own name. */
+/** The frozen settings of this process. A class, so that Nest can inject it by its type. */
 export class Config {
   private constructor(readonly values: Readonly<Settings>) {
     Object.freeze(this);
   }
 
-  /** Reads `environment` (variables as text). Throws one `ConfigError` naming each wrong variable and what is allowed. */
+  /** Reads `environment` (variables as text). Throws one `ConfigError` naming each invalid variable and its allowed values. */
   static from(environment: Readonly<Record<string, string | undefined>>): Config {
     const given = Object.fromEntries(
       Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
@@ -314,34 +314,34 @@ export class Config {
     return new Config(Object.freeze(isSigned ? { ...parsed.data, TRIGGERS_ALLOW_UNSIGNED: false } : parsed.data));
   }
 
-  /** The same settings with some replaced; for launchers that learn a port or a database url on the way. */
+  /** The same settings with some replaced, for launchers that determine a port or a database URL at start. */
   with(changes: Partial<Settings>): Config {
     return new Config(Object.freeze({ ...this.values, ...changes }));
   }
 }
 
-/** Only programs of this machine reach it, and its database is its own. */
+/** Whether only programs of this machine can reach the server, and its database is embedded. */
 function isDemo({ DATABASE_URL, HOST, ROLE, NODE_ENV }: Settings): boolean {
   const isLoopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(HOST);
   return DATABASE_URL === undefined && isLoopback && ROLE === 'all' && NODE_ENV !== 'production';
 }
 
-/** The value is left out on purpose: it may be a key in the wrong place. */
+/** The message omits the value on purpose: it may be a key in the wrong variable. */
 function problemOf(name: string): string {
   const allowed = describeSettings().find((setting) => setting.name === name)?.allowed ?? 'another value';
   return `${name} must be ${allowed}.`;
 }
 
-/** One setting, for people. */
+/** A setting for display. */
 export interface SettingDescription {
   readonly name: string;
   readonly allowed: string;
-  /** As it would be written in the environment; null: none. */
+  /** The default in the format of the environment; null: none. */
   readonly fallback: string | null;
   readonly description: string;
 }
 
-/** Every setting in the order of the schema: what is allowed, the default, the meaning. */
+/** Every setting in the order of the schema, with its allowed values, default and description. */
 export function describeSettings(): SettingDescription[] {
   return Object.entries(settings.shape).map(([name, schema]) => {
     const { allowed, fallback, description = '' } = schema.meta() ?? {};
@@ -349,7 +349,7 @@ export function describeSettings(): SettingDescription[] {
   });
 }
 
-/** The start is refused: one line per wrong variable. */
+/** Invalid settings prevent the start. The message has one line per invalid variable. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(`Wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);

@@ -1,4 +1,4 @@
-/** The process's environment, read here and nowhere else. */
+/** The environment of the process. Only this function reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }

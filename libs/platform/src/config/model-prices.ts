@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What a model costs, USD for a million tokens. */
+/** The price of a model, in USD per million tokens. */
 export interface ModelPrice {
-  /** Its name, or a glob over names. */
+  /** The name of the model, or a glob of names. */
   readonly model: string;
   readonly promptUsd: number;
   readonly completionUsd: number;
@@ -10,7 +10,7 @@ export interface ModelPrice {
 
 const table = z.record(z.string().min(1), z.tuple([z.number().min(0), z.number().min(0)]));
 
-/** The setting as it is written: a JSON object. */
+/** The setting as text: a JSON object. */
 export const modelPrices = z
   .string()
   .refine((text) => read(text).success)
@@ -20,7 +20,7 @@ export const modelPrices = z
     description: 'USD per million prompt and completion tokens, by name or glob of the model. `maxCostUsd` uses it.',
   });
 
-/** The setting as it is used, in its own order: the first name that fits counts. */
+/** The parsed setting, in its own order: the first matching name counts. */
 export function toModelPrices(text: string | undefined): readonly ModelPrice[] {
   const { data = {} } = read(text ?? '{}');
   return Object.entries(data).map(([model, [promptUsd, completionUsd]]) => ({ model, promptUsd, completionUsd }));

@@ -1,12 +1,12 @@
-/** What every expected failure carries. `code` is snake_case and stable: clients and tables branch on it. */
+/** The fields of every expected failure. `code` is snake_case and stable: clients and tables branch on it. */
 export interface AppErrorInit {
   /** Stable, snake_case, documented in PROTOCOL.md. */
   readonly code: string;
-  /** A sentence for a person; never a secret, an id of another tenant, or a library's text. */
+  /** A sentence for a person. Never contains a secret, an id of another tenant, or the text of a library. */
   readonly message: string;
   /** True when the same request may succeed later without a change. */
   readonly retryable?: boolean;
-  /** The input field at fault, as the client names it. */
+  /** The invalid input field, as the client names it. */
   readonly field?: string;
   /** Seconds after which a retry makes sense. */
   readonly retryAfterSeconds?: number;
@@ -14,7 +14,7 @@ export interface AppErrorInit {
   readonly cause?: unknown;
 }
 
-/** The one error class of the libraries. One table maps `code` to HTTP and GraphQL; any other error is a bug. */
+/** The only error class of the libraries. One table maps `code` to HTTP and GraphQL; any other error is a bug. */
 export class AppError extends Error {
   readonly code: string;
   readonly retryable: boolean;

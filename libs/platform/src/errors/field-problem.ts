@@ -31,7 +31,7 @@ export interface FieldProblem {
   readonly text: string;
 }
 
-/** Reads an input by a schema. Problems are described in plain words; the parser's own texts are for programmers. */
+/** Parses an input with a schema. Problems are described in plain words, because the parser's own texts are for programmers. */
 export function readInput<S extends z.ZodType>(
   schema: S,
   input: unknown,
@@ -44,7 +44,7 @@ export function readInput<S extends z.ZodType>(
   return { problem: { path, field: path.map(String).join('.'), text: issue?.message ?? 'has a wrong value' } };
 }
 
-/** An error map for zod: what is wrong with a value, as the end of a sentence that begins with its name. */
+/** An error map for zod. It describes the fault of a value as the end of a sentence that begins with the name of the field. */
 export function problemInWords(issue: Issue): string {
   if (issue.code === 'unrecognized_keys') return 'is not a known field';
   const wanted = wantedBy(issue);
@@ -81,12 +81,12 @@ function formatWanted({ format, pattern }: { readonly format: string; readonly p
   return formats[format] ?? `a valid ${format.replaceAll('_', ' ')}`;
 }
 
-/** The `params.wanted` of a rule of our own. */
+/** The `params.wanted` of a custom rule. */
 function wantedByRule(wanted: unknown): string {
   return typeof wanted === 'string' ? wanted : 'something else';
 }
 
-/** `bound`: of the number, or of how many characters or entries there are. */
+/** `bound`: the limit of a number, or of the number of characters or entries. */
 function measured(origin: string, bound: string): string {
   if (origin === 'string') return bound === 'at least 1' ? 'a text that is not empty' : `a text of ${bound} characters`;
   if (origin === 'array') return `a list of ${bound} ${bound.endsWith(' 1') ? 'entry' : 'entries'}`;

@@ -2,7 +2,7 @@ import { AppError } from './app-error.js';
 
 /** A limit that a caller has reached. Every API names it in the message and in machine-readable fields. */
 export interface ReachedLimit {
-  /** The setting that sets it, or a snake_case name if none does. */
+  /** The name of the setting, or a snake_case name if the limit is not a setting. */
   readonly name: string;
   readonly value: number;
   readonly raisedBy: LimitRaiser;
@@ -29,11 +29,11 @@ export function limitDetails({ name, value, raisedBy }: ReachedLimit) {
 
 /** A limit on how many calls of a kind a caller makes, at once or within a time. */
 export interface RateLimit extends ReachedLimit {
-  /** What it counts, as in `job starts of a user in a minute`. */
+  /** The counted calls, such as `job starts of a user in a minute`. */
   readonly counts: string;
 }
 
-/** The caller may try again after `retryAfterSeconds`. */
+/** The error for a caller that may try again after `retryAfterSeconds`. */
 export function rateLimited(limit: RateLimit, retryAfterSeconds: number): AppError {
   const rule = `At most ${limit.value} ${limit.counts} (${limit.name})`;
   return new AppError({

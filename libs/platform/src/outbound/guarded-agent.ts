@@ -7,32 +7,35 @@ import { Agent, buildConnector } from 'undici';
 import { AppError } from '../errors/app-error.js';
 import { addressRefused } from './outbound.errors.js';
 
-/** How a guarded agent connects. */
+/** The options of a guarded agent. */
 export interface GuardedAgentOptions {
-  /** Lets loopback and private addresses through, all or some: for development, never in production. */
+  /** Allows loopback and private addresses, all or some of them: for development, never in production. */
   readonly allowPrivate?: boolean | ((address: string) => boolean);
-  /** Resolves names; the system's resolver if not given. */
+  /** Resolves host names; default: the system's resolver. */
   readonly lookup?: typeof systemLookup;
 }
 
-/** All addresses of IPv6 that are given to hosts (RFC 4291, 2.4). IPv4-compatible ones (::/96) are outside. */
+/** The range of IPv6 addresses that hosts can have (RFC 4291, 2.4). It excludes IPv4-compatible addresses (::/96). */
 const globalUnicast = ipaddr.IPv6.parse('2000::');
 
-/** Addresses of IPv6 that contain one of IPv4, from this byte on: NAT64 (RFC 6052) and 6to4 (RFC 3056). */
+/** Prefixes of IPv6 addresses that embed an IPv4 address from this byte on: NAT64 (RFC 6052) and 6to4 (RFC 3056). */
 const embeddings = [
   { range: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 },
   { range: ipaddr.IPv6.parse('2002::'), bits: 16, at: 2 },
 ] as const;
 
-/** The address that packets reach in the end: the IPv4 address in one of IPv6, if it contains one. */
+/** The address that packets reach: the embedded IPv4 address, or the address itself. */
 function unwrap(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
-  const parsed = ipaddr.process(address); // unwraps IPv4-mapped ones
+  const parsed = ipaddr.process(address); // unwraps IPv4-mapped addresses
   if (parsed instanceof ipaddr.IPv4) return parsed;
   const found = embeddings.find(({ range, bits }) => parsed.match(range, bits));
   return found === undefined ? parsed : new ipaddr.IPv4(parsed.toByteArray().slice(found.at, found.at + 4));
 }
 
-/** Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6 (mapped, NAT64, 6to4); Teredo and the like are not. */
+/**
+ * Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6 (mapped, NAT64, 6to4). Teredo and other special ranges are
+ * not public.
+ */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = unwrap(address);
@@ -51,10 +54,9 @@ export function inRanges(ranges: readonly string[]): (address: string) => boolea
 }
 
 /**
- * The HTTP client for addresses that users chose. Each new connection is checked by the address it goes to, not by the URL's
- * looked like: names are resolved once, every address found must be public, and exactly those are connected to, so that a
- * second answer of the DNS changes nothing. Connections fail with `address_refused`, maybe as the cause of undici's error.
- * Redirects are not followed. Close it at the end.
+ * The HTTP client for addresses that users chose. It checks the address of each new connection, not the text of the URL: it resolves a name
+ * once, requires that every address is public, and connects to exactly these addresses, so that a second DNS response changes nothing.
+ * Connections fail with `address_refused`, possibly as the cause of undici's error. Does not follow redirects. Close it at the end.
  */
 export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
   const isAllowed = allowedBy(options);
@@ -68,7 +70,7 @@ export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
     bodyTimeout: 0,
     allowH2: false,
     connect: (target, done) => {
-      // `lookup` is never called for a host that is an address already.
+      // undici does not call `lookup` for a host that is an IP address.
       const host = withoutBrackets(target.hostname);
       if (isIP(host) !== 0 && !isAllowed(host)) done(addressRefused(), null);
       else connect(target, done);
@@ -91,7 +93,7 @@ function guardedLookup(lookup: typeof systemLookup, isAllowed: (address: string)
   };
 }
 
-/** Rejects with `address_refused` for a host that a guarded agent would not connect to. */
+/** Rejects with `address_refused` for a host to which a guarded agent would not connect. */
 export function addressCheck(options: GuardedAgentOptions): (host: string) => Promise<void> {
   const isAllowed = allowedBy(options);
   const lookup = guardedLookup(options.lookup ?? systemLookup, isAllowed);

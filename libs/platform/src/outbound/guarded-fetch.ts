@@ -19,9 +19,9 @@ import { type Hop, isRedirect, nextHop, type OutboundLimits, type OutboundReques
 import { readOutboundUrl } from './outbound-url.js';
 
 /**
- * The body of a response without its content coding (RFC 9110, 8.4: gzip, deflate, br), decoded in pieces: backpressure holds for
- * the decoded bytes, and the reader decides how many it takes. Its errors are ours. Ends the watch when it
- * ends; destroying it ends the exchange. Throws `outbound_broken` for other codings.
+ * Decodes the content coding of a response body (RFC 9110, 8.4: gzip, deflate, br) as a stream: backpressure applies to the decoded bytes,
+ * and the reader decides how many it reads. Its errors are `OutboundError`s. Its end also ends the watch; destroying it ends the exchange.
+ * Throws `outbound_broken` for other codings.
  */
 function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits, watch: OutboundWatch): Readable {
   const coding = answer.headers['content-encoding'];
@@ -30,7 +30,7 @@ function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits, watch
     answer.body.on('error', () => undefined).destroy();
     throw answerBroken();
   }
-  // The compressed bytes are bounded too: an endless stream can decompress to nothing.
+  // The compressed bytes are limited too, because an endless stream can decompress to nothing.
   const isBounded = decoders.length > 0 && limits.maxBytes !== null;
   const counter = counting(watch, isBounded ? limits.maxBytes + IN_FLIGHT_BYTES : Infinity);
   const last = new PassThrough({
@@ -39,11 +39,11 @@ function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits, watch
       done(error === null ? null : asError(toOutboundError(error, watch.signal, 'reading')));
     },
   });
-  pipeline([answer.body, counter, ...decoders, last], () => undefined); // an error ends every stage and is read at the last
+  pipeline([answer.body, counter, ...decoders, last], () => undefined); // an error ends all stages; the reader of the last stage gets it
   return last;
 }
 
-/** So that what has been decoded is read before the bound ends everything. */
+/** The limit of compressed bytes is higher by this much, so that decoded bytes are still read before the limit ends the stream. */
 const IN_FLIGHT_BYTES = 65_536;
 
 function counting(watch: OutboundWatch, maxBytes: number): Transform {
@@ -58,12 +58,12 @@ function counting(watch: OutboundWatch, maxBytes: number): Transform {
   });
 }
 
-/** The reason of an abort may be anything; a stream fails with errors only. */
+/** The reason of an abort may be any value, but a stream can only fail with an error. */
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : answerBroken(reason);
 }
 
-/** Null: an unknown coding, or several. Nested codings have no honest use and multiply the size. */
+/** Null: the coding is unknown, or there are several. Nested codings have no legitimate use and multiply the size. */
 function decodersOf(coding: string): Transform[] | null {
   const codings = coding.toLowerCase().split(',');
   const named = codings.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity');
@@ -79,14 +79,14 @@ const DECODERS = new Map<string, () => Transform>([
   ['br', () => createBrotliDecompress()],
 ]);
 
-/** How a guarded client is set up. */
+/** The options of a guarded client. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
   /** Allowed ports. `allowPrivate` allows every port. */
   readonly ports?: readonly number[];
   readonly clock?: Clock;
 }
 
-/** What a request leaves open: the bounds that hold when it names none. */
+/** The default limits of a request. */
 export const OUTBOUND_LIMITS: OutboundLimits = {
   maxBytes: 1_048_576,
   firstByteMs: 10_000,
@@ -95,35 +95,35 @@ export const OUTBOUND_LIMITS: OutboundLimits = {
   maxRedirects: 0,
 };
 
-/** A complete answer. */
+/** A complete response. */
 export interface OutboundAnswer {
   readonly status: number;
-  /** Names in lower case; several of one name joined by `, `. */
+  /** Names are in lower case; several values of one name are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Where it came from, after redirects. */
+  /** The URL of the response, after redirects. */
   readonly url: string;
-  /** Without its content coding. */
+  /** The decoded body. */
   readonly body: Uint8Array;
-  /** Whether the body was longer than `maxBytes`. */
+  /** Whether the body was longer than `maxBytes` and is truncated. */
   readonly isCut: boolean;
 }
 
-/** What `fetchWith` binds to every request. */
+/** The options that `fetchWith` applies to every request. */
 export type FetchPolicy = Pick<OutboundRequest, 'hosts' | 'limits'>;
 
 interface OpenAnswer {
   readonly hop: Hop;
   readonly answer: Dispatcher.ResponseData;
-  /** Decoded, and not bounded yet; destroying it ends the exchange. */
+  /** The decoded body, not limited yet. Destroying it ends the exchange. */
   readonly body: Readable;
   readonly maxBytes: number | null;
 }
 
 /**
- * The one client for servers that tenants chose. http(s) and listed ports only, no credentials in the URL, public addresses
- * only (see `createGuardedAgent`), each redirect checked like a first request and stripped of everything that could be a
- * secret on another origin, and bounds on bytes, decompressed bytes and time. Failures are `OutboundError`s that tell no
- * address; an abort of the caller's signal rejects with its reason. May be shared by all; close it at the end.
+ * The client for servers that tenants chose. It allows only http(s), the listed ports, URLs without credentials, and public addresses (see
+ * `createGuardedAgent`). It checks each redirect like a first request, and on another origin removes everything that could be a secret. It
+ * limits bytes, decompressed bytes and time. Failures are `OutboundError`s that contain no address; an abort of the caller's signal rejects
+ * with its reason. The process shares one client; close it at the end.
  */
 export class GuardedFetch {
   private readonly agent: Agent;
@@ -138,13 +138,13 @@ export class GuardedFetch {
     this.clock = options.clock ?? systemClock;
   }
 
-  /** As the operator has set it up. */
+  /** Creates the client from the operator's settings. */
   static from({ values }: Config): GuardedFetch {
     const allowPrivate = values.ALLOW_PRIVATE_TOOL_URLS && values.NODE_ENV !== 'production';
     return new GuardedFetch({ allowPrivate, ports: values.OUTBOUND_PORTS });
   }
 
-  /** Sends the request and reads a response with any status. A body over `maxBytes` is cut there, and `isCut` is set. */
+  /** Sends the request and reads a response with any status. A body over `maxBytes` is truncated, and `isCut` is set. */
   async request(request: OutboundRequest): Promise<OutboundAnswer> {
     const opened = await this.open(request);
     const { hop, answer } = opened;
@@ -153,9 +153,9 @@ export class GuardedFetch {
   }
 
   /**
-   * A `fetch` for libraries that want one, with the same guard: the answer may be streamed, the request's body is sent whole.
-   * Redirects are followed, 5 at most unless `limits` sets another number; a body over `maxBytes` ends in `outbound_too_large`. Pass
-   * null for `maxBytes`, `idleMs` and `totalMs` where a stream may stay open.
+   * Returns a `fetch` function with the same guard, for libraries that need one. The response may be streamed; the request body is sent at
+   * once. Follows at most 5 redirects unless `limits` sets another number; a body over `maxBytes` fails with `outbound_too_large`. Pass null
+   * for `maxBytes`, `idleMs` and `totalMs` if a stream may stay open.
    */
   fetchWith(policy: FetchPolicy = {}): typeof fetch {
     return async (input, init) => {
@@ -179,8 +179,8 @@ export class GuardedFetch {
   }
 
   /**
-   * Refuses what `request` would refuse before it sends anything: the URL, and the addresses of its host now. Throws `OutboundError`;
-   * `address_refused` with a cause: the host has no address.
+   * Rejects what `request` would reject before it sends anything: the URL, and the current addresses of its host. Throws `OutboundError`;
+   * `address_refused` with a cause means that the host has no address.
    */
   async check(url: string | URL, hosts?: readonly string[]): Promise<void> {
     await this.resolve(this.readUrl(url, hosts).hostname);
@@ -237,7 +237,7 @@ export class GuardedFetch {
   }
 }
 
-/** Headers about the form of the body on the connection. They are not true of the decoded body that callers get. */
+/** Headers about the encoding on the connection. They do not apply to the decoded body that callers get. */
 const OF_THE_WIRE = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive']);
 
 function headersOf(answer: Dispatcher.ResponseData): Headers {
@@ -253,7 +253,7 @@ async function readAll({ body, maxBytes }: OpenAnswer): Promise<Pick<OutboundAns
   const pieces: Buffer[] = [];
   let left = maxBytes ?? Infinity;
   try {
-    // the stream has no encoding, so chunks are Buffers
+    // the stream has no encoding, so its chunks are Buffers
     for await (const piece of body as AsyncIterable<Buffer>) {
       pieces.push(piece.subarray(0, left));
       left -= piece.length;
@@ -270,7 +270,7 @@ function toResponse({ hop, answer, body, maxBytes }: OpenAnswer): Response {
   const status = answer.statusCode;
   const hasBody = hop.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   if (!hasBody) body.destroy();
-  // Node's own web stream, which its Response takes; the two declarations of it differ in name only
+  // Response accepts Node's web stream; only the names of the two type declarations differ
   const stream = hasBody ? (Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>) : null;
   const bounded = stream?.pipeThrough(bounding(maxBytes ?? Infinity)) ?? null;
   const response = new Response(bounded, { status, headers: headersOf(answer) });
@@ -288,7 +288,7 @@ function bounding(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** The time limits of one exchange and the caller's abort, as one signal; its reason names the one that fired. */
+/** The timeouts of one exchange and the caller's abort, as one signal. Its reason names the one that fired. */
 export class OutboundWatch {
   private readonly controller = new AbortController();
   private readonly timers = new Map<OutboundStage, Timer>();
@@ -310,18 +310,18 @@ export class OutboundWatch {
     return this.controller.signal;
   }
 
-  /** A request goes out. */
+  /** Call it when a request is sent. */
   asked(): void {
     this.arm('first_byte', this.limits.firstByteMs);
   }
 
-  /** Headers or a piece of the body came. */
+  /** Call it when headers or a piece of the body arrive. */
   heard(): void {
     this.timers.get('first_byte')?.cancel();
     this.arm('idle', this.limits.idleMs);
   }
 
-  /** Nothing is waited for any more. May be called again. */
+  /** Call it at the end of the exchange; it cancels all timers. Idempotent. */
   end(): void {
     this.outer?.removeEventListener('abort', this.onStop);
     for (const timer of this.timers.values()) timer.cancel();

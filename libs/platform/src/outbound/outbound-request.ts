@@ -1,34 +1,34 @@
 import { redirectRefused, requestInvalid } from './outbound.errors.js';
 
-/** Bounds of one request. Null: no bound. Times in ms. */
+/** Limits of one request. Null: no limit. Times are in ms. */
 export interface OutboundLimits {
-  /** Bytes of the answer's body, as sent and after decompression. */
+  /** Bytes of the response body, both as sent and after decompression. */
   readonly maxBytes: number | null;
-  /** Until the headers of an answer, each redirect included. */
+  /** Time until the headers of a response, for each redirect. */
   readonly firstByteMs: number | null;
-  /** Longest silence within a body. */
+  /** Maximum pause within a body. */
   readonly idleMs: number | null;
-  /** The whole exchange, redirects included. */
+  /** Time of the whole exchange, including redirects. */
   readonly totalMs: number | null;
-  /** How many redirects are followed; 0: a redirect is an answer like any other. */
+  /** Maximum number of redirects; 0: a redirect is an ordinary response. */
   readonly maxRedirects: number;
 }
 
 /** One request to a server whose address a user chose. */
 export interface OutboundRequest {
-  /** GET when absent. */
+  /** Default GET. */
   readonly method?: string;
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /** Its abort rejects with its reason. */
   readonly signal?: AbortSignal;
-  /** The workspace's list of allowed hosts; empty or absent: any public one. */
+  /** The workspace's list of allowed hosts; empty or absent: any public host. */
   readonly hosts?: readonly string[];
   readonly limits?: Partial<OutboundLimits>;
 }
 
-/** What goes over the wire for one hop. */
+/** The request that is sent for one hop. */
 export interface Hop {
   readonly method: string;
   readonly url: URL;
@@ -36,16 +36,16 @@ export interface Hop {
   readonly body: string | Uint8Array | null;
 }
 
-/** Headers that belong to the connection or are ours to set. */
+/** Headers of the connection, and headers that the client sets itself. */
 const OURS = new Set([
   'host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length', 'expect',
   'proxy-authorization', 'proxy-connection', 'accept-encoding',
 ]); // prettier-ignore
 
-/** What may go along to another origin: nothing that could be a secret, so no header that is not known to be harmless. */
+/** Headers that are sent to another origin after a redirect: only those that are known to contain no secrets. */
 const HARMLESS = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent', 'content-type']);
 
-/** Whether a request may set this header itself. */
+/** Whether a request may set this header. */
 export function isOwnHeader(name: string): boolean {
   return OURS.has(name.toLowerCase());
 }
@@ -65,15 +65,14 @@ export function toHop(request: OutboundRequest, url: URL): Hop {
   return { method, url, headers, body: request.body ?? null };
 }
 
-/** Whether an answer sends us elsewhere (RFC 9110, 15.4). */
+/** Whether a response is a redirect (RFC 9110, 15.4). */
 export function isRedirect(status: number): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
 
 /**
- * The hop after a redirect, as fetch would make it (303, and 301 and 302 after POST, become GET), but stricter: on another
- * origin only harmless headers go along, and a body goes nowhere but where it was sent: `outbound_redirect_refused`. `url`
- * has been checked again.
+ * The hop after a redirect, as in fetch (303, and 301 and 302 after POST, become GET), with two restrictions: on another origin only harmless
+ * headers are sent, and a body is never sent to another origin (`outbound_redirect_refused`). The caller has checked `url`.
  */
 export function nextHop(hop: Hop, status: number, url: URL): Hop {
   const becomesGet =

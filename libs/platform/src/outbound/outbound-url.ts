@@ -2,18 +2,17 @@ import { hostRefused, portRefused, urlRefused } from './outbound.errors.js';
 
 const LONGEST_URL = 8_192;
 
-/** What a URL is checked against. */
+/** The rules for a URL. */
 export interface UrlRules {
   /** Null: any port. */
   readonly ports: ReadonlySet<number> | null;
-  /** Empty: any host. Entries as `toHostPattern` makes them. */
+  /** Empty: any host. The entries have the format of `toHostPattern`. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Reads a URL the WHATWG way and refuses what we never ask: other schemes than http and https, a name or password in it, a
- * port or host that is not on its list. Where it leads is decided when the connection is made. Throws `outbound_url_refused`,
- * `outbound_port_refused`, `outbound_host_refused`.
+ * Parses a URL (WHATWG) and rejects schemes other than http and https, a user name or password, and a port or host that is not allowed. The
+ * addresses are checked when the connection is made. Throws `outbound_url_refused`, `outbound_port_refused`, `outbound_host_refused`.
  */
 export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
   const url = URL.parse(String(text));
@@ -28,15 +27,15 @@ export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
   return url;
 }
 
-/** Whether a list of patterns lets a host through; an empty list lets all. */
+/** Whether a list of patterns allows a host; an empty list allows all. */
 export function isHostAllowed(host: string, patterns: readonly string[]): boolean {
   if (patterns.length === 0) return true;
   return patterns.some((pattern) => (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern));
 }
 
 /**
- * An entry of a host list in the form in which hosts are compared (lower case, international names as `xn--`): a host, or
- * `*.` and a domain for all names below it. Null: it is neither.
+ * Normalizes an entry of a host list (lower case, international names as `xn--`): a host, or `*.` and a domain for all names below it.
+ * Returns null for an invalid entry.
  */
 export function toHostPattern(text: string): string | null {
   const trimmed = text.trim();
@@ -49,7 +48,7 @@ export function toHostPattern(text: string): string | null {
   return isWild ? (/^[\d.]+$|^\[/.test(host) ? null : `*.${host}`) : host;
 }
 
-/** The host as lists name it: without port, and without the full stop that ends an absolute name. */
+/** The host in the format of lists: without port, and without the final dot of an absolute name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, '');
 }

@@ -13,7 +13,7 @@ export type OutboundErrorCode =
   | 'outbound_broken'
   | 'outbound_too_large';
 
-/** A request was not sent, or its response did not arrive. No message contains an address: that would answer a port scan. */
+/** A request was not sent, or its response did not arrive. Messages contain no addresses, because they would help a port scan. */
 export class OutboundError extends AppError {
   override readonly code: OutboundErrorCode;
 
@@ -29,44 +29,44 @@ export class OutboundError extends AppError {
   }
 }
 
-/** An address that tenants may not make us connect to, or a name without any other. */
+/** The address is not public, or the name has no public address. */
 export function addressRefused(cause?: unknown): OutboundError {
   const message = 'This address is not public. Use a public address.';
   return new OutboundError({ code: 'address_refused', message, cause });
 }
 
-/** The URL itself is not one that we ask. */
+/** The URL itself is not allowed. */
 export function urlRefused(message: string): OutboundError {
   return new OutboundError({ code: 'outbound_url_refused', message });
 }
 
-/** The operator has a list of ports, and this one is not on it. */
+/** The operator's list of ports does not contain this port. */
 export function portRefused(port: number, allowed: Iterable<number>): OutboundError {
   const message = `The port ${port} is not allowed. Use one of these: ${[...allowed].join(', ')}.`;
   return new OutboundError({ code: 'outbound_port_refused', message });
 }
 
-/** The workspace has a list of hosts, and this one is not on it. */
+/** The workspace's list of hosts does not contain this host. */
 export function hostRefused(host: string): OutboundError {
   const message = `The host ${host} is not on the list of allowed hosts of this workspace.`;
   return new OutboundError({ code: 'outbound_host_refused', message });
 }
 
-/** The answer sends us on, and we do not go. */
+/** The response is a redirect that the client does not follow. */
 export function redirectRefused(why: string): OutboundError {
   return new OutboundError({ code: 'outbound_redirect_refused', message: `The server redirects, ${why}.` });
 }
 
-/** Method, headers or body cannot be sent as they are. */
+/** The method, headers or body cannot be sent. */
 export function requestInvalid(cause?: unknown): OutboundError {
   const message = 'The request cannot be sent: its method or a header holds characters that are not allowed there.';
   return new OutboundError({ code: 'outbound_request_invalid', message, cause });
 }
 
-/** The stages that have a time limit. */
+/** The stages with a timeout. */
 export type OutboundStage = 'first_byte' | 'idle' | 'total';
 
-/** The server is slower than allowed. */
+/** The server exceeded a timeout. */
 export function outboundTimedOut(stage: OutboundStage, afterMs: number): OutboundError {
   const what = {
     first_byte: 'did not begin to answer',
@@ -77,13 +77,13 @@ export function outboundTimedOut(stage: OutboundStage, afterMs: number): Outboun
   return new OutboundError({ code: 'outbound_timeout', message, retryable: true });
 }
 
-/** No connection, or one that broke before the answer. */
+/** The connection failed, or broke before the response. */
 export function unreachable(cause: unknown): OutboundError {
   const message = 'The server cannot be reached. Check the address, or try again later.';
   return new OutboundError({ code: 'outbound_unreachable', message, retryable: true, cause });
 }
 
-/** The answer began and cannot be read to its end. */
+/** The response began and could not be read to its end. */
 export function answerBroken(cause?: unknown): OutboundError {
   const message = "The server's answer broke off or cannot be read.";
   return new OutboundError({ code: 'outbound_broken', message, retryable: true, cause });
@@ -95,12 +95,12 @@ export function answerTooLarge(what: 'headers' | 'answer'): OutboundError {
   return new OutboundError({ code: 'outbound_too_large', message });
 }
 
-/** No such name, or a name without an address: to a tenant both are the same as an address that is not public. */
+/** The name does not exist or has no address. A tenant gets the same error as for an address that is not public. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * What an exchange failed with, in our words: the reason of an abort as it is, our own errors, and one of a few kinds for
- * everything that undici, the resolver and zlib may say. Their own texts name addresses and stay in `cause`.
+ * Converts an error of an exchange: the reason of an abort and errors of this module stay unchanged, and all errors of undici, the resolver
+ * and zlib become one of a few kinds. The original texts contain addresses, so they are only in `cause`.
  */
 export function toOutboundError(error: unknown, signal: AbortSignal, stage: 'asking' | 'reading'): unknown {
   if (signal.aborted) return signal.reason;

@@ -2,7 +2,7 @@ import pg from 'pg';
 
 import { defined } from '../defined.js';
 
-/** One connection outside of the pools, for work on the database itself: versions, roles, migrations, backups. */
+/** A connection outside of the pools, for administration of the database: versions, roles, migrations, backups. */
 export type AdminClient = pg.Client;
 
 interface AdminLogin {
@@ -11,7 +11,7 @@ interface AdminLogin {
   readonly applicationName?: string;
 }
 
-/** Runs `work` with a connection of its own and closes it. Rejects when the server cannot be reached within 10 s or refuses the login. */
+/** Runs `work` with a separate connection and closes it. Rejects if the server cannot be reached within 10 s or rejects the login. */
 export async function withAdminClient<T>(login: AdminLogin, work: (client: AdminClient) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: login.url,
@@ -19,7 +19,7 @@ export async function withAdminClient<T>(login: AdminLogin, work: (client: Admin
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
+  client.on('error', () => undefined); // a lost connection also rejects the pending query
   try {
     await client.connect();
     return await work(client);

@@ -1,31 +1,31 @@
 import { AppError } from '../errors/app-error.js';
 import { DatabaseUnavailable } from './postgres.errors.js';
 
-/** Class 08 and the codes of a server that stops, starts or is full (PostgreSQL, appendix A), sockets, Prisma's own. */
+/** Class 08, the codes of a server that stops, starts or is full (PostgreSQL, appendix A), and the codes of sockets and of Prisma. */
 const away = new Set([
   ...['57P01', '57P02', '57P03', '53300', '53400'],
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'],
   ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'],
 ]);
-/** Conflicts with what others do at the same time, and waits that were cut off. */
+/** Conflicts with concurrent transactions, and timeouts of locks and statements. */
 const crossed = new Set(['40001', '40P01', '55P03', '57014', 'P2034']);
 /** The driver has no codes for these. */
 const driverMessages =
   /^(connection terminated|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|cannot use a pool after)/i;
 
-/** `error`, or `unavailable` (retryable, 503) when the database cannot be reached or refuses connections. */
+/** Returns `error`, or `unavailable` (retryable, 503) if the database cannot be reached or rejects connections. */
 export function asAvailabilityError(error: unknown): unknown {
   return !(error instanceof AppError) && isAway(error) ? new DatabaseUnavailable(error) : error;
 }
 
-/** The same for a caller who waits for a response: every transient failure is `unavailable`. */
+/** The same for a caller that waits for a response: every transient failure becomes `unavailable`. */
 export function asAnswerable(error: unknown): unknown {
   return !(error instanceof AppError) && isPassing(error) ? new DatabaseUnavailable(error) : error;
 }
 
 /**
- * Whether a failure is the database's own and transient: it was down or overloaded, or other transactions locked the same rows. The same
- * statement may succeed in a moment.
+ * Whether a failure of the database is transient: it was down or overloaded, or concurrent transactions locked the same rows. The same
+ * statement may succeed a moment later.
  */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AppError) return error instanceof DatabaseUnavailable;
@@ -43,7 +43,7 @@ function codesOf(error: unknown): readonly string[] {
   return [code, meta?.driverAdapterError?.cause?.originalCode].filter((one) => typeof one === 'string');
 }
 
-/** The SQLSTATE of a failed statement (PostgreSQL, appendix A); undefined: the failure is not one of a statement. */
+/** The SQLSTATE of a failed statement (PostgreSQL, appendix A); undefined for other failures. */
 export function sqlState(error: unknown): string | undefined {
   return codesOf(error).find((code) => /^[0-9A-Z]{5}$/.test(code) && !/^P[12]\d{3}$/.test(code));
 }

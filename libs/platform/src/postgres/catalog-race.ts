@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const TRIES = 10;
 
 /**
- * Repeats `run` while it fails because another session changed the same catalog row. Roles are cluster-wide, so the
- * advisory lock of one database does not keep two databases apart, and Postgres answers such a race with an error.
+ * Repeats `run` while it fails because another session changed the same catalog row. Roles are cluster-wide, so the advisory lock of one
+ * database does not exclude sessions of another, and Postgres reports such a race as an error.
  */
 export async function retryCatalogRace<T>(run: () => Promise<T>): Promise<T> {
   for (let left = TRIES; ; left -= 1) {

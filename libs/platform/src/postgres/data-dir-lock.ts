@@ -6,16 +6,16 @@ import { join } from 'node:path';
 
 import { alreadyRunning } from './postgres.errors.js';
 
-/** What the process that holds the lock reports to a second one. */
+/** The data that the holder of the lock reports to a second process. */
 export interface DataDirHolder {
   readonly pid: number;
-  /** The embedded Postgres's port; 0 while it starts. */
+  /** The port of the embedded Postgres; 0 while it starts. */
   port: number;
 }
 
 /**
- * The right of one process to a data directory. It is a listening socket, not a file: the kernel takes it back when the
- * process dies, however it dies, so it is never stale and no process id can be mistaken for another.
+ * The exclusive right of one process to a data directory. The lock is a listening socket, not a file: the kernel releases it when the process
+ * ends for any reason, so it is never stale and cannot be confused with another process.
  */
 export class DataDirLock {
   private constructor(
@@ -23,7 +23,7 @@ export class DataDirLock {
     private readonly holder: DataDirHolder,
   ) {}
 
-  /** Throws `already_running`, with the holder's process id and port, when another process has it. */
+  /** Throws `already_running`, with the holder's process id and port, if another process has the lock. */
   static async take(dataDir: string): Promise<DataDirLock> {
     const name = await socketName(dataDir);
     const holder: DataDirHolder = { pid: process.pid, port: 0 };
@@ -32,7 +32,7 @@ export class DataDirLock {
       if (socket !== undefined) return new DataDirLock(socket, holder);
       const other = await askHolder(name);
       if (other !== undefined || left <= 1) throw alreadyRunning(dataDir, other ?? { pid: 0, port: 0 });
-      if (!name.startsWith('\0')) await rm(name, { force: true }); // left behind by a process that died
+      if (!name.startsWith('\0')) await rm(name, { force: true }); // a process that died left the file
     }
   }
 
@@ -49,7 +49,7 @@ export class DataDirLock {
   }
 }
 
-/** Linux has names without a file; elsewhere it is a file among the temporary ones. */
+/** On Linux, the name is abstract and has no file; elsewhere it is a file in the temporary folder. */
 async function socketName(dataDir: string): Promise<string> {
   const id = createHash('sha256')
     .update(await realpath(dataDir))

@@ -3,8 +3,8 @@ import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The secret kept in `file` of the data directory (mode 0600): made once (256 random bits, base64url), read ever after.
- * Two processes that make it together end up with the same one.
+ * Returns the secret in `file` of the data directory (mode 0600), and creates it (256 random bits, base64url) if it is missing. Two processes
+ * that create it at the same time get the same one.
  */
 async function keptSecret(dataDir: string, file: string): Promise<string> {
   const path = join(dataDir, file);
@@ -14,7 +14,7 @@ async function keptSecret(dataDir: string, file: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true });
   try {
-    await link(draft, path); // fails when the file is there: never replaced, never half written
+    await link(draft, path); // fails if the file exists, so a secret is never replaced or partially written
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
@@ -36,20 +36,20 @@ function hasCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }
 
-/** What NIGHTSHIFT_SECRET would hold, for an installation that has not set it: `<dataDir>/secret`. */
+/** The value of NIGHTSHIFT_SECRET for an installation that has not set it: `<dataDir>/secret`. */
 export function dataDirSecret(dataDir: string): Promise<string> {
   return keptSecret(dataDir, 'secret');
 }
 
-/** The secrets that `rotateDataDirSecret` has replaced, newest first: `<dataDir>/previous-secrets`. */
+/** The secrets that `rotateDataDirSecret` replaced, newest first: `<dataDir>/previous-secrets`. */
 export async function previousDataDirSecrets(dataDir: string): Promise<string[]> {
   const text = await readIfThere(join(dataDir, 'previous-secrets'));
   return (text ?? '').split('\n').filter((line) => line !== '');
 }
 
 /**
- * Replaces the secret of the data directory by a new one. The old one is stored first, among the previous secrets, so that a crash
- * in between loses none. Nothing may run on the directory meanwhile.
+ * Replaces the secret of the data directory. The old one is first stored among the previous secrets, so that a crash in between loses none.
+ * No process may use the directory meanwhile.
  */
 export async function rotateDataDirSecret(dataDir: string): Promise<void> {
   const old = await dataDirSecret(dataDir);
@@ -58,12 +58,12 @@ export async function rotateDataDirSecret(dataDir: string): Promise<void> {
   await replaceFile(join(dataDir, 'secret'), randomBytes(32).toString('base64url'));
 }
 
-/** Whether the data directory has a secret already. */
+/** Whether the data directory contains a secret. */
 export async function hasDataDirSecret(dataDir: string): Promise<boolean> {
   return (await readIfThere(join(dataDir, 'secret'))) !== undefined;
 }
 
-/** Whether an embedded Postgres has its data in the directory. */
+/** Whether the directory contains the data of an embedded Postgres. */
 export async function hasEmbeddedData(dataDir: string): Promise<boolean> {
   return (await readIfThere(join(dataDir, 'postgres-password'))) !== undefined;
 }

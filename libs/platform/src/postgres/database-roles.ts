@@ -8,7 +8,8 @@ import { migrationNotAllowed, roleNotReady } from './postgres.errors.js';
 const ROLES = ['nightshift_owner', 'nightshift_api', 'nightshift_engine', 'nightshift_tools'] as const;
 
 /**
- * Creates the roles that are missing, without a login, and makes the migrating login a member of the owner role. Throws `migration_not_allowed`, naming what it lacks, before anything is changed.
+ * Creates the missing roles, without a login, and makes the migrating login a member of the owner role. Before any change, throws
+ * `migration_not_allowed`, naming the missing privileges.
  */
 export async function ensureRoles(client: AdminClient): Promise<void> {
   const lacking = await lackingRights(client);
@@ -22,7 +23,7 @@ export async function ensureRoles(client: AdminClient): Promise<void> {
     "SELECT pg_has_role(current_user, 'nightshift_owner', 'USAGE') AND pg_has_role(current_user, 'nightshift_owner', 'SET') AS usable",
   );
   if (member.rows[0]?.usable === true) return;
-  // From Postgres 16 on, the creator of a role may administer it but is not a member with its rights.
+  // From Postgres 16 on, the creator of a role may administer it but does not inherit its privileges.
   await retryCatalogRace(() => client.query('GRANT nightshift_owner TO CURRENT_USER WITH INHERIT TRUE, SET TRUE'));
 }
 
@@ -57,7 +58,7 @@ async function lackingRights(client: AdminClient): Promise<string[]> {
   ];
 }
 
-/** Gives the serving roles the password of their url. Leaves a role alone that can log in with it already. */
+/** Sets the passwords of the serving roles to those of their URLs. Does not change a role that can already log in. */
 export async function ensureLogins(client: AdminClient, urls: DatabaseUrls): Promise<void> {
   await ensureLogin(client, 'nightshift_api', urls.api);
   await ensureLogin(client, 'nightshift_engine', urls.engine);
@@ -74,12 +75,15 @@ async function ensureLogin(client: AdminClient, role: ServingRole, url: string):
   }
 }
 
-/** Whether the login of a url is accepted now. */
+/** Whether the server accepts the login of a URL now. */
 export async function canLogIn(url: string): Promise<boolean> {
   return withAdminClient({ url }, () => Promise.resolve(true)).catch(() => false);
 }
 
-/** What Postgres stores for a password (RFC 7677, SCRAM-SHA-256). Made here, so that no server log ever holds the password. */
+/**
+ * The verifier that Postgres stores for a password (RFC 7677, SCRAM-SHA-256). This process computes it, so that no server log contains the
+ * password.
+ */
 export function scramVerifier(password: string, salt = randomBytes(16)): string {
   const iterations = 4_096;
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256');

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 
 import { toolsKeyOf } from '../secrets/installation-secret.js';
 
-/** The logins of one database. All servers of an installation derive the same ones from the same secret. */
+/** The logins of one database. All processes of an installation derive the same ones from the same secret. */
 export interface DatabaseUrls {
-  /** Migrations only; no process serves requests as it. */
+  /** For migrations only; no serving process uses it. */
   readonly owner: string;
   /** `nightshift_api`: endpoints and handlers; row-level security applies. */
   readonly api: string;
@@ -14,7 +14,7 @@ export interface DatabaseUrls {
   readonly tools: string;
 }
 
-/** The roles that serve; names are fixed because policies and grants name them. */
+/** The roles of serving processes. Their names are fixed, because policies and grants contain them. */
 export type ServingRole = 'nightshift_api' | 'nightshift_engine' | 'nightshift_tools';
 
 /** The role's password: HMAC-SHA-256 (RFC 2104) of `database-role:<role>` under `secret`, base64url. */
@@ -22,7 +22,7 @@ export function rolePassword(secret: string, role: ServingRole): string {
   return createHmac('sha256', secret).update(`database-role:${role}`).digest('base64url');
 }
 
-/** The owner's server and database (and its parameters, TLS included) with the logins of the serving roles. */
+/** The URLs of the serving roles, with the server, database and parameters (including TLS) of the owner's URL. */
 export function databaseUrls(ownerUrl: string, secret: string): DatabaseUrls {
   const as = (role: ServingRole) => withLogin(ownerUrl, role, secret);
   return {
@@ -33,7 +33,7 @@ export function databaseUrls(ownerUrl: string, secret: string): DatabaseUrls {
   };
 }
 
-/** The same server and database with the login of tool processes. Its password comes from their key, not from the root secret. */
+/** The URL of tool processes on the same server and database. Its password is derived from their key, not from the root secret. */
 export function toolsDatabaseUrl(databaseUrl: string, toolsKey: string): string {
   return withLogin(databaseUrl, 'nightshift_tools', toolsKey);
 }
@@ -45,7 +45,7 @@ function withLogin(databaseUrl: string, role: ServingRole, secret: string): stri
   return url.toString();
 }
 
-/** The same login and server, another database. */
+/** The same login and server with another database. */
 export function withDatabase(databaseUrl: string, database: string): string {
   const url = new URL(databaseUrl);
   url.pathname = `/${database}`;

@@ -14,10 +14,10 @@ import type { ServerVersion } from './server-version.js';
 const STOP_WITHIN_MS = 20_000;
 
 /**
- * Ends the server that a killed Nightshift left behind in `dataDir`. Only the holder of the directory's lock may call
- * this: then no Nightshift uses the server, and stopping it is safer than adopting a process with unknown settings. A process counts
- * as that server only when its working directory is this one. A leftover pid file that names another process is removed, because
- * Postgres itself would take any living process with that number for its predecessor.
+ * Ends the server that a killed process left in `dataDir`. Only the holder of the directory's lock may call this: then no other process uses
+ * the server, and stopping it is safer than using a server with unknown settings. A process counts as that server only if its working
+ * directory is this one. A stale pid file that names another process is removed, because Postgres would take any running process with that id
+ * for its predecessor.
  */
 export async function stopOrphan(dataDir: string): Promise<void> {
   const file = join(dataDir, 'postmaster.pid');
@@ -27,7 +27,7 @@ export async function stopOrphan(dataDir: string): Promise<void> {
     await rm(file, { force: true });
     return;
   }
-  // Fast shutdown first; the immediate one loses nothing either, it only makes the next start replay the log.
+  // Fast shutdown first. An immediate shutdown loses nothing either, but the next start must replay the log.
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     process.kill(pid, signal);
     for (let waited = 0; waited < STOP_WITHIN_MS / 3; waited += 50) {
@@ -47,7 +47,10 @@ async function pidIn(file: string): Promise<number | undefined> {
   }
 }
 
-/** A postmaster changes into its data directory. Where there is no /proc, a living process of that number is believed. */
+/**
+ * Whether the process is a postmaster of this data directory: a postmaster changes into it. Without /proc, any running process with this id
+ * counts.
+ */
 async function worksIn(pid: number, dataDir: string): Promise<boolean> {
   try {
     if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(dataDir));
@@ -65,8 +68,8 @@ const MAJOR = EMBEDDED_VERSION.text;
 const DATABASE = 'nightshift';
 
 /**
- * The Postgres that comes with Nightshift: real server binaries, data under `<dataDir>/postgres`, loopback only, a random
- * password. For `npm start`; an installation that must scale or be backed up sets DATABASE_URL instead.
+ * The Postgres that is included: real server binaries, data in `<dataDir>/postgres`, loopback only, a random password. For `npm start`; an
+ * installation that must scale or be backed up sets DATABASE_URL instead.
  */
 export class EmbeddedPostgres {
   private stopping: Promise<void> | undefined;
@@ -74,16 +77,16 @@ export class EmbeddedPostgres {
   private constructor(
     private readonly lock: DataDirLock,
     private readonly server: PostgresServer,
-    /** The superuser's url of database `nightshift`; what DATABASE_URL would hold. */
+    /** The URL of the superuser and the database `nightshift`, in the format of DATABASE_URL. */
     readonly url: string,
-    /** Where the cluster really lies; elsewhere than asked only when the asked place is closed to the server's user. */
+    /** The folder of the cluster. It differs from the requested one only if the server's user cannot reach that one. */
     readonly dataDir: string,
   ) {}
 
   /**
-   * Starts on a new or an existing `dataDir`, also after a crash, and also when a server of a killed process still runs
-   * there. Throws `already_running` when another Nightshift has the directory, `data_dir_version` when another major
-   * version wrote it, `embedded_postgres_unavailable` when the binaries cannot run here.
+   * Starts on a new or an existing `dataDir`, also after a crash or if the server of a killed process still runs. Throws `already_running` if
+   * another process uses the directory, `data_dir_version` if another major version wrote it, and `embedded_postgres_unavailable` if the
+   * binaries cannot run here.
    */
   static async start(options: { readonly dataDir: string }): Promise<EmbeddedPostgres> {
     await mkdir(options.dataDir, { recursive: true });
@@ -111,21 +114,21 @@ export class EmbeddedPostgres {
     return this.server.port;
   }
 
-  /** Runs `listener` once, with the end of the server's log, if the server ends without `stop` having been called. */
+  /** Runs `listener` once, with the end of the server's log, if the server exits without a call of `stop`. */
   onUnexpectedExit(listener: (log: string) => void): void {
     void this.server.exited.then((log) => {
       if (this.stopping === undefined) listener(log);
     });
   }
 
-  /** Fast shutdown: open transactions are rolled back, everything committed is on disk. May be called again. */
+  /** Fast shutdown: open transactions are rolled back, and committed ones are on disk. Idempotent. */
   stop(): Promise<void> {
     this.stopping ??= this.server.stop().then(() => this.lock.release());
     return this.stopping;
   }
 }
 
-/** The superuser's url of the embedded Postgres that another process runs on `dataDir`, at the port it announces. */
+/** The URL of the superuser of the embedded Postgres that another process runs on `dataDir`, at its announced port. */
 export async function embeddedDatabaseUrl(dataDir: string, port: number): Promise<string> {
   return urlAt(port, await embeddedPassword(dataDir));
 }
@@ -152,8 +155,8 @@ async function ensureDatabase(url: string): Promise<void> {
 }
 
 /**
- * `wanted`, or, when its parents are closed to the server's user (a checkout below /root), a new place that is open, with
- * a link from `wanted` to it. Deleting the link starts afresh.
+ * Returns `wanted`. If the server's user cannot reach it (a checkout below /root), returns a new reachable folder, with a link to it at
+ * `wanted`. Without the link, a new cluster is created.
  */
 async function reachablePlace(wanted: string, user: ServerUser): Promise<string> {
   const parent = await realpath(dirname(wanted));
@@ -181,7 +184,7 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Whether everybody may pass through each folder on the way. */
+/** Whether every user may traverse all parents of a folder. */
 async function isOpen(folder: string): Promise<boolean> {
   const { mode } = await stat(folder);
   if ((mode & 0o001) === 0) return false;

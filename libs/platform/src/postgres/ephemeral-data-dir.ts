@@ -10,31 +10,31 @@ const PREFIX = 'nightshift-ephemeral-';
 /** A data directory for one process. */
 export interface EphemeralDataDir {
   readonly path: string;
-  /** Deletes it. The process has closed everything that uses it. */
+  /** Deletes the directory. The process must have closed everything that uses it. */
   readonly remove: () => Promise<void>;
 }
 
-/** Creates a data directory among the temporary files, and first deletes those of killed processes, with the Postgres that still runs there. */
+/** Creates a data directory in the temporary folder, after deleting those of killed processes, with any Postgres that still runs there. */
 export async function createEphemeralDataDir(parent = tmpdir()): Promise<EphemeralDataDir> {
   for (const name of await readdir(parent)) if (name.startsWith(PREFIX)) await removeAbandoned(join(parent, name));
   const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
-  await chmod(path, 0o711); // Postgres of root runs as another user; the secrets in it are readable by their owner only
+  await chmod(path, 0o711); // under root, Postgres runs as another user; only the owner can read the secrets in it
   return { path, remove: () => remove(path) };
 }
 
-/** The data of Postgres of root may be elsewhere (`EmbeddedPostgres`): then `postgres` is a link. */
+/** Under root, the data of Postgres may be elsewhere (`EmbeddedPostgres`): then `postgres` is a link. */
 async function remove(path: string): Promise<void> {
   const place = await readlink(join(path, 'postgres')).catch(() => null);
   for (const folder of [...(place === null ? [] : [dirname(place)]), path])
     await rm(folder, { recursive: true, force: true });
 }
 
-/** Does nothing while a process uses the directory, or when another user owns it. */
+/** Does nothing if a process uses the directory, or another user owns it. */
 async function removeAbandoned(path: string): Promise<void> {
   const owner = Number(path.slice(path.lastIndexOf(PREFIX) + PREFIX.length).split('-')[0]);
   const entry = await lstat(path).catch(() => null);
   if (entry?.isDirectory() !== true || entry.uid !== (process.getuid?.() ?? entry.uid) || isAlive(owner)) return;
-  const lock = await DataDirLock.take(path).catch(() => null); // another start is deleting it, or it is gone
+  const lock = await DataDirLock.take(path).catch(() => null); // another start deletes it, or it is gone
   if (lock === null) return;
   try {
     await stopOrphan(join(path, 'postgres'));
@@ -44,7 +44,7 @@ async function removeAbandoned(path: string): Promise<void> {
   }
 }
 
-/** A process that has just created its directory has no lock yet. */
+/** A process that has just created its directory has not taken its lock yet. */
 function isAlive(pid: number): boolean {
   if (!(pid > 0)) return false;
   try {

@@ -1,17 +1,16 @@
 import type { Clock } from '../clock.js';
 
-/** How a batch is written. Must answer one result per item, in order; an `Error` as result rejects only that caller. */
+/** Writes a batch. Must return one result per item, in order; an `Error` as a result rejects only its caller. */
 export type WriteBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly (Result | Error)[]>;
 
 export interface GroupWriterOptions {
   /**
-   * The least time between the starts of two batches, in ms. A write that arrives after a longer pause waits only for
-   * the current turn of the event loop.
+   * Minimum time between the starts of two batches, in ms. After a longer pause, a write waits only for the current turn of the event loop.
    */
   readonly tickMs: number;
-  /** Most items in one batch; the rest goes into the next. */
+  /** Maximum items of a batch; the others go into the next one. */
   readonly maxBatch: number;
-  /** Called right before a batch is built: items that it submits join the batch. */
+  /** Runs right before a batch is built: items that it submits join the batch. */
   readonly onBatchStart?: () => void;
 }
 
@@ -22,9 +21,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Turns many small writes into few commits: what arrives in one turn, in the rest of a tick or while a batch is being written,
- * goes out together as the next one. One batch is in flight at a time, so a busy database makes batches larger, not queues longer.
- * Each caller's promise settles with its own result; a batch that fails as a whole rejects all of its callers.
+ * Combines many small writes into few commits: items that arrive in one turn, in the rest of a tick or while a batch is being written form
+ * the next batch. Only one batch is in flight at a time, so a busy database makes batches larger, not queues longer. Each caller's promise
+ * settles with its own result; if a batch fails as a whole, all of its callers are rejected.
  */
 export class GroupWriter<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -46,7 +45,7 @@ export class GroupWriter<Item, Result> {
     });
   }
 
-  /** Resolves when everything submitted so far has settled. */
+  /** Resolves when all items submitted so far have settled. */
   async drain(): Promise<void> {
     if (!this.busy) return;
     await new Promise<void>((resolve) => this.idle.push(resolve));
@@ -83,7 +82,7 @@ export class GroupWriter<Item, Result> {
         const result = results[i];
         if (result instanceof Error) reject(result);
         else if (i >= results.length) reject(new Error('a batch answered fewer results than items'));
-        else resolve(result as Result); // i < length and not an Error: the caller's own result
+        else resolve(result as Result); // not an Error, so it is the caller's result
       });
     } catch (error) {
       for (const { reject } of batch) reject(error);

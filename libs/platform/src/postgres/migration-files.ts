@@ -10,13 +10,16 @@ export interface MigrationFile {
   readonly sql: string;
   /** SHA-256 of the file, hex. */
   readonly checksum: string;
-  /** Checksums of earlier versions of the file, which left the same schema: `-- replaces: <checksum>`. */
+  /** Checksums of earlier versions of the file with the same resulting schema: `-- replaces: <checksum>`. */
   readonly replaces: readonly string[];
-  /** The first line is `-- no transaction`: statements that end with `;` at the end of a line run one by one, and again after a failure. */
+  /**
+   * Whether the file runs in one transaction. If its first line is `-- no transaction`, its statements, each of which ends with `;` at the
+   * end of a line, run one by one, and all of them again after a failure.
+   */
   readonly isTransaction: boolean;
 }
 
-/** The migrations in the order they apply: by name, which starts with a timestamp. */
+/** Returns the migrations in their order: by name, which begins with a timestamp. */
 export async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -30,7 +33,7 @@ export async function readMigrationFiles(directory: string): Promise<MigrationFi
   );
 }
 
-/** The statements of a migration that runs outside of a transaction. */
+/** The statements of a migration without a transaction. */
 export function statementsOf({ sql }: MigrationFile): string[] {
   return sql
     .split(/;[ \t]*$/m)
@@ -38,7 +41,7 @@ export function statementsOf({ sql }: MigrationFile): string[] {
     .filter((statement) => statement.replaceAll(/^--.*$/gm, '').trim() !== '');
 }
 
-/** `prisma/migrations` of this build: the sources and the compiled tree lie at different depths below it. */
+/** `prisma/migrations` of this build. The depth of the sources and of the compiled files differs. */
 export function ownMigrationsDirectory(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     const candidate = join(folder, 'prisma', 'migrations');

@@ -14,30 +14,30 @@ export interface MigrateOptions {
   readonly directory?: string;
 }
 
-/** "nsmigrat" as a bigint: one migrator at a time in a database. */
+/** "nsmigrat" as a bigint, the key of the advisory lock: one migrator at a time per database. */
 const LOCK = '7958549108262494580';
 const LOCK_WAIT_MS = 120_000;
 const LOCK_POLL_MS = 100;
 const TABLE_LOCK_WAIT_MS = 10_000;
 
 /**
- * Brings the database of `urls.owner` to this build's state: roles, migrations not applied yet (one transaction each, but for indexes that are built concurrently),
- * pg-boss's schema with its queues and grants, logins. Safe to call by several processes at once and again at any time; a
- * newer database is left alone, so that an old build can serve beside a new one during a rolling deploy.
- * Throws `AppError` with `postgres_too_old`, `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
+ * Migrates the database of `urls.owner` to this build: roles, pending migrations (one transaction each, except for indexes that are built
+ * concurrently), the schema, queues and grants of pg-boss, and logins. Several processes may call it at once, and again at any time. A newer
+ * database does not change, so that an old build can serve next to a new one during a rolling deployment. Throws `AppError` with
+ * `postgres_too_old`, `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
  */
 export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = await readMigrationFiles(options.directory ?? ownMigrationsDirectory());
   return withAdminClient({ url: urls.owner, applicationName: 'nightshift:migrator' }, async (client) => {
     await supportedVersion(client);
     await lock(client);
-    // A migration that waits for a lock makes everybody else queue behind it: better to fail and be started again.
+    // While a migration waits for a lock, all other statements on the table queue behind it. It is better to fail and restart.
     await client.query(`SET lock_timeout = ${TABLE_LOCK_WAIT_MS}`);
     await ensureRoles(client);
     const applied = await applyFiles(client, files);
     await ensureQueueSchema(client);
     await ensureLogins(client, urls);
-    return { applied }; // the end of the connection releases the advisory lock
+    return { applied }; // the end of the session releases the advisory lock
   });
 }
 
@@ -55,7 +55,7 @@ async function applyFiles(client: AdminClient, files: readonly MigrationFile[]):
   return pending.map(({ name }) => name);
 }
 
-/** Polls: a process that waited within a statement would keep a snapshot, for which `CREATE INDEX CONCURRENTLY` waits in turn. */
+/** Polls the lock: a statement that waits holds a snapshot, and `CREATE INDEX CONCURRENTLY` of another process would wait for that. */
 async function lock(client: AdminClient): Promise<void> {
   const endsAt = performance.now() + LOCK_WAIT_MS;
   for (;;) {
@@ -86,7 +86,7 @@ async function applyInTransaction(client: AdminClient, file: MigrationFile): Pro
   }
 }
 
-/** `CREATE INDEX CONCURRENTLY` waits for transactions that are open, while nothing waits for it. */
+/** The lock timeout is longer, because `CREATE INDEX CONCURRENTLY` waits for open transactions while no statement waits for it. */
 async function applyStatements(client: AdminClient, file: MigrationFile): Promise<void> {
   await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
   for (const statement of statementsOf(file)) await client.query(statement);

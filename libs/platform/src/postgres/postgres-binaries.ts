@@ -9,7 +9,7 @@ import { embeddedUnavailable } from './postgres.errors.js';
 
 const run = promisify(execFile);
 
-/** Whom the server runs as: Postgres refuses root, so root steps down to "nobody". Empty: as we are. */
+/** The user of the server process. Postgres does not run as root, so a root process starts it as "nobody". Empty: the current user. */
 export interface ServerUser {
   readonly uid?: number;
   readonly gid?: number;
@@ -19,13 +19,13 @@ export function serverUser(): ServerUser {
   return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 }
 
-/** The home (bin, lib, share) of the Postgres 18 that npm brought, at a place where `user` can run it. */
+/** The folder (bin, lib, share) of the Postgres 18 from npm, at a place where `user` can run it. */
 export async function postgresHome(user: ServerUser): Promise<string> {
   const home = packagedHome();
   if (await runs(home, user)) return home;
   await linkLibraries(home);
   if (await runs(home, user)) return home;
-  // An installation below a folder that is closed to others, /root for one: the binaries move to where they can be reached.
+  // If other users cannot reach the folder, for example below /root, the binaries are copied to one that they can reach.
   const copy = await copyHome(home);
   if (await runs(copy, user)) return copy;
   throw embeddedUnavailable(`the binaries in ${home} do not run on this system`);
@@ -41,20 +41,20 @@ function packagedHome(): string {
 }
 
 interface LibraryLink {
-  /** Both are relative to the package. */
+  /** Both paths are relative to the package. */
   readonly source: string;
   readonly target: string;
 }
 
 /**
- * Creates the links between libraries, which a package cannot contain. The install script of the package does the same, and npm does
- * not run it by default (npm 12) or with `--ignore-scripts`. An installation that cannot be written to stays as it is.
+ * Creates the links between libraries, which a package cannot contain. The install script of the package does the same, but npm does not run
+ * it by default (npm 12) or with `--ignore-scripts`. A read-only installation does not change.
  */
 async function linkLibraries(home: string): Promise<void> {
   const list = await readFile(join(home, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as readonly LibraryLink[]; // a file of the package
   for (const { source, target } of links)
-    await symlink(relative(dirname(target), source), join(home, '..', target)).catch(() => undefined); // it exists
+    await symlink(relative(dirname(target), source), join(home, '..', target)).catch(() => undefined); // the link exists
 }
 
 async function runs(home: string, user: ServerUser): Promise<boolean> {
@@ -80,7 +80,7 @@ async function copyHome(home: string): Promise<string> {
     await rm(fresh, { recursive: true });
     return target;
   } catch {
-    // Another start was faster, or another user owns the name: use our own copy if that one cannot be trusted.
+    // Another start created it first, or another user owns the name: without trust in it, use a separate copy.
     if (await isOurs(target, owner)) {
       await rm(fresh, { recursive: true });
       return target;
@@ -90,7 +90,7 @@ async function copyHome(home: string): Promise<string> {
   }
 }
 
-/** Every user can write to the temporary folder: binaries run only from a folder of ours that others cannot write to. */
+/** Every user can write to the temporary folder, so binaries run only from a folder that this user owns and others cannot write to. */
 async function isOurs(folder: string, owner: number): Promise<boolean> {
   try {
     const { uid, mode } = await lstat(folder);

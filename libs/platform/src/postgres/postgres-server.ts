@@ -14,30 +14,30 @@ const LOG_TAIL = 8_192;
 const READY_WITHIN_MS = 60_000;
 const FAST_STOP_MS = 10_000;
 const LEFT_BEHIND_MS = 20_000;
-const ENVIRONMENT = { LC_ALL: 'C.UTF-8', TZ: 'UTC' }; // nothing of ours: provider keys do not belong into the server
+const ENVIRONMENT = { LC_ALL: 'C.UTF-8', TZ: 'UTC' }; // without variables of this process: the server must not see keys of model providers
 
-/** A cluster on disk and how to run it. */
+/** A cluster on disk, and how to run it. */
 export interface PostgresCluster {
   /** bin, lib and share. */
   readonly home: string;
   readonly user: ServerUser;
-  /** The data directory; its parents must be reachable for `user`. */
+  /** The data directory. `user` must be able to reach its parents. */
   readonly dataDir: string;
 }
 
-/** A running server, our child. */
+/** A running server, a child of this process. */
 export interface PostgresServer {
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the server is gone, with the tail of its log, also after `stop`. */
+  /** Resolves after the exit of the server, also after `stop`, with the end of its log. */
   readonly exited: Promise<string>;
-  /** Fast shutdown (SIGINT), after 10 s the immediate one; resolves when it is gone. May be called again. */
+  /** Fast shutdown (SIGINT), and an immediate one after 10 s. Resolves after the exit. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes the cluster, complete or not at all: a start that is killed on the way leaves nothing that looks finished.
- * With `password` every connection needs it (SCRAM-SHA-256); without, loopback is trusted, which is for tests only.
+ * Creates the cluster, completely or not at all: a killed start leaves nothing that looks complete. With `password`, every connection needs
+ * it (SCRAM-SHA-256); without it, loopback is trusted, which is for tests only.
  */
 export async function initializeCluster(cluster: PostgresCluster, password?: string): Promise<void> {
   const fresh = `${cluster.dataDir}.initializing`;
@@ -74,8 +74,8 @@ async function giveTo(user: ServerUser, path: string): Promise<void> {
 }
 
 /**
- * Runs the cluster on a free port of 127.0.0.1 and resolves when it accepts connections. It is a session of its own, so
- * that Ctrl-C in a terminal reaches us first and the server stops last. `settings` are `name=value` of postgresql.conf.
+ * Runs the cluster on a free port of 127.0.0.1 and resolves when it accepts connections. The server has its own session, so that Ctrl-C in a
+ * terminal first reaches this process and the server stops last. `settings` are `name=value` pairs of postgresql.conf.
  */
 export async function startServer(cluster: PostgresCluster, settings: readonly string[]): Promise<PostgresServer> {
   const giveUpAt = performance.now() + LEFT_BEHIND_MS;
@@ -85,7 +85,7 @@ export async function startServer(cluster: PostgresCluster, settings: readonly s
       return await startOnPort(cluster, settings, await freePort());
     } catch (error) {
       const why = error instanceof Error ? error.message : '';
-      // What a server that crashed has started ends a moment after it.
+      // The child processes of a crashed server end shortly after it.
       if (why.includes('pre-existing shared memory block') && performance.now() < giveUpAt) await pause(100);
       else if (why.includes('Address already in use') && portsLeft > 1) portsLeft -= 1;
       else throw error;
@@ -137,7 +137,7 @@ async function stopServer(child: ChildProcess, exited: Promise<string>): Promise
 
 const READY = Symbol('ready');
 
-/** Keeps the end of the server's output, and keeps reading so that the pipe never fills. */
+/** Stores the end of the server's output. It keeps reading, so that the pipe never fills. */
 class LogTail {
   text = '';
   private wanted: { readonly phrase: string; readonly found: () => void } | undefined;

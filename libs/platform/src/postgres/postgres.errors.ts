@@ -1,6 +1,6 @@
 import { AppError } from '../errors/app-error.js';
 
-/** A migration that was applied once differs from its file now. */
+/** The file of an applied migration has changed. */
 export function migrationChanged(name: string): AppError {
   return new AppError({
     code: 'migration_changed',
@@ -9,7 +9,7 @@ export function migrationChanged(name: string): AppError {
   });
 }
 
-/** A migration's SQL failed; its transaction was rolled back. */
+/** The SQL of a migration failed, and its transaction was rolled back. */
 export function migrationFailed(name: string, cause: unknown): AppError {
   return new AppError({
     code: 'migration_failed',
@@ -28,7 +28,7 @@ export function postgresTooOld(found: string, oldest: number): AppError {
   });
 }
 
-/** The login of DATABASE_URL may not do what a migration needs. */
+/** The login of DATABASE_URL lacks privileges that a migration needs. */
 export function migrationNotAllowed(lacking: readonly string[]): AppError {
   return new AppError({
     code: 'migration_not_allowed',
@@ -37,7 +37,7 @@ export function migrationNotAllowed(lacking: readonly string[]): AppError {
   });
 }
 
-/** The serving role exists, but neither its password fits nor may this login set it. */
+/** The password of the serving role does not match, and this login may not set it. */
 export function roleNotReady(role: string, cause: unknown): AppError {
   return new AppError({
     code: 'database_role_not_ready',
@@ -49,7 +49,7 @@ export function roleNotReady(role: string, cause: unknown): AppError {
   });
 }
 
-/** The Postgres that comes with Nightshift cannot run here. */
+/** The included Postgres cannot run here. */
 export function embeddedUnavailable(why: string, cause?: unknown): AppError {
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
   return new AppError({
@@ -59,7 +59,7 @@ export function embeddedUnavailable(why: string, cause?: unknown): AppError {
   });
 }
 
-/** Another Nightshift uses the data directory. */
+/** Another process uses the data directory. */
 export function alreadyRunning(dataDir: string, holder: { readonly pid: number; readonly port: number }): AppError {
   const database = holder.port > 0 ? `, its Postgres on port ${holder.port}` : '';
   return new AppError({
@@ -69,7 +69,7 @@ export function alreadyRunning(dataDir: string, holder: { readonly pid: number; 
   });
 }
 
-/** A server left behind by a killed process does not end. */
+/** The server of a killed process does not end. */
 export function orphanStays(dataDir: string, pid: number): AppError {
   return new AppError({
     code: 'orphan_postgres',
@@ -78,7 +78,7 @@ export function orphanStays(dataDir: string, pid: number): AppError {
   });
 }
 
-/** The data was written by another major version of Postgres. */
+/** Another major version of Postgres wrote the data. */
 export function dataDirOfOtherVersion(dataDir: string, found: string, needed: string): AppError {
   return new AppError({
     code: 'data_dir_version',
@@ -87,7 +87,7 @@ export function dataDirOfOtherVersion(dataDir: string, found: string, needed: st
   });
 }
 
-/** A tool process reads what a call needs that was settled, or claimed by another process, in the meantime. */
+/** A tool process reads data for a call that was settled or claimed by another process in the meantime. */
 export class CallNotClaimed extends AppError {
   constructor() {
     super({
@@ -98,7 +98,7 @@ export class CallNotClaimed extends AppError {
   }
 }
 
-/** The database does not answer, or has no connection left for us: nothing is wrong with the request. */
+/** The database does not respond, or has no free connection. The request itself is valid. */
 export class DatabaseUnavailable extends AppError {
   constructor(cause: unknown) {
     super({

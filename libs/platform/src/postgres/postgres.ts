@@ -13,38 +13,38 @@ export const TOOL_PROCESS_CONNECTIONS = 'nightshift-tools';
 export interface PostgresOptions {
   /** Maximum connections of each pool except `reserved`. */
   readonly poolSize: number;
-  /** Shown in pg_stat_activity, followed by the pool's name. Default "nightshift". */
+  /** The prefix of `application_name` in pg_stat_activity, before the pool's name. Default "nightshift". */
   readonly applicationName?: string;
-  /** Called for a connection that broke while idle; the pool replaces it by itself. */
+  /** Runs after an idle connection broke; the pool replaces it. */
   readonly onIdleError?: (error: Error) => void;
 }
 
 /**
- * The connection pools of one process. Every wait is bounded: 5 s for a connection, 30 s for a statement (35 s by our own
- * clock, which also covers a server that went silent), 5 s for a lock, 30 s for an idle client in a transaction.
+ * The connection pools of one process. Every wait is limited: 5 s for a connection, 30 s for a statement (35 s on the client, for a server
+ * that stops responding), 5 s for a lock, 30 s for an idle client in a transaction.
  */
 export class Postgres {
   private closing: Promise<void> | undefined;
 
   private constructor(
-    /** Login `nightshift_api`; rows only inside `withWorkspaceSql`. Prisma shares it. */
+    /** Login `nightshift_api`. It sees rows only inside `withWorkspaceSql`. Prisma shares the pool. */
     readonly api: pg.Pool,
     /** Login `nightshift_engine`. */
     readonly engine: pg.Pool,
-    /** One connection of the engine login for lease renewals, which no amount of work can starve; 5 s a statement. */
+    /** One connection of the engine login for lease renewals, so that no other work can delay them; 5 s per statement. */
     readonly reserved: pg.Pool,
-    /** Whether the login is that of tool processes, which sees rows of workspaces with a call that this process has claimed. */
+    /** Whether the login is that of tool processes, which sees rows of a workspace only while this process has a claimed call in it. */
     readonly isToolProcess: boolean,
   ) {}
 
-  /** Opens nothing yet: connections are made on first use. */
+  /** Opens no connections: the first use does. */
   static connect(urls: Pick<DatabaseUrls, 'api' | 'engine'>, options: PostgresOptions): Postgres {
     return Postgres.open(urls, options);
   }
 
-  /** The same for an isolated tool process: all pools use its login, and see what the calls that it has claimed need. */
+  /** The same for an isolated tool process: all pools use its login, and see the data of the calls that it has claimed. */
   static connectToolProcess(url: string, options: PostgresOptions): Postgres {
-    // Random, so that no other tool process can act for this one: see the migration of tool processes.
+    // Random, so that no other tool process can impersonate this one: see the migration of tool processes.
     const owner = `${processName()}#${randomUUID()}`;
     return Postgres.open({ api: url, engine: url }, options, owner);
   }
@@ -60,22 +60,22 @@ export class Postgres {
   }
 
   /**
-   * Runs `run` in one transaction that sees the rows of `workspaceId` and no others (row-level security). Commits when
-   * it resolves, rolls back when it rejects. The setting is the transaction's own, so a pooled connection carries nothing on.
-   * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
+   * Runs `run` in one transaction that sees only the rows of `workspaceId` (row-level security). Commits if it resolves, and rolls back if it
+   * rejects. The setting is local to the transaction, so a pooled connection keeps nothing. Throws `unavailable` (retryable) if the database
+   * is down or the pool stays exhausted for 5 s.
    */
   async withWorkspaceSql<T>(workspaceId: string, run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.connectToApi();
     let broken = false;
     try {
-      // The first statements of `run` travel with the opening, in this order. Should one fail, so do all after it.
+      // The first statements of `run` are sent together with `BEGIN`, in this order. If one fails, all later ones fail too.
       const [, done] = await Promise.all(
         inOneWrite(client, () => [client.query(opening(client, workspaceId)), run(client)] as const),
       );
       await client.query('COMMIT');
       return done;
     } catch (error) {
-      // A connection that cannot even roll back is thrown away, never handed to the next caller.
+      // A connection whose rollback fails is closed, never reused.
       await client.query('ROLLBACK').catch(() => (broken = true));
       throw asAvailabilityError(error);
     } finally {
@@ -84,8 +84,8 @@ export class Postgres {
   }
 
   /**
-   * One reading statement in a transaction that sees the rows of `workspaceId` and no others. Opening, statement and end
-   * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
+   * Runs one query in a transaction that sees only the rows of `workspaceId`. Begin, statement and commit are one message each, sent in one
+   * write: in the hot path this is much cheaper than `withWorkspaceSql`.
    */
   async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
     const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
@@ -93,9 +93,9 @@ export class Postgres {
   }
 
   /**
-   * The same for statements that need not know each other's answers: the database is asked once, and has committed when it answers.
-   * Each sees what was committed until it began, so one may take the locks that the next relies upon. `prepare` runs right before they
-   * leave. Gives the rows of each. Throws `unavailable` as `withWorkspaceSql` does.
+   * Runs statements that do not need each other's results, in one transaction and one round trip. When it resolves, the transaction has
+   * committed. Each statement sees all rows that were committed before it began, so a statement may take locks for the next one. `prepare`
+   * runs right before they are sent. Returns the rows of each statement. Throws `unavailable` like `withWorkspaceSql`.
    */
   async allInWorkspace<Row extends pg.QueryResultRow>(
     workspaceId: string,
@@ -112,7 +112,7 @@ export class Postgres {
     return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
   }
 
-  /** The same as the engine's login, which sees the rows of every workspace. */
+  /** The same with the engine's login, which sees the rows of every workspace. */
   async allAsEngine<Row extends pg.QueryResultRow>(statements: readonly pg.QueryConfig[]): Promise<Row[][]> {
     const client = await this.engine.connect().catch((error: unknown) => {
       throw asAvailabilityError(error);
@@ -126,14 +126,14 @@ export class Postgres {
     });
   }
 
-  /** Waits for checked-out connections, then ends all. May be called again. */
+  /** Waits for connections in use, then closes all. Idempotent. */
   close(): Promise<void> {
     this.closing ??= Promise.all([this.api.end(), this.engine.end(), this.reserved.end()]).then(() => undefined);
     return this.closing;
   }
 }
 
-/** One transaction in one write: `begin`, the statements, the end. Gives the rows of each statement and releases the client. */
+/** Sends one transaction in one write: `begin`, the statements, the commit. Returns the rows of each statement and releases the client. */
 async function allInOneWrite<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   begin: string,
@@ -143,7 +143,7 @@ async function allInOneWrite<Row extends pg.QueryResultRow>(
     inOneWrite(client, () => {
       const begun = client.query(begin);
       const asked = statements.map((statement) => client.query<Row>(statement));
-      // After a failure it is a rollback.
+      // After a failed statement, COMMIT rolls back.
       return [Promise.allSettled(asked), Promise.allSettled([begun, client.query('COMMIT')])] as const;
     }),
   );
@@ -157,15 +157,15 @@ function opening(client: pg.PoolClient, workspaceId: string): string {
   return `BEGIN; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
 }
 
-/** The first statement of each connection of a tool process. Its views hide tables of the same name. */
+/** The first statement of each connection of a tool process. The views of its schema hide tables of the same name. */
 function toolSession(owner: string): string {
   return `SELECT set_config('search_path', 'tool_process, public', false),
     set_config('app.tool_process', ${pg.escapeLiteral(owner)}, false)`;
 }
 
-/** Statements that are asked for synchronously within `ask` leave in one write: a system call each would cost more than they do. */
+/** Sends all statements that `ask` makes synchronously in one write, because a system call for each would cost more than the statement. */
 function inOneWrite<T>(client: pg.PoolClient, ask: () => T): T {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // every client of the driver has it
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // every client of the driver has this field
   stream.cork();
   try {
     return ask();
@@ -178,7 +178,7 @@ interface PoolInit extends PostgresOptions {
   readonly url: string;
   readonly name: string;
   readonly statementMs: number;
-  /** Runs before anything else on each new connection. */
+  /** The first statement of each new connection. */
   readonly session?: string;
 }
 
@@ -186,28 +186,28 @@ function createPool(init: PoolInit): pg.Pool {
   const pool = new pg.Pool({
     ...connectionLimits(init.statementMs),
     connectionString: init.url,
-    options: '-c TimeZone=UTC', // Prisma writes instants in UTC without saying so
+    options: '-c TimeZone=UTC', // Prisma writes instants in UTC without a time zone
     application_name: `${init.applicationName ?? 'nightshift'}:${init.name}`,
     max: init.poolSize,
-    // Statements of one connection are sent without waiting for each other's answers; the server keeps their order.
+    // Statements of one connection are sent without waiting for earlier results; the server keeps their order.
     pipeline: true,
     idleTimeoutMillis: 30_000,
   });
-  // Without a listener an idle connection that breaks would end the process. `end` resolves before the server has heard of it:
-  // one that is stopped then may break what was about to close.
+  // Without a listener, an idle connection that breaks would end the process. `end` resolves before the server has closed its side, so a
+  // server that stops then can break a connection that is being closed.
   pool.on('error', (error) => {
     if (!pool.ending) init.onIdleError?.(error);
   });
-  // The pool listens only while a connection is idle. One that breaks between two statements of a transaction must not
-  // end the process either; its next statement rejects.
+  // The pool listens only while a connection is idle. A connection that breaks between two statements of a transaction must not end the
+  // process either; its next statement rejects.
   pool.on('connect', (client) => client.on('error', () => undefined));
   const { session } = init;
-  // Without it every later statement lacks its privileges, so a failure needs no handling here.
+  // If it fails, every later statement lacks its privileges, so the failure needs no handling here.
   if (session !== undefined) pool.on('connect', (client) => void client.query(session).catch(() => undefined));
   return pool;
 }
 
-/** Bounds of every connection; the driver has none of its own. */
+/** Timeouts of every connection; the driver has none by default. */
 export function connectionLimits(statementMs: number) {
   return {
     connectionTimeoutMillis: 5_000,

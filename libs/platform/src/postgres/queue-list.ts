@@ -3,32 +3,32 @@ import type { Queue } from 'pg-boss';
 /** The schema that holds pg-boss's tables. */
 export const QUEUE_SCHEMA = 'pgboss';
 
-/** How pg-boss treats the messages of a queue. */
+/** The settings of a queue of pg-boss. */
 export type QueueSettings = Omit<Queue, 'name'>;
 
 /**
- * The message means that a job may be runnable. Its handler claims the job, so retries and expiry here cover only the time until the
- * claim; the lease of the job does the rest. No NOTIFY: in the transaction of a start it would take a lock of the whole server.
+ * A message means that a job may be runnable. Its handler claims the job, so retries and expiry cover only the time until the claim; after
+ * that, the lease of the job applies. No NOTIFY: in the transaction of a start it would take a server-wide lock.
  */
 const jobQueue: QueueSettings = { notify: false, retryLimit: 20, expireInSeconds: 900, deleteAfterSeconds: 300 };
 
-/** At most one message waits and one is handled in the whole installation; the next one does what a failed one left. */
+/** At most one message waits and one is active in the whole installation. The next one does the work that a failed one left. */
 const maintenance: QueueSettings = {
   policy: 'stately',
   retryLimit: 2,
   retryDelay: 5,
-  heartbeatSeconds: 10, // a handler whose process was killed blocks the next one only until this
+  heartbeatSeconds: 10, // until then, the message of a killed process blocks the next one
   expireInSeconds: 600,
   deleteAfterSeconds: 3_600,
 };
 
 /**
- * Each run first sends the message for the next run, which also does the work that a failed run left. At most one message waits in the
- * whole installation; the active message of a killed process does not block it.
+ * Each run first sends the message for the next run, which also does the work that a failed run left. At most one message waits in the whole
+ * installation. The active message of a killed process does not block the next one.
  */
 const repeated: QueueSettings = { ...maintenance, policy: 'short', retryLimit: 0, deleteAfterSeconds: 300 };
 
-/** A handler reads what is due and settles it once, so a message may be delivered twice, early or late. The sweep finds what failed. */
+/** A handler reads the due work and settles it once, so a message may be delivered twice, early or late. The sweep finds failed work. */
 const timer: QueueSettings = {
   notify: false,
   retryLimit: 3,
@@ -39,8 +39,8 @@ const timer: QueueSettings = {
 };
 
 /**
- * The message means that a webhook delivery may be due, and it is active while the delivery is sent. The row decides whether it is sent,
- * counts the attempts and keeps the dead letter, so a retry here means only that a process died or the database was unavailable.
+ * A message means that a webhook delivery may be due, and is active while the delivery is sent. The row decides whether to send, counts the
+ * attempts and stores the dead letter, so a retry of the message only means that a process died or the database was unavailable.
  */
 const delivery: QueueSettings = {
   notify: false,
@@ -56,7 +56,7 @@ const delivery: QueueSettings = {
 /** Actions of plugin hooks that failed, for operators. */
 export const DEAD_ACTIONS = 'hook.action-dead';
 
-/** An action of a plugin hook. The heartbeat frees the message of a killed process; a hook runs for a minute at most. */
+/** An action of a plugin hook. The heartbeat releases the message of a killed process; a hook runs for a minute at most. */
 const hookAction: QueueSettings = {
   notify: false,
   retryLimit: 5,
@@ -69,7 +69,7 @@ const hookAction: QueueSettings = {
   deadLetter: DEAD_ACTIONS,
 };
 
-/** The end of a job is to be written to another system, which may be unavailable for an hour. */
+/** Writes the end of a job to another system, which may be unavailable for an hour. */
 const externalEnd: QueueSettings = {
   notify: false,
   retryLimit: 20,
@@ -89,9 +89,10 @@ export const TOOL_QUEUES = {
 } as const;
 
 /**
- * Each has a table of its own, so that tool processes have privileges on these tables alone. A message is active while its call runs. The
- * row of the call decides about retries: its lease is the only one, so a message has no heartbeat. The expiry frees the group of a tool with
- * `concurrency` when a process was killed and its job ended: a call that runs longer than this is no longer counted.
+ * Each queue has its own table, so that tool processes have privileges on these tables only. A message is active while its call runs. The row
+ * of the call decides about retries: its lease is the only one, so a message has no heartbeat. After the expiry, the group of a tool with
+ * `concurrency` no longer counts a message whose process was killed and whose job has ended; it then also stops counting a call that still
+ * runs.
  */
 const toolRequests: QueueSettings = {
   partition: true,
@@ -116,42 +117,42 @@ const toolResults: QueueSettings = {
   deadLetter: TOOL_QUEUES.dead,
 };
 
-/** Have no handler: operators read them, for two weeks. */
+/** Queues without a handler: operators read the messages, for two weeks. */
 const keptLetters: QueueSettings = { retryLimit: 0, retentionSeconds: 1_209_600 };
 const deadLetters: QueueSettings = { ...keptLetters, partition: true };
 
-/** Every queue of this build, each after its dead letter queue. The migrator creates the missing ones and updates the others. */
+/** Every queue of this build, each after its dead letter queue. The migrator creates missing ones and updates the others. */
 export const queues = {
   'job.chat': jobQueue,
   'job.workflow': jobQueue,
-  /** The instant of a job that was accepted for later has come. */
+  /** A job that was accepted for later is due. */
   'job.due': timer,
-  /** A job whose conversation is in another system has ended, or is about to, and its handler has not written so. */
+  /** A job whose conversation is in another system has ended, or is about to end, and its handler has not reported so. */
   'job.external-end': externalEnd,
   /** An instant of an open interrupt: its expiry, a reminder, or the end of a client's claim. */
   'interrupt.due': timer,
-  /** The next slot of a workflow schedule has come. */
+  /** The next slot of a workflow schedule is due. */
   'schedule.due': timer,
-  /** A slot is to start its job. */
+  /** A slot must start its job. */
   'schedule.start': timer,
   /** A webhook delivery is due. */
   'webhook.deliver': delivery,
   [DEAD_ACTIONS]: keptLetters,
   /** A workspace may have notifications for its channels. */
   'notification.due': { ...timer, policy: 'short' },
-  /** An action of a plugin hook is to run. */
+  /** An action of a plugin hook must run. */
   'hook.action': hookAction,
   /** A job has a call whose sub-job may not have started, or a sub-job that ended or is no longer needed. */
   'sub-job.due': timer,
   /** Changes of documents wait for the evaluation of their triggers. */
   'trigger.changes': timer,
-  /** A trigger is to start a job. */
+  /** A trigger must start a job. */
   'trigger.start': timer,
   /** Finds changes and starts of triggers that have lost their message. */
   'maintenance.triggers': maintenance,
-  /** Lets delayed jobs begin that have lost their message. */
+  /** Starts delayed jobs that have lost their message. */
   'maintenance.delayed-jobs': maintenance,
-  /** Settles interrupts that are due and have lost their message. */
+  /** Settles due interrupts that have lost their message. */
   'maintenance.interrupts': maintenance,
   /** Finds slots of workflow schedules that have lost their message. */
   'maintenance.schedules': maintenance,
@@ -165,7 +166,7 @@ export const queues = {
   'maintenance.hook-actions': repeated,
   /** Continues calls of isolated tools whose messages or processes were lost. */
   'maintenance.tool-queue': repeated,
-  /** Removes what has been kept long enough. */
+  /** Deletes data whose retention period has ended. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.dead]: deadLetters,
   [TOOL_QUEUES.requests]: toolRequests,
@@ -191,7 +192,7 @@ interface JobMessage {
   readonly jobId: string;
 }
 
-/** What the messages contain. Those of isolated tools are read with a schema before they are used. */
+/** The data of the messages. Messages of isolated tools are parsed with a schema before use. */
 export interface QueueData {
   readonly 'job.chat': JobMessage;
   readonly 'job.workflow': JobMessage;
@@ -200,7 +201,7 @@ export interface QueueData {
   readonly 'interrupt.due': { readonly workspaceId: string; readonly jobId: string; readonly interruptId: string };
   readonly 'schedule.due': { readonly workspaceId: string; readonly scheduleId: string };
   readonly 'schedule.start': { readonly workspaceId: string; readonly scheduleId: string; readonly slotAt: number };
-  /** `number`: the message of the delivery; its row knows the newest one. */
+  /** `number`: the number of this message; the row stores the newest one. */
   readonly 'webhook.deliver': { readonly workspaceId: string; readonly deliveryId: string; readonly number: number };
   readonly 'notification.due': { readonly workspaceId: string };
   readonly 'hook.action': ActionMessage;

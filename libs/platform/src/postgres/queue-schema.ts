@@ -4,9 +4,9 @@ import type { AdminClient } from './admin-client.js';
 import { QUEUE_SCHEMA, queues, type QueueSettings, TOOL_QUEUES } from './queue-list.js';
 
 /**
- * Installs or upgrades pg-boss's schema as the migrating login, creates the queues that are missing, updates the settings of the
- * others, and grants what pg-boss needs in each role: the API sends, tool processes fetch and complete requests and send what concerns
- * their calls, the engine does everything else.
+ * Installs or upgrades pg-boss's schema with the migrating login, creates missing queues, updates the settings of the others, and grants each
+ * role the privileges that pg-boss needs: the API sends; tool processes fetch and complete requests, and send messages about their calls; the
+ * engine does everything else.
  */
 export function ensureQueueSchema(client: AdminClient): Promise<void> {
   return withBoss(client, async (boss) => {
@@ -15,7 +15,7 @@ export function ensureQueueSchema(client: AdminClient): Promise<void> {
   });
 }
 
-/** Deletes every message of a queue, as the migrating login. */
+/** Deletes every message of a queue, with the migrating login. */
 export function deleteMessages(client: AdminClient, queue: string): Promise<void> {
   return withBoss(client, (boss) => boss.deleteAllJobs(queue));
 }
@@ -27,7 +27,7 @@ async function withBoss(client: AdminClient, use: (boss: PgBoss) => Promise<void
     supervise: false,
     schedule: false,
   });
-  boss.on('error', () => undefined); // what matters also rejects start() or the call
+  boss.on('error', () => undefined); // relevant errors also reject start() or the call
   await boss.start();
   try {
     await use(boss);
@@ -36,7 +36,7 @@ async function withBoss(client: AdminClient, use: (boss: PgBoss) => Promise<void
   }
 }
 
-/** Whether a queue has a table of its own is fixed when it is created: a queue of an older build is recreated with its messages. */
+/** Whether a queue has its own table is fixed at its creation, so a queue of an older build is recreated with its messages. */
 async function ensureQueue(boss: PgBoss, queue: string, settings: QueueSettings): Promise<void> {
   const found = await boss.getQueue(queue);
   if (found !== null && found.partition === (settings.partition ?? false)) {
@@ -54,7 +54,7 @@ async function ensureQueue(boss: PgBoss, queue: string, settings: QueueSettings)
   if (kept.length > 0) await boss.insert(queue, kept);
 }
 
-/** A queue keeps the policy and the table it was created with. */
+/** The policy and the table of a queue cannot be changed after its creation. */
 function changeable(settings: QueueSettings): QueueSettings {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'policy' && name !== 'partition'));
 }
@@ -63,7 +63,7 @@ function changeable(settings: QueueSettings): QueueSettings {
 async function execute(client: AdminClient, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
   const result: unknown = values.length > 0 ? await client.query(text, values) : await client.query(text);
   if (Array.isArray(result)) return { rows: [] };
-  return result as { rows: unknown[] }; // a single statement's result, by pg's own typing of query()
+  return result as { rows: unknown[] }; // the result of a single statement, according to the types of pg-boss
 }
 
 /** Columns that pg-boss writes when it sends a message. */
@@ -71,16 +71,16 @@ const sentColumns = `id, name, data, priority, start_after, created_on, singleto
   expire_seconds, deletion_seconds, keep_until, retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter,
   heartbeat_seconds, blocked, blocking, pending_dependencies`;
 
-/** Columns that pg-boss reads and writes when it fetches, completes and gives back a message. */
+/** Columns that pg-boss reads and writes when it fetches, completes and returns a message. */
 const fetchedColumns = `id, name, data, priority, state, blocked, created_on, start_after, started_on, retry_count, expire_seconds,
   heartbeat_seconds, singleton_key, group_id, group_tier, completed_on, pending_dependencies`;
 const settledColumns =
   'state, started_on, heartbeat_on, retry_count, completed_on, output, blocked, pending_dependencies';
 
-/** What pg-boss reads of its own before it sends or fetches: its version and the settings of queues. */
+/** Tables of pg-boss that it reads before it sends or fetches: its version and the settings of queues. */
 const catalog = ['version', 'queue'];
 
-/** Tool processes get the grants that this build needs; grants of an older build are removed. */
+/** Grants tool processes the privileges that this build needs, and revokes those of an older build. */
 async function grant(client: AdminClient, found: readonly QueueResult[]): Promise<void> {
   const tableOf = (name: string) => `${QUEUE_SCHEMA}.${found.find((queue) => queue.name === name)?.table ?? ''}`;
   const messages = new Set(found.map(({ name }) => tableOf(name)));
@@ -105,7 +105,10 @@ async function grant(client: AdminClient, found: readonly QueueResult[]): Promis
   ]);
 }
 
-/** Once: enabling row-level security and making a policy lock the table, and this runs at the start of every process. */
+/**
+ * Creates the policies once: enabling row-level security and creating a policy lock the table, and this function runs at the start of every
+ * process.
+ */
 async function ensurePolicies(client: AdminClient, table: string, policies: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ missing: boolean }>(
     `SELECT to_regclass('tool_process.own_call') IS NOT NULL AND NOT relrowsecurity AS missing FROM pg_class WHERE oid = $1::regclass`,
@@ -117,7 +120,7 @@ async function ensurePolicies(client: AdminClient, table: string, policies: read
   await client.query(`BEGIN; ${made.join('\n')} ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY; COMMIT;`);
 }
 
-/** The message is about a call that the process has claimed. */
+/** Whether the message is about a call that the process has claimed. */
 function ofOwnCall(condition: string): string {
   return `${condition} AND EXISTS (SELECT FROM tool_process.own_call c WHERE c.workspace_id = (data->>'workspace_id')::uuid
     AND c.id = (data->>'correlation_id')::uuid AND c.job_id = (data->>'job_id')::uuid)`;
@@ -128,7 +131,7 @@ function sendPolicy(check: string): string {
 }
 
 /**
- * A tool process fetches, completes and deletes requests, reads those that wait or run and those of its own calls, and sends requests for
+ * A tool process may fetch, complete and delete requests, read waiting and active requests and those of its own calls, and send requests for
  * calls that it releases.
  */
 const REQUEST_POLICIES = [

@@ -1,7 +1,7 @@
 import type { AdminClient } from './admin-client.js';
 import { postgresTooOld } from './postgres.errors.js';
 
-/** The oldest Postgres whose role memberships say whether they inherit, which the migrations set. */
+/** The oldest Postgres with the INHERIT option of role memberships, which the migrations use. */
 const OLDEST_MAJOR = 16;
 
 /** A server's version, such as `18.4` of major 18. */
@@ -10,7 +10,7 @@ export interface ServerVersion {
   readonly text: string;
 }
 
-/** Throws `postgres_too_old` for a server that the migrations do not run on. */
+/** Throws `postgres_too_old` if the migrations do not support the server. */
 export async function supportedVersion(client: AdminClient): Promise<ServerVersion> {
   const version = await serverVersion(client);
   if (version.major < OLDEST_MAJOR) throw postgresTooOld(version.text, OLDEST_MAJOR);

@@ -1,4 +1,4 @@
-/** A statement with its values; under a name it is prepared once per connection. */
+/** A statement with its values. If it has a name, each connection prepares it once. */
 export interface SqlStatement {
   readonly name?: string;
   readonly text: string;

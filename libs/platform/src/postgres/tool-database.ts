@@ -1,6 +1,6 @@
 import { withAdminClient } from './admin-client.js';
 
-/** Why a tool process cannot use a database, in a sentence that names the next step. */
+/** Why a tool process cannot use a database, as a sentence that names the next step. */
 export interface ToolDatabaseProblem {
   readonly text: string;
   readonly cause?: unknown;
@@ -9,7 +9,10 @@ export interface ToolDatabaseProblem {
 /** Invalid password and unknown role. */
 const WRONG_LOGIN: readonly unknown[] = ['28P01', '28000'];
 
-/** Looks for what the migrations of this build prepare for tool processes. Null: it is there, and the login is accepted. */
+/**
+ * Checks whether the database has the objects that the migrations of this build create for tool processes, and accepts the login. Null: no
+ * problem.
+ */
 export async function toolDatabaseProblem(databaseUrl: string): Promise<ToolDatabaseProblem | null> {
   try {
     return await withAdminClient({ url: databaseUrl, applicationName: 'nightshift:tools' }, async (client) => {

@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.js';
 import { GroupWriter, type GroupWriterOptions } from './group-writer.js';
 
-/** How a batch of one workspace is read or written; see `WriteBatch`. */
+/** Reads or writes a batch of one workspace; see `WriteBatch`. */
 export type WorkspaceBatch<Item, Result> = (
   workspaceId: string,
   items: readonly Item[],
 ) => Promise<readonly (Result | Error)[]>;
 
 /**
- * A `GroupWriter` per workspace, because row-level security binds a transaction to one. What is asked of one workspace in
- * the same moment goes out together; a workspace that asks for nothing costs nothing.
+ * A `GroupWriter` per workspace, because row-level security binds a transaction to one workspace. Items of one workspace that arrive at the
+ * same time form a batch; an idle workspace uses no memory.
  */
 export class WorkspaceBatches<Item, Result> {
   private readonly writers = new Map<string, GroupWriter<Item, Result>>();
@@ -20,7 +20,7 @@ export class WorkspaceBatches<Item, Result> {
     private readonly options: GroupWriterOptions,
   ) {}
 
-  /** Workspaces with something under way; zero at rest. */
+  /** The number of workspaces with pending items; zero when idle. */
   get size(): number {
     return this.writers.size;
   }

@@ -4,19 +4,22 @@ import { PrismaClient } from './generated/prisma/client.js';
 import type { PrismaTransaction } from './prisma.service.js';
 
 /**
- * Prisma over one connection of the migrating login, acting as `nightshift_owner`, which sees the rows of every workspace: for commands of
- * the operator. No serving process has one. The caller disconnects it.
+ * Prisma over one connection of the migrating login with the role `nightshift_owner`, which sees the rows of every workspace: for commands of
+ * the operator. Serving processes never open one. The caller disconnects it.
  */
 export function openOwnerPrisma(ownerUrl: string): PrismaClient {
   return openAdminPrisma(ownerUrl, '-c role=nightshift_owner -c TimeZone=UTC');
 }
 
-/** The same as the migrating login itself, for what is asked before the roles exist. */
+/** The same with the migrating login itself, for queries before the roles exist. */
 export function openLoginPrisma(ownerUrl: string): PrismaClient {
   return openAdminPrisma(ownerUrl, '-c TimeZone=UTC');
 }
 
-/** Runs `work` in one transaction of `nightshift_owner`, which may take an hour: a large installation has millions of rows. */
+/**
+ * Runs `work` in one transaction of `nightshift_owner`, without a statement timeout and for up to an hour, because a large installation has
+ * millions of rows.
+ */
 export async function inOwnerTransaction(
   ownerUrl: string,
   work: (tx: PrismaTransaction) => Promise<void>,

@@ -8,8 +8,8 @@ import { Prisma, PrismaClient } from './generated/prisma/client.js';
 const mostTexts = 1_000;
 
 /**
- * Names for statements of one pool: under a name, a connection parses a text once. A text gets its name when it is used for the second
- * time, and at most 1,000 texts do: each name costs memory in every connection, and lists of variable length make texts that do not recur.
+ * Names for the prepared statements of one pool: a connection parses a named text once. A text gets its name at its second use, and at most
+ * 1,000 texts get one, because each name uses memory in every connection, and lists of variable length make texts that do not recur.
  */
 export function statementNames(most = mostTexts): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();
@@ -31,7 +31,7 @@ export function statementNames(most = mostTexts): (query: { readonly sql: string
 /** A client bound to one transaction; inside `withWorkspace` it sees the rows of that workspace. */
 export type PrismaTransaction = Prisma.TransactionClient;
 
-/** Prisma on the two serving logins, one client for each, over the pools of `Postgres`. */
+/** Prisma with the two serving logins, one client for each, over the pools of `Postgres`. */
 export class PrismaService {
   /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. */
   readonly client: PrismaClient;
@@ -54,10 +54,10 @@ export class PrismaService {
   }
 
   /**
-   * Runs `run` in one transaction that sees the rows of `scope.workspaceId` and no others (row-level security). Commits
-   * when it resolves, rolls back when it rejects or takes longer than 30 s. No model, tool or HTTP call belongs inside.
-   * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s. A tool process sees the workspace only
-   * while it has a claimed call in it; then too it throws `unavailable`, since no rows must not look like no policy.
+   * Runs `run` in one transaction that sees only the rows of `scope.workspaceId` (row-level security). Commits if it resolves, and rolls back
+   * if it rejects or takes longer than 30 s. Make no model, tool or HTTP call inside. Throws `unavailable` (retryable) if the database is
+   * down or the pool stays exhausted for 5 s. A tool process sees the workspace only while it has a claimed call in it; otherwise it also
+   * throws `unavailable`, because missing rows must not look like a missing policy.
    */
   async withWorkspace<T>(
     scope: { readonly workspaceId: string },
@@ -78,8 +78,8 @@ export class PrismaService {
   }
 
   /**
-   * One raw statement in a transaction as `withWorkspace` makes it, for half its cost: Prisma sends a list of raw statements without waiting
-   * for code of ours between them. Throws `unavailable` as `withWorkspace` does.
+   * Runs one raw statement in a transaction like `withWorkspace`, for half its cost: Prisma sends a list of raw statements without running
+   * code of the caller in between. Throws `unavailable` like `withWorkspace`.
    */
   async queryInWorkspace<Row>(scope: { readonly workspaceId: string }, statement: Prisma.Sql): Promise<Row[]> {
     if (this.isToolProcess) return this.withWorkspace(scope, (tx) => tx.$queryRaw<Row[]>(statement));
@@ -90,16 +90,16 @@ export class PrismaService {
   }
 
   /**
-   * Gives `run` the client of the api login outside of any workspace, for what is asked before a workspace is known, such as the identity
-   * functions. Throws `unavailable` as `withWorkspace` does.
+   * Runs `run` with the client of the api login outside of any workspace, for queries before the workspace is known, such as the identity
+   * functions. Throws `unavailable` like `withWorkspace`.
    */
   outsideWorkspaces<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
     return answered(run(this.client));
   }
 
   /**
-   * Gives `run` the client of the engine login, which sees the rows of every workspace in the tables that it may read. Each statement is
-   * its own transaction. Throws `unavailable` as `withWorkspace` does.
+   * Runs `run` with the client of the engine login, which sees the rows of every workspace in the tables that it may read. Each statement is
+   * its own transaction. Throws `unavailable` like `withWorkspace`.
    */
   asEngine<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
     return answered(run(this.engine));
@@ -115,7 +115,7 @@ function setWorkspace({ workspaceId }: { readonly workspaceId: string }): Prisma
   return Prisma.sql`select set_config('app.workspace', ${workspaceId}, true)`;
 }
 
-/** A call that this tool process has claimed. */
+/** The id of a call that this tool process has claimed. */
 interface Claim {
   readonly id: string;
 }
@@ -124,7 +124,7 @@ function claimsIn({ workspaceId }: { readonly workspaceId: string }): Prisma.Sql
   return Prisma.sql`select id from tool_process.claimed_call where workspace_id = ${workspaceId}::uuid`;
 }
 
-/** A call that was claimed before and after a statement was claimed during it. */
+/** Throws unless one call was claimed both before and after the statement: that call was then claimed during the statement. */
 function assertClaimed(before: readonly Claim[], after: readonly Claim[]): void {
   const ids = new Set(after.map(({ id }) => id));
   if (!before.some(({ id }) => ids.has(id))) throw new CallNotClaimed();

@@ -2,14 +2,14 @@ import type { SecretBox, SecretPlace } from '../secrets/secret-box.js';
 import { Prisma } from './generated/prisma/client.js';
 import type { PrismaTransaction } from './prisma.service.js';
 
-/** A column of sealed values. Each library names its own. */
+/** A column of sealed values. Each library declares its own. */
 export interface SealedColumn {
   readonly table: string;
   readonly column: string;
   readonly placeOf: (row: { readonly workspaceId: string; readonly id: string }) => SecretPlace;
 }
 
-/** How many values of a column were sealed again, and how many no secret of the installation opens. */
+/** How many values of a column were sealed again, and how many cannot be opened with any secret of the installation. */
 export interface Resealed {
   readonly table: string;
   readonly resealed: number;
@@ -25,8 +25,8 @@ interface SealedRow {
 const BATCH = 500;
 
 /**
- * Seals values again with the first secret of the box where an older one sealed them. `owner` acts as the owner role.
- * May run beside serving processes that have the same secrets: a value that changes meanwhile keeps its new content. May be repeated.
+ * Seals values again with the current secret of the box if an older one sealed them. `owner` has the role `nightshift_owner`. Serving
+ * processes with the same secrets may run meanwhile: a value that changes concurrently keeps its new content. Idempotent.
  */
 export async function resealColumn(
   owner: Pick<PrismaTransaction, '$queryRaw' | '$executeRaw'>,

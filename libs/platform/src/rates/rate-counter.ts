@@ -1,13 +1,13 @@
-/** What a key has used of a limit in the current window. */
+/** The use of a limit by a key in the current window. */
 export interface RateCount {
-  /** Of all processes together, these points included; may exceed the limit. */
+  /** The points of all processes together, including the added ones; may exceed the limit. */
   readonly used: number;
-  /** Until the window ends and the count starts from zero. */
+  /** Time in ms until the window ends and the count restarts at zero. */
   readonly msLeft: number;
 }
 
-/** Counts what callers use within a window. One counter for all processes. */
+/** Counts the use of a limit within a window. All processes share one counter. */
 export interface RateCounter {
-  /** Adds `points` to what `key` has used, also beyond the limit. Never rejects: without its store it counts for this process alone. */
+  /** Adds `points` to the use of `key`, even beyond the limit. Never rejects: without its store, it counts for this process alone. */
   add(key: string, points: number): Promise<RateCount>;
 }

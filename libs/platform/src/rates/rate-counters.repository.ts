@@ -8,7 +8,7 @@ import type { RateCounter } from './rate-counter.js';
 
 const clearEveryMs = 300_000;
 
-/** The counts of rate limits, in the table `rate_limit`: api processes share them. */
+/** The counts of rate limits, in the table `rate_limit`, which all API processes share. */
 @Injectable()
 export class RateCountersRepository {
   private clearedAt = Date.now();
@@ -19,13 +19,13 @@ export class RateCountersRepository {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** A counter of one limit; `name` keeps its keys apart from those of other limits. */
+  /** A counter of one limit; `name` separates its keys from those of other limits. */
   counter(name: string, limit: number, windowSeconds = 60): RateCounter {
     const options = { keyPrefix: name, points: limit, duration: windowSeconds };
     const store = new RateLimiterPostgres({
       ...{ ...options, storeClient: this.postgres.api, storeType: 'pool' },
       ...{ tableName: 'rate_limit', tableCreated: true, clearExpiredByTimeout: false },
-      // Without the database a limit holds for this process alone: better than to refuse everything, or nothing.
+      // Without the database, a limit applies to this process alone, which is better than rejecting or allowing every call.
       insuranceLimiter: new RateLimiterMemory(options),
     });
     return {
@@ -41,7 +41,7 @@ export class RateCountersRepository {
     };
   }
 
-  /** Removes rows of windows that have ended, now and then. */
+  /** Occasionally removes the rows of ended windows. */
   private clear(): void {
     const now = Date.now();
     if (now - this.clearedAt < clearEveryMs) return;

@@ -6,26 +6,26 @@ import type { RateCounter } from './rate-counter.js';
 
 /** Maximum number of cached keys. The least recently used one is dropped first, with its reservation. */
 const maxKeys = 10_000;
-/** A process reserves this part of a limit at once. */
+/** A process reserves this fraction of a limit at once: 1/20. */
 const reserves = 20;
 
-/** What this process has of a key's limit in the current window. */
+/** The state of a key's limit in this process, in the current window. */
 interface Share {
-  /** Reserved by this process, and not used. */
+  /** Reserved by this process and not used yet. */
   reserved: number;
   /** Reserved by no process. */
   free: number;
-  /** Monotonic end of the window; Infinity before the first answer of the counter. */
+  /** Monotonic end of the window; Infinity before the first response of the counter. */
   endsAt: number;
   /** Calls that wait for a reservation. */
   waiting: number;
   reserving: Promise<void> | undefined;
 }
 
-/** What may still be used of a limit. */
+/** The remaining use of a limit. */
 export interface Allowance {
   readonly limit: number;
-  /** Starts left now. */
+  /** The number of starts that are left now. */
   readonly remaining: number;
   /** 0: the caller may start now. Otherwise seconds until it may. */
   readonly retryAfterSeconds: number;
@@ -50,17 +50,17 @@ export class SharedRate {
     this.atOnce = Math.max(1, Math.floor(this.limit / reserves));
   }
 
-  /** Keys held in memory. */
+  /** The number of keys in memory. */
   get size(): number {
     return this.shares.size;
   }
 
-  /** What is left as far as this process knows, without using any of it. */
+  /** The remaining use, as far as this process knows. Uses nothing. */
   peek(key: string): Allowance {
     return this.allowance(this.shares.peek(key));
   }
 
-  /** Uses one. Throws `rate_limited` when none is left. */
+  /** Uses one. Throws `rate_limited` if none is left. */
   async take(key: string): Promise<Allowance> {
     for (;;) {
       const share = this.shareOf(key);
@@ -78,7 +78,7 @@ export class SharedRate {
     }
   }
 
-  /** Gives one back: it turned out to be a replay. */
+  /** Returns one, because the call was a replay. */
   giveBack(key: string): Allowance {
     const share = this.shareOf(key);
     if (share.endsAt !== Infinity) share.reserved = Math.min(share.reserved + 1, this.limit);

@@ -1,15 +1,15 @@
-/** Where something stands that is to be taken out of a text. */
+/** The range of a text to redact. */
 export interface SecretRange {
-  /** Where the match begins; a text is not cut after it, because what introduces a secret (`Bearer `) gives it away. */
+  /** The beginning of the match. A text is not cut between `from` and `start`, because the prefix of a secret (`Bearer `) marks it as one. */
   readonly from: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** A line break, as it is or as JSON writes it. */
+/** A line break, literal or escaped as in JSON. */
 const BREAK = String.raw`(?:\s|\\[nr])`;
 const PEM_LINE = String.raw`Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,40}(?:,[A-F0-9]{1,64})?|[A-Za-z0-9+/]{16,4096}={0,2}`;
-/** A private key by RFC 7468, or the first part of one: only characters that a key can contain, so that no other text is redacted. */
+/** A private key (RFC 7468), or the beginning of one: only characters that a key can contain, so that no other text is redacted. */
 const PEM_KEY = new RegExp(
   `-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:${BREAK}{1,40}(?:${PEM_LINE})){0,400}` +
     `(?:${BREAK}{1,40}[A-Za-z0-9+/]{1,76}={0,2}(?=${BREAK}{1,40}-----END|${BREAK}{0,40}-{0,5}[END]{0,3}$))?` +
@@ -18,8 +18,8 @@ const PEM_KEY = new RegExp(
 );
 
 /**
- * Each is linear: no repetition can match in two ways, and none can start inside its own continuation. Each is bounded,
- * too: a repetition without end throws on megabytes. Group 1, where there is one, is kept.
+ * Each pattern is linear: no repetition can match in two ways, and none can start inside its own continuation. Each is also bounded, because
+ * an unbounded repetition throws for megabytes of text. Group 1, if present, is not redacted.
  */
 const SHAPES: readonly RegExp[] = [
   /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,8192}/g,
@@ -35,12 +35,12 @@ const SHAPES: readonly RegExp[] = [
   PEM_KEY,
 ];
 
-/** What would make a whole credential of the first part of one. */
+/** Endings that make a complete credential from the beginning of one. */
 const ENDINGS = ['A'.repeat(64), 'AAAAAAAA.AAAA.', 'A@'];
-/** No shape of a credential is longer than this, but for a key with hundreds of lines. */
+/** No credential is longer than this, except a key with hundreds of lines. */
 const LONGEST = 32_768;
 
-/** What looks like a credential, shape by shape. */
+/** The texts that look like a credential, pattern by pattern. */
 export function* credentialsIn(text: string): Generator<SecretRange> {
   for (const shape of SHAPES) {
     for (const { index: from, 0: match, 1: kept = '' } of text.matchAll(shape)) {
@@ -49,7 +49,7 @@ export function* credentialsIn(text: string): Generator<SecretRange> {
   }
 }
 
-/** Where a credential may begin that the end of the text cuts in two; the text's length: nowhere. */
+/** Where a credential may begin that is cut off at the end of the text; the text's length if there is none. */
 export function cutCredential(text: string): number {
   const before = Math.max(0, text.length - LONGEST);
   const tail = text.slice(before);

@@ -1,8 +1,8 @@
-/** Where a token of a text begins and what it stands for. `null`: the text ends within it. */
+/** An escape sequence and its decoded text. `null`: the text ends within the sequence. */
 interface Token {
   readonly length: number;
   readonly text: string;
-  /** A byte of UTF-8, which may need others beside it. */
+  /** A byte of UTF-8, which may be a part of a character. */
   readonly byte?: number;
 }
 
@@ -17,18 +17,18 @@ const CONTROLS: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * A text with its escapes read: those of JSON and of most programming languages (`\n`, `\/`, `\u0073`, `\u{73}`, `\x73`,
- * `\163`) behind any number of backslashes, as JSON within JSON has them, percent-encoding (UTF-8, also encoded again) and
- * character references of HTML. Backslashes themselves are left out, however they are written. One pass.
+ * A text with decoded escapes: those of JSON and of most programming languages (`\n`, `\/`, `\u0073`, `\u{73}`, `\x73`, `\163`) after any
+ * number of backslashes, as in JSON within JSON; percent-encoding (UTF-8, also encoded repeatedly); and character references of HTML.
+ * Backslashes themselves are left out in any notation. One pass.
  */
 export class DecodedText {
   private text = '';
-  /** Where the pieces begin, here and in the source; of a literal piece the units correspond. */
+  /** The beginning of each piece, in this text and in the source. In a literal piece, code units correspond one to one. */
   private readonly here: number[] = [];
   private readonly source: number[] = [];
   private readonly literal: boolean[] = [];
   private bytes: { readonly value: number; readonly at: number }[] = [];
-  /** The end of the source, or where an escape begins that the end of it cuts in two. */
+  /** The end of the source, or the beginning of an escape that is cut off there. */
   readonly end: number;
 
   private constructor(from: string) {
@@ -51,7 +51,7 @@ export class DecodedText {
     this.end = this.flush(true) ?? end;
   }
 
-  /** Null: there is nothing to read in it. */
+  /** Returns null if the text contains no escapes. */
   static of(text: string): DecodedText | null {
     SPECIAL.lastIndex = 0;
     return SPECIAL.test(text) ? new DecodedText(text) : null;
@@ -61,7 +61,7 @@ export class DecodedText {
     return this.text;
   }
 
-  /** The place in the source of a place in the text; of its end, `end`. */
+  /** The position in the source for a position in the text; for the end of the text, `end`. */
   toSource(place: number): number {
     if (place >= this.text.length) return this.end;
     let [low, high] = [0, this.here.length - 1];

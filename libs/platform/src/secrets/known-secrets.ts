@@ -3,21 +3,20 @@ import { DecodedText } from './decoded-text.js';
 import { PatternSet } from './pattern-set.js';
 import type { Secret } from './secret.js';
 
-/** Below this a "secret" is a word of ordinary text, and marking it would only garble. */
+/** A shorter "secret" may be an ordinary word, and redacting it would only damage texts. */
 const SHORTEST_KNOWN = 8;
 
-/** What to look for in the place of a secret. */
+/** The forms of a secret to search for. */
 interface SecretForms {
-  /** In a text, and in the same with its escapes read (`DecodedText`). */
+  /** Forms in a text, and in the decoded text (`DecodedText`). */
   readonly texts: readonly string[];
-  /** In the hexadecimal digits of a text (`hexRuns`). */
+  /** Forms in the hexadecimal digits of a text (`hexRuns`). */
   readonly hex: readonly string[];
 }
 
 /**
- * The forms in which a text is likely to come back from where it was sent: as it is, with escapes of any kind and depth, in a
- * form, in hexadecimal, in Base64 on its own or with something around it, as in `user:secret` of Basic credentials. Without
- * those that are too short.
+ * The forms in which a remote system is likely to return a text: literal, with escapes of any kind and depth, form-encoded, hexadecimal, and
+ * Base64, alone or within a longer value such as `user:secret` of Basic credentials. Forms that are too short are left out.
  */
 function formsOf(value: string): SecretForms {
   const plain = [value, DecodedText.of(value)?.value ?? value, value.replaceAll('\\', '')];
@@ -29,10 +28,10 @@ function formsOf(value: string): SecretForms {
   };
 }
 
-/** By how many bytes stand before it, modulo 3: the first characters that those have a say in. */
+/** By the number of preceding bytes, modulo 3: the number of leading characters that depend on these bytes. */
 const SHARED = [0, 2, 3];
 
-/** Base64 packs three bytes into four characters: the same bytes read in three ways, by where they begin. */
+/** Base64 encodes three bytes as four characters, so the same bytes have three encodings, by their offset modulo 3. */
 function base64Forms(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   return SHARED.flatMap((shared, before) => {
@@ -46,10 +45,10 @@ function base64Forms(value: string): readonly string[] {
   });
 }
 
-/** Hexadecimal digits of a text, in lower case, with what stands between pairs of them left out. */
+/** A run of hexadecimal digits in lower case, without the separators between pairs. */
 interface HexRun {
   readonly digits: string;
-  /** The place of each digit in the text. */
+  /** The position of each digit in the text. */
   readonly places: readonly number[];
   readonly isAtEnd: boolean;
 }
@@ -60,11 +59,11 @@ const SEPARATOR = 2;
 
 const KINDS = new Uint8Array(128);
 for (const char of '0123456789abcdefABCDEF') KINDS[char.charCodeAt(0)] = DIGIT;
-/** As in `70 6c`, `70:6c`, `0x70, 0x6c`. */
+/** Separators as in `70 6c`, `70:6c`, `0x70, 0x6c`. */
 for (const char of ' :,-\n\r\t\\xX') KINDS[char.charCodeAt(0)] = SEPARATOR;
 const MOST_BETWEEN = 4;
 
-/** The runs of at least `fewest` digits, and of `fewestAtEnd` where the text ends. One pass. */
+/** Returns the runs of at least `fewest` digits, or of `fewestAtEnd` digits at the end of the text. One pass. */
 function hexRuns(text: string, fewest: number, fewestAtEnd: number): readonly HexRun[] {
   const runs: HexRun[] = [];
   let start = -1;
@@ -94,7 +93,7 @@ function runOf(text: string, start: number, end: number): HexRun {
   const places: number[] = [];
   for (let at = start; at < end; at++) {
     if (KINDS[text.charCodeAt(at)] !== DIGIT) continue;
-    // The zero of `0x` is none of the digits.
+    // The zero of `0x` is not one of the digits.
     if (text[at] === '0' && (text[at + 1] === 'x' || text[at + 1] === 'X')) continue;
     digits.push(text.charAt(at));
     places.push(at);
@@ -105,7 +104,7 @@ function runOf(text: string, start: number, end: number): HexRun {
 /** The positions of secrets in a text. */
 export interface FoundSecrets {
   readonly ranges: readonly SecretRange[];
-  /** Where a secret may begin that the end of the text cuts in two; the text's length: nowhere. */
+  /** Where a secret may begin that is cut off at the end of the text; the text's length if there is none. */
   readonly begun: number;
 }
 
@@ -117,17 +116,20 @@ interface Patterns {
 /** Fewer hexadecimal digits than this do not identify a secret: many ordinary words end with them. */
 const FEWEST_DIGITS = 4;
 
-/** Secrets that are known by their text, in every form they are likely to take. */
+/** Secrets with known values, in every form that they are likely to have. */
 export class KnownSecrets {
   private readonly counts = new Map<string, number>();
-  /** Made when a text is read after a change. */
+  /** Built at the first search after a change. */
   private patterns: Patterns | undefined;
 
   get isEmpty(): boolean {
     return this.counts.size === 0;
   }
 
-  /** Returns the removal. Counted: two jobs may hold the same key. Under 8 characters: ignored. */
+  /**
+   * Returns a function that removes the secret. Registrations are counted, because two jobs may have the same key. Values under 8 characters
+   * are ignored.
+   */
   add(secret: Secret): () => void {
     const value = secret.reveal();
     if (value.length < SHORTEST_KNOWN) return () => undefined;
@@ -143,7 +145,7 @@ export class KnownSecrets {
     return this.counts.has(secret.reveal());
   }
 
-  /** Takes time in proportion to the text, however many secrets there are. */
+  /** Takes time proportional to the length of the text, for any number of secrets. */
   find(text: string): FoundSecrets {
     if (this.isEmpty || text === '') return { ranges: [], begun: text.length };
     const { texts, hex } = (this.patterns ??= this.compile());

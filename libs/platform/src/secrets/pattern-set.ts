@@ -1,6 +1,6 @@
-/** What a text holds of a set of patterns. */
+/** The matches of a set of patterns in a text. */
 export interface PatternMatches {
-  /** From start to end, in the order of their ends; those that overlap are joined. */
+  /** Start and end of each match, in the order of the ends. Overlapping matches are merged. */
   readonly ranges: readonly (readonly [start: number, end: number])[];
   /** The start of the longest suffix of the text that is a proper prefix of a pattern; the text's length: none. */
   readonly begun: number;
@@ -15,10 +15,10 @@ const ASCII = 128;
  * with are skipped without a state lookup.
  */
 export class PatternSet {
-  /** Of UTF-16 units: which of the characters of the patterns it is. */
+  /** The number of each UTF-16 code unit that a pattern contains. */
   private readonly symbols = new Map<number, number>();
   private readonly asciiSymbols = new Uint16Array(ASCII);
-  /** `state * width + symbol` to the next state. */
+  /** Maps `state * width + symbol` to the next state. */
   private readonly next = new Map<number, number>();
   private readonly parent: number[] = [ROOT];
   private readonly lastSymbol: number[] = [NO_SYMBOL];
@@ -53,7 +53,7 @@ export class PatternSet {
     return { ranges, begun: text.length - (this.depth[state] ?? 0) };
   }
 
-  /** The first place from `from` on where a pattern may begin: at the latest the last character. */
+  /** The first position at or after `from` where a pattern may begin, at most the last character. */
   private nextBeginning(text: string, from: number): number {
     const { asciiSymbols, beginnings, width } = this;
     const last = text.length - 1;
@@ -115,7 +115,7 @@ export class PatternSet {
     return this.depth.push((this.depth[parent] ?? 0) + 1) - 1;
   }
 
-  /** Breadth first: the state of the longest proper end of a state's text is less deep. */
+  /** Breadth first, because a failure link points to a less deep state: that of the longest proper suffix. */
   private link(): void {
     const levels: number[][] = [];
     this.depth.forEach((depth, state) => (levels[depth] ??= []).push(state));

@@ -2,23 +2,22 @@ import { KnownSecrets } from './known-secrets.js';
 import type { Secret } from './secret.js';
 import { TextRedactor } from './text-redactor.js';
 
-/** How many secrets are kept for workspaces: each is looked for in every line of the log. */
+/** Maximum number of secrets that are registered for workspaces, because each is searched for in every log line. */
 const MOST_KEPT = 1_000;
 
 /**
- * Takes secrets out of text: what this server knows as one, and what looks like a credential. Used where text comes in from
- * outside (provider errors, tool output) and where it leaves (logs, error answers).
- *
- * What one workspace keeps secret may be an ordinary word of another: its secrets are taken out of its own texts only
- * (`of(workspaceId)`), and out of logs, where the texts of all meet. The server's own are taken out of all.
+ * Redacts secrets in texts: values that this server knows as secrets, and text that looks like a credential. Used for texts from outside
+ * (provider errors, tool output) and for texts that leave (logs, error responses). The secret of one workspace may be an ordinary word of
+ * another, so it is redacted only in texts of its own workspace (`of(workspaceId)`) and in logs, which contain texts of all workspaces.
+ * Secrets of the server are redacted in all texts.
  */
 export class Redactor {
   private readonly own = new KnownSecrets();
   private readonly workspaces = new Map<string, KnownSecrets>();
-  /** The releases of those that are kept; by workspace and text, in the order of their last use. */
+  /** The removals of registered secrets, by workspace and text, in the order of their last use. */
   private readonly kept = new Map<string, () => void>();
   private readonly server = new TextRedactor(() => [this.own]);
-  /** For texts that only the operator sees. */
+  /** For texts that only the operator reads. */
   readonly everything = new TextRedactor(() => [this.own, ...this.workspaces.values()]);
 
   constructor(known: readonly Secret[] = []) {
@@ -26,8 +25,8 @@ export class Redactor {
   }
 
   /**
-   * Registers a secret of this server, or of one workspace, and returns its removal. Counted: two jobs may hold the same key.
-   * Under 8 characters: ignored.
+   * Registers a secret of this server, or of one workspace, and returns a function that removes it. Registrations are counted, because two
+   * jobs may have the same key. Values under 8 characters are ignored.
    */
   add(secret: Secret, workspaceId?: string): () => void {
     if (workspaceId === undefined) return this.own.add(secret);
@@ -42,7 +41,7 @@ export class Redactor {
     return done;
   }
 
-  /** Registers a secret of a workspace for as long as it is among the 1,000 that were used last. */
+  /** Registers a secret of a workspace as long as it is among the 1,000 most recently used ones. */
   keep(secret: Secret, workspaceId: string): void {
     const key = `${workspaceId} ${secret.reveal()}`;
     const release = this.kept.get(key) ?? this.add(secret, workspaceId);
@@ -55,12 +54,12 @@ export class Redactor {
     }
   }
 
-  /** For the texts of one workspace. */
+  /** Returns the redactor for texts of one workspace. */
   of(workspaceId: string): TextRedactor {
     return new TextRedactor(() => [this.own, this.workspaces.get(workspaceId) ?? NONE]);
   }
 
-  /** The same for the texts of one job, which has brought a secret of its own. */
+  /** Returns the redactor for texts of one job, which also redacts a secret of the job. */
   ofJob(workspaceId: string, secret: Secret | null): TextRedactor {
     if (secret === null || this.own.has(secret)) return this.of(workspaceId);
     const brought = new KnownSecrets();
@@ -68,7 +67,7 @@ export class Redactor {
     return new TextRedactor(() => [this.own, this.workspaces.get(workspaceId) ?? NONE, brought]);
   }
 
-  /** The text with the server's own secrets, and what looks like a credential, replaced by `[redacted]`. */
+  /** Replaces the server's own secrets, and text that looks like a credential, by `[redacted]`. */
   redact(text: string): string {
     return this.server.redact(text);
   }

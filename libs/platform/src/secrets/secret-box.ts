@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { AppError } from '../errors/app-error.js';
 import { Secret } from './secret.js';
 
-/** Where a sealed value lives. It opens there and nowhere else. */
+/** The place of a sealed value. The value can be opened only there. */
 export interface SecretPlace {
   readonly workspaceId: string;
   readonly table: string;
@@ -17,7 +17,7 @@ interface BoxKey {
   readonly key: Buffer;
 }
 
-// Layout of a sealed value: version (1) | key id (8) | nonce (12) | tag (16) | ciphertext.
+// The layout of a sealed value is version (1) | key id (8) | nonce (12) | tag (16) | ciphertext.
 const VERSION = 1;
 const ID_BYTES = 8;
 const NONCE_BYTES = 12;
@@ -25,9 +25,9 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
 /**
- * Encrypts single values for storage: AES-256-GCM (NIST SP 800-38D) with a random nonce, bound by its associated data to
- * `workspace|table|row|field|keyId`. Keys come from instance secrets by HKDF-SHA256 (RFC 5869); a key's id is derived too, so
- * that a list of secrets needs no numbering. New values are sealed with the first secret, the others still open.
+ * Encrypts single values for storage: AES-256-GCM (NIST SP 800-38D) with a random nonce; the associated data binds a value to
+ * `workspace|table|row|field|keyId`. Keys are derived from the secrets of the installation with HKDF-SHA256 (RFC 5869). The id of a key is
+ * derived too, so that a list of secrets needs no numbering. New values are sealed with the first secret; the others can still open values.
  */
 export class SecretBox {
   private readonly keys: readonly BoxKey[];
@@ -47,7 +47,7 @@ export class SecretBox {
     return new Uint8Array(Buffer.concat([Buffer.of(VERSION), boxKey.id, nonce, cipher.getAuthTag(), body]));
   }
 
-  /** Throws `secret_unreadable` when the value was sealed elsewhere, was changed, or its key is not in the box. */
+  /** Throws `secret_unreadable` if the value was sealed for another place, was changed, or the box lacks its key. */
   open(sealed: Uint8Array, place: SecretPlace): Secret {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw secretUnreadable();
@@ -79,14 +79,14 @@ function toBoxKey(secret: Secret): BoxKey {
   return { id: derive('secret-box:key-id', ID_BYTES), key: derive('secret-box:aes-256-gcm', 32) };
 }
 
-/** A separator inside a part would let two places read the same. */
+/** A separator within a part would make two places equal. */
 function associatedData(place: SecretPlace, keyId: Buffer): Buffer {
   const parts = [place.workspaceId, place.table, place.row, place.field];
   if (parts.some((part) => part.includes('|'))) throw secretUnreadable();
   return Buffer.from([...parts, keyId.toString('hex')].join('|'), 'utf8');
 }
 
-/** A sealed value was moved to another place, changed, or sealed with a key this process does not hold. */
+/** A sealed value was moved or changed, or this process lacks its key. */
 function secretUnreadable(cause?: unknown): AppError {
   return new AppError({
     code: 'secret_unreadable',

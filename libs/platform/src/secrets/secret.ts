@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A text that must not be printed. `toString`, `toJSON` and Node's inspect all give `[redacted]`, and the value is a private
- * field, so that serializers do not meet it. Only what sends it to its owner calls `reveal`.
+ * A text that must not be printed. `toString`, `toJSON` and Node's inspect return `[redacted]`, and the value is a private field, so that
+ * serializers do not find it. Only code that sends the value to its owner calls `reveal`.
  */
 export class Secret {
   readonly #value: string;
@@ -13,12 +13,12 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The text itself. Do not keep, log or concatenate the result beyond the call that needs it. */
+  /** Returns the text. Do not store, log or concatenate it beyond the call that needs it. */
   reveal(): string {
     return this.#value;
   }
 
-  /** The last four characters, for people to tell keys apart; fewer than 12 characters give none away. */
+  /** The last four characters, by which people distinguish keys; empty for a text with fewer than 12 characters. */
   hint(): string {
     return this.#value.length < 12 ? '' : this.#value.slice(-4);
   }

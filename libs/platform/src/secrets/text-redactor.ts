@@ -2,38 +2,40 @@ import { credentialsIn, cutCredential, type SecretRange } from './credential-sha
 import type { FoundSecrets, KnownSecrets } from './known-secrets.js';
 
 const MARK = '[redacted]';
-/** Longer than the shortest match of every shape of a credential, so that one cut in two is whole within the window. */
+/**
+ * Longer than the shortest match of every pattern of a credential, so that the window contains a whole match even if a credential is split.
+ */
 const WINDOW = 256;
 /** The most characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
 const LONGEST_HELD = 16_384;
 
-/** Characters of the released text that are kept: they may be the start of an escape sequence that the next piece completes. */
+/** The number of released characters that are stored: they may be the start of an escape sequence that the next piece completes. */
 const REMEMBERED = 16;
 const LETTER = /[A-Za-z0-9]/;
 
-/** Redacts text that arrives in pieces, also when a secret is split between two pieces. */
+/** Redacts text that arrives in pieces, even if a secret is split between two pieces. */
 export interface RedactingStream {
-  /** Takes the next piece and returns what can be shown by now. */
+  /** Adds the next piece and returns the text that can be released now. */
   push(text: string): string;
-  /** The rest. */
+  /** Returns the rest of the text. */
   end(): string;
 }
 
-/** Takes secrets out of text: those that are known at that moment, wherever they stand, and what looks like a credential. */
+/** Redacts the secrets that are known at that moment, anywhere in a text, and text that looks like a credential. */
 export class TextRedactor {
   constructor(private readonly known: () => readonly KnownSecrets[]) {}
 
-  /** The text with each secret replaced by `[redacted]`. */
+  /** Replaces each secret by `[redacted]`. */
   redact(text: string): string {
     return cutOut(text, this.find(text));
   }
 
-  /** The same for known secrets alone: for what has to stay as it is, unless it holds one. */
+  /** The same for known secrets only, for texts that must not change otherwise. */
   redactKnown(text: string): string {
     return cutOut(text, merge([...this.findKnown(text).ranges]));
   }
 
-  /** The same for a text that was cut off at its end: what may be the first part of a secret there is left out. */
+  /** The same for a truncated text: it also removes the beginning of a possible secret at the end. */
   redactCut(text: string): string {
     const known = this.findKnown(text);
     const ranges = merge([...known.ranges, ...credentialsIn(text)]);
@@ -45,7 +47,7 @@ export class TextRedactor {
     );
   }
 
-  /** The last 256 characters of what was pushed wait for the next piece. */
+  /** Redacts a stream. The last 256 characters are delayed until the next piece. */
   stream(): RedactingStream {
     let held = '';
     return {
@@ -70,11 +72,12 @@ export class TextRedactor {
   }
 
   /**
-   * For known secrets alone, and without a delay: nothing waits but what a secret may begin with. The first character of one
-   * waits at the beginning of a word only, since nearly every piece ends with one that some form of a secret begins with.
+   * Redacts known secrets in a stream without a fixed delay: only text that may be the beginning of a secret is delayed. A single first
+   * character is delayed only at the beginning of a word, because nearly every piece ends with a character with which some form of a secret
+   * begins.
    */
   knownStream(): RedactingStream {
-    let seen = ''; // shown, as it came
+    let seen = ''; // released text, before redaction
     let held = '';
     const advance = (text: string, isEnd: boolean): string => {
       const window = seen + held + text;
@@ -107,7 +110,7 @@ export class TextRedactor {
     return { ranges: merge([...merged, { from: cut, start: cut, end: window.length }]), cut: window.length };
   }
 
-  /** The ranges to take out, in order and without overlap. */
+  /** The ranges to redact, in order and without overlap. */
   private find(text: string): SecretRange[] {
     return merge([...this.findKnown(text).ranges, ...credentialsIn(text)]);
   }
@@ -121,7 +124,7 @@ export class TextRedactor {
   }
 }
 
-/** Never inside a secret, and never so late that the head of a secret still arriving would be shown. */
+/** The position up to which text can be released: never inside a secret, and never after the beginning of a secret that is still arriving. */
 function safeCut(length: number, begun: number, ranges: readonly SecretRange[]): number {
   if (length > LONGEST_HELD) return length;
   const cut = Math.max(0, Math.min(length - WINDOW, begun));

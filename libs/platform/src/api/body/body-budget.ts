@@ -1,22 +1,22 @@
 import { AppError } from '../../errors/app-error.js';
 import { type RateLimit, rateLimited } from '../../errors/reached-limit.js';
 
-/** Bytes of bodies that one process buffers for all callers together, and for each one of them. */
+/** Maximum bytes of bodies that one process buffers, for all callers together and for each caller. */
 export interface BodyBudgetLimits {
   readonly totalBytes: number;
   readonly bytesPerCaller: number;
-  /** Bodies of one caller that are being read at once. */
+  /** Maximum number of bodies of one caller that are read at once. */
   readonly bodiesPerCaller: number;
 }
 
-/** A tenth of a small server's memory, and enough for 16 bodies of the largest size from one caller. */
+/** A tenth of a small server's memory, and enough for 16 bodies of maximum size from one caller. */
 export const bodyBudgetLimits: BodyBudgetLimits = {
   totalBytes: 256 * 1_048_576,
   bytesPerCaller: 64 * 1_048_576,
   bodiesPerCaller: 200,
 };
 
-/** Bodies of callers without a credential, who share a budget of their own. */
+/** The budget for callers without a credential, which is separate. */
 export const publicBodyBudgetLimits: BodyBudgetLimits = {
   totalBytes: 64 * 1_048_576,
   bytesPerCaller: 16 * 1_048_576,
@@ -28,14 +28,14 @@ interface Usage {
   bodies: number;
 }
 
-/** The bytes of unfinished bodies. Many slow uploads of one caller fill only the share of that caller. */
+/** Counts the bytes of incomplete bodies. Many slow uploads of one caller exhaust only the share of that caller. */
 export class BodyBudget {
   private readonly callers = new Map<string, Usage>();
   private bytes = 0;
 
   constructor(private readonly limits: BodyBudgetLimits = bodyBudgetLimits) {}
 
-  /** Counts a body of `caller` until it is released. Throws `rate_limited` for too many at once. */
+  /** Counts a body of `caller` until its release. Throws `rate_limited` if the caller has too many at once. */
   open(caller: string): OpenBody {
     const usage = this.callers.get(caller) ?? { bytes: 0, bodies: 0 };
     if (usage.bodies >= this.limits.bodiesPerCaller)
@@ -67,15 +67,15 @@ export class BodyBudget {
     };
   }
 
-  /** Callers with a body that is being read. */
+  /** The number of callers with a body in progress. */
   get size(): number {
     return this.callers.size;
   }
 }
 
-/** One body that is being read. `release` is called once. */
+/** A body in progress. The reader calls `release` once. */
 export interface OpenBody {
-  /** Counts bytes that are buffered. Throws `rate_limited` or `unavailable` over a limit. */
+  /** Counts buffered bytes. Throws `rate_limited` or `unavailable` over a limit. */
   take(bytes: number): void;
   release(): void;
 }

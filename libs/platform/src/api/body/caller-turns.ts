@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../../clock.js';
 
 /** Pause between two turns. */
 const PAUSE_MS = 1;
-/** A caller may use a tenth of the event loop on average: after work of 1 ms it waits 9 ms. */
+/** A caller may use a tenth of the event loop on average: after 1 ms of work it waits 9 ms. */
 const MS_PER_MS_OF_WORK = 10;
-/** Work of a caller that nothing delays, after a pause. */
+/** After a pause, a caller may do this much work without a delay, in ms. */
 const BURST_MS = 50;
 
 interface Turn {
@@ -13,37 +13,38 @@ interface Turn {
 }
 
 /**
- * Shares the event loop between callers whose requests need much work. Turns are `PAUSE_MS` apart, and callers get them alternately. A caller who
- * has used more than its share waits; so one with many large requests delays only itself. Costs are estimates in ms of the event loop.
+ * Shares the event loop between callers whose requests need much work. Turns are `PAUSE_MS` apart, and callers get them alternately. A caller
+ * who has used more than its share waits, so a caller with many large requests delays only itself. Costs are estimates in ms of the event
+ * loop.
  */
 export class CallerTurns {
-  /** Waiting turns, by caller; the caller who has waited longest is first. */
+  /** Waiting turns by caller. The caller who has waited longest is first. */
   private readonly waiting = new Map<string, Set<Turn>>();
-  /** When the work of each caller so far amounts to its share; the caller who had the latest turn is last. */
+  /** The instant at which the share of each caller covers its work so far. The caller with the latest turn is last. */
   private readonly paidAt = new Map<string, number>();
   private timer: Timer | undefined;
   private timerAt = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Callers who wait for a turn. */
+  /** The number of callers who wait for a turn. */
   get size(): number {
     return this.waiting.size;
   }
 
-  /** Callers whose recent work is remembered. */
+  /** The number of callers whose recent work is stored. */
   get remembered(): number {
     return this.paidAt.size;
   }
 
-  /** Takes a turn now; false: the caller has used its share or waits already, and takes none. */
+  /** Takes a turn now. Returns false without a turn if the caller has used its share or already waits. */
   takeNow(caller: string, costMs: number): boolean {
     if (this.waiting.has(caller) || this.allowedAt(caller) > this.clock.monotonic()) return false;
     this.charge(caller, costMs);
     return true;
   }
 
-  /** Calls `run` when it is the caller's turn. Gives a function that withdraws it. */
+  /** Calls `run` at the next turn of the caller. Returns a function that withdraws it. */
   next(caller: string, costMs: number, run: () => void): () => void {
     const turn: Turn = { costMs, run };
     const own = this.waiting.get(caller) ?? new Set();
@@ -89,7 +90,7 @@ export class CallerTurns {
     turn?.run();
   }
 
-  /** The turn of the first caller who may have one. */
+  /** Removes and returns the turn of the first caller who may have one. */
   private takeFirst(now: number): Turn | undefined {
     for (const [caller, own] of this.waiting) {
       if (this.allowedAt(caller) > now) continue;

@@ -3,30 +3,30 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Clock, Timer } from '../../clock.js';
 import type { CallerTurns } from './caller-turns.js';
 
-/** How much of a body is read and thrown away after the response, and how long the client may take to send it. */
+/** Maximum bytes of a body that are read and discarded after the response. */
 const MOST_BYTES = 16 * 1_048_576;
 /** For unauthenticated callers: enough for a small request, so that its client can read the error. */
 const MOST_BYTES_ANONYMOUS = 1_048_576;
 const WITHIN_MS = 5_000;
 
-/** The caller in whose name all rests are read. */
+/** The name under which all of these reads share turns. */
 const DRAINS = 'drain';
-/** Reading this much from a connection takes some 1 ms, although the bytes are thrown away. */
+/** Reading this much from a connection takes some 1 ms, although the bytes are discarded. */
 const BYTES_PER_TURN = 4 * 65_536;
 const TURN_MS = 1;
 
 const anonymous = new Set([401, 403, 404]);
 
 /**
- * The server may respond before the request is complete: with an error, or on a route without a body. Node would then read the rest without
- * a limit, or, with `Connection: close`, reset the connection while the client still writes, and clients such as undici would report
- * ECONNRESET instead of the response. So a bounded part of the rest is read after the response; then the connection stays open, unread,
- * until the client closes it or a timeout ends it ("lingering close"). All these rests together take the turns of one caller: they do not delay
- * bodies that are still wanted.
+ * The server may respond before the request is complete: with an error, or on a route without a body. Node would then read the rest without a
+ * limit, or, with `Connection: close`, reset the connection while the client still writes, and clients such as undici would report ECONNRESET
+ * instead of the response. So a bounded part of the rest is read after the response. Then the connection stays open, unread, until the client
+ * closes it or a timeout ends it ("lingering close"). All these reads share the turns of one caller, so they do not delay the bodies of other
+ * requests.
  */
 export function drainRestMiddleware(turns: CallerTurns, clock: Clock) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    // At `finish` Node has already begun to discard the body.
+    // At `finish`, Node has already begun to discard the body.
     response.once('prefinish', () => {
       if (!request.complete && !request.destroyed)
         drain(request, { mostBytes: mostBytesOf(response.statusCode), turns, clock });
@@ -64,7 +64,7 @@ function drain(request: Request, { mostBytes, turns, clock }: Draining): void {
   const stop = () => {
     timer?.cancel();
     withdraw?.();
-    // The connection may serve thousands of requests more; a listener of each would keep each request in memory.
+    // The connection may serve thousands of further requests. If their listeners remained, memory would hold each request.
     socket.off('close', stop);
   };
   request.on('data', (chunk: Buffer) => {

@@ -1,8 +1,8 @@
 /** Limits of a JSON text, besides its length. */
 export interface JsonLimits {
-  /** Nested arrays and objects. */
+  /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Texts, arrays, objects, commas and colons together: what parsing takes time and memory for. */
+  /** Maximum number of texts, arrays, objects, commas and colons together, which determine the time and memory of parsing. */
   readonly tokens: number;
 }
 
@@ -23,7 +23,7 @@ const CLOSE_OBJECT = 0x7d;
  * memory. The parser checks whether the text is valid JSON; a text within these limits is cheap to parse.
  */
 export class JsonScan {
-  /** Counted so far. */
+  /** The number of tokens so far. */
   tokens = 0;
   private depth = 0;
   private isInText = false;
@@ -32,8 +32,8 @@ export class JsonScan {
   constructor(private readonly limits: JsonLimits) {}
 
   /**
-   * The limit that the text exceeds, found at the byte that exceeds it; null: none so far. After a limit the scan must not continue.
-   * Loops over local variables take a quarter of the time of a method call for each byte.
+   * Returns the limit that the text exceeds, at the byte that exceeds it; null: none so far. The scan must not continue after a limit. Loops
+   * over local variables take a quarter of the time of a method call for each byte.
    */
   push(bytes: Uint8Array): keyof JsonLimits | null {
     let { depth, tokens } = this;
@@ -57,7 +57,7 @@ export class JsonScan {
     return null;
   }
 
-  /** Where the scan continues after the text that contains `start`; the text may continue in the next bytes. */
+  /** The position after the text that contains `start`. The text may continue in the next bytes. */
   private endOfText(bytes: Uint8Array, start: number): number {
     let i = start;
     this.isInText = true;

@@ -8,10 +8,10 @@ import type { CallerTurns } from './caller-turns.js';
 import { JsonScan, MAX_JSON_DEPTH } from './json-scan.js';
 import { readBytes } from './read-bytes.js';
 
-/** A result of 256 KiB may be six times as long as JSON text, every unit of it escaped; and there is more in the body. */
+/** A result of 256 KiB may be six times as long in JSON if every code unit is escaped, and the body has other fields. */
 const resultBytes = 6 * 262_144 + 16_384;
 
-/** Routes that take less than the server's limit. */
+/** Routes with a lower limit than the server's. */
 const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
   { path: /^\/api\/jobs\/[^/]+\/client-tool\/(?:claim|validate)\/?$/i, bytes: 4_096 },
   { path: /^\/api\/jobs\/[^/]+\/client-tool\/result\/?$/i, bytes: resultBytes },
@@ -23,7 +23,7 @@ const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
   { path: /^\/trigger\//i, bytes: 262_144 },
 ];
 
-/** How large a body may be that is sent to this url. */
+/** Maximum size of a body for this URL. */
 export function bodyLimitOf(url: string, limitBytes: number): number {
   const path = url.split('?', 1)[0] ?? '';
   const route = smaller.find((candidate) => candidate.path.test(path));
@@ -31,36 +31,37 @@ export function bodyLimitOf(url: string, limitBytes: number): number {
 }
 
 /**
- * Reads the bytes of one request for the caller named. `use` gets them while they count as memory. Without `raw`, only a JSON body is read.
+ * Reads the bytes of one request for the caller. `use` gets them while they count as memory of the caller. Without `raw`, only a JSON body is
+ * read.
  */
 type BodyReader = (caller: BodyCaller, use: UseOfBody, raw?: RawBody) => Promise<void>;
 
 type UseOfBody = (bytes: Buffer) => void | Promise<void>;
 
-/** How a body that is not JSON is read. */
+/** How to read a body that is not JSON. */
 export interface RawBody {
   readonly limitBytes: number;
   /** Receives each piece as it arrives. */
   readonly onBytes: (bytes: Buffer) => void;
 }
 
-/** A caller with a credential; or the client address of a request to a public target. */
+/** A caller with a credential, or the client address of a request to a public target. */
 type BodyCaller = { readonly name: string } | { readonly target: string };
 
 const readers = new WeakMap<Request, BodyReader>();
 const empty = new WeakSet<Request>();
 const withoutBody = new Set(['GET', 'HEAD']);
-/** Bodies of fewer tokens are parsed as they arrive. */
+/** Bodies with fewer tokens are parsed as they arrive, without a turn. */
 const LARGE_TOKENS = 1_000;
-/** What a token costs to parse, check and store: a start with 120 client tools has 27,000 tokens and takes 25 ms. */
+/** Cost in ms to parse, validate and store a token: a start with 120 client tools has 27,000 tokens and takes 25 ms. */
 const MS_PER_TOKEN = 0.001;
 
-/** Settings of reading. */
+/** The settings of the reader. */
 type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' | 'BODY_TIMEOUT_MS'>;
 
 /**
- * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
- * credential costs only its headers: its body is not stored, decompressed or parsed.
+ * Prepares the reading of bodies and reads none: a guard calls `readBody` after authentication. So a request without a valid credential costs
+ * only its headers: its body is not stored, decompressed or parsed.
  */
 export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addressOf: (request: Request) => string) {
   const [callers, addresses] = [new BodyBudget(), new BodyBudget(publicBodyBudgetLimits)];
@@ -80,9 +81,10 @@ export function bodyMiddleware(settings: BodySettings, turns: CallerTurns, addre
 }
 
 /**
- * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. The bodies of a `caller` share one
- * budget of memory, and large ones take turns, by size to be read and by tokens to be parsed and handled. Throws `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of
- * tokens or of levels, `bad_request` for what is not JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
+ * Reads and parses the body into `request.body`, as JSON in UTF-8. Any other content type leaves it undefined. The bodies of a `caller` share
+ * one memory budget. Large bodies wait for turns: to be read, by size, and to be parsed and handled, by tokens. Throws
+ * `unsupported_media_type` for an encoded (compressed) body, `too_large` over the limit of the route, of tokens or of levels, `bad_request`
+ * for invalid JSON, `body_timeout`, `rate_limited`, `unavailable`. May be called again.
  */
 export async function readBody(request: Request, caller: string): Promise<void> {
   const read = readers.get(request);
@@ -93,8 +95,9 @@ export async function readBody(request: Request, caller: string): Promise<void> 
 }
 
 /**
- * Reads the body of a request without a credential and leaves it as it is, for a signature over its bytes. It counts for the client address and the
- * `target`, in a budget of their own. Any content type is read, because a signature covers the bytes alone. Throws as `readBody`.
+ * Reads the body of a request without a credential and does not parse it, for a signature over its bytes. It counts for the client address
+ * and the `target`, in a separate budget. Any content type is read, because a signature covers only the bytes. Throws the errors of
+ * `readBody`.
  */
 export async function readPublicBody(request: Request, target: string): Promise<Buffer> {
   const read = readers.get(request);
@@ -107,8 +110,8 @@ export async function readPublicBody(request: Request, target: string): Promise<
 }
 
 /**
- * Reads a body of any content type and passes its bytes to `use`, while they count against the memory of `caller`. Throws as
- * `readBody`: over `limitBytes` before the rest is read. A request without a body has no bytes.
+ * Reads a body of any content type and passes its bytes to `use`, while they count against the memory of `caller`. Throws the errors of
+ * `readBody`, `too_large` before it reads beyond `limitBytes`. A request without a body has no bytes.
  */
 export async function readRawBody(
   request: Request,
@@ -120,7 +123,7 @@ export async function readRawBody(
   await read?.({ name: caller }, use, raw);
 }
 
-/** Whether a JSON body was sent without a byte in it, by `Content-Length: 0` or in no chunks. */
+/** Whether the request has an empty JSON body, with `Content-Length: 0` or without chunks. */
 export function hasEmptyBody(request: Request): boolean {
   return empty.has(request);
 }
@@ -175,7 +178,7 @@ async function readRawOf(
   }
 }
 
-/** Resolves when the caller may have the request handled. Rejects when the client disconnects before. */
+/** Resolves when the caller gets a turn to have the request handled. Rejects if the client disconnects before. */
 function takeTurn(costMs: number, { turns, caller, response }: Reading): Promise<void> {
   if (turns.takeNow(caller, costMs)) return Promise.resolve();
   return new Promise((resolve, reject) => {

@@ -4,18 +4,18 @@ import { systemClock } from '../../clock.js';
 import { bodyAborted, bodyTimedOut } from '../errors/http.errors.js';
 import type { CallerTurns } from './caller-turns.js';
 
-/** A client that sends no byte for this long is disconnected or attacks the server. */
+/** A client that sends no byte for this long, in ms, is disconnected or attacks the server. */
 const IDLE_MS = 10_000;
-/** Smaller bodies are read as they arrive. To read, scan and keep this much takes some 1 ms. */
+/** Smaller bodies are read as they arrive. Reading, scanning and storing this much takes some 1 ms. */
 const PART_BYTES = 262_144;
 const PART_MS = 1;
 
-/** How a body is read. */
+/** The options of reading a body. */
 export interface BodyReading {
-  /** Receives each piece as it arrives. May throw: the rest stays unread. */
+  /** Receives each piece as it arrives. If it throws, the rest stays unread. */
   readonly onBytes: (bytes: Buffer) => void;
   readonly withinMs: number;
-  /** After each 256 KB, the body waits for a turn of `caller`. */
+  /** After each 256 KiB, the body waits for a turn of `caller`. */
   readonly turns: CallerTurns;
   readonly caller: string;
 }
@@ -50,7 +50,7 @@ export function readBytes(request: IncomingMessage, { onBytes, withinMs, turns, 
     };
     const awaitTurn = () => {
       inTurn = 0;
-      idle.cancel(); // the client cannot send while it waits
+      idle.cancel(); // while the body waits for a turn, the client cannot send
       request.pause();
       withdraw = turns.next(caller, PART_MS, () => {
         idle.restart();

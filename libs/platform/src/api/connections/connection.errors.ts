@@ -1,6 +1,6 @@
 import { AppError } from '../../errors/app-error.js';
 
-/** A cursor that this server has not made for this list. */
+/** The server did not make this cursor for this list. */
 export const invalidCursor = (field: string) =>
   new AppError({ code: 'invalid_cursor', message: 'This cursor is not one of this list', field });
 

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
-/** The position of a page in its list. */
 @ObjectType({ description: 'The position of a page in its list (GraphQL Cursor Connections).' })
 export class PageInfo {
   @Field(() => Boolean, { description: 'Whether entries follow this page.' })

@@ -4,13 +4,13 @@ import type { ForwardPageArgs } from './page.args.js';
 import { type ConnectionOf, toConnection } from './to-connection.js';
 import { toWantedPage } from './to-page.js';
 
-/** A page of a list that is read forwards only, as services take it. Throws `bad_request`, `invalid_cursor`. */
+/** Converts the arguments of a forward-only list to a page request of the services. Throws `bad_request`, `invalid_cursor`. */
 export function toForwardPage(args: ForwardPageArgs, kind: string): PageRequest {
   const { limit, cursor } = toWantedPage(args);
   return { first: limit, ...(cursor === undefined ? {} : { after: idOfCursor(cursor, kind, 'after') }) };
 }
 
-/** The page that a service gave, as a connection. It has no count. */
+/** Converts the page of a service to a connection without a count. */
 export function toForwardConnection<T>(
   { items, hasMore }: Page<T>,
   args: ForwardPageArgs,

@@ -1,6 +1,6 @@
 import { ArgsType, Field, Int } from '@nestjs/graphql';
 
-/** Which part of a list is asked for. */
+/** The page arguments of a list. */
 @ArgsType()
 export class PageArgs {
   @Field(() => Int, {
@@ -25,7 +25,7 @@ export class PageArgs {
   before?: string | null;
 }
 
-/** A page of a list that is read forwards only. */
+/** The page arguments of a forward-only list. */
 @ArgsType()
 export class ForwardPageArgs {
   @Field(() => Int, {

@@ -1,6 +1,6 @@
 import type { WantedPage } from './to-page.js';
 
-/** A connection before its type is known to GraphQL. */
+/** A connection before GraphQL resolves its fields. */
 export interface ConnectionOf<T> {
   readonly edges: readonly { readonly cursor: string; readonly node: T }[];
   readonly nodes: readonly T[];
@@ -10,18 +10,18 @@ export interface ConnectionOf<T> {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  /** Read only when it is selected, and counted then. */
+  /** Counted only if the client selects it. */
   readonly totalCount: Promise<number> | null;
 }
 
-/** How to make a connection out of rows. */
+/** The input of a connection. */
 export interface ConnectionInit<T> {
   readonly page: WantedPage;
   readonly cursorOf: (row: T) => string;
   readonly count?: () => Promise<number>;
 }
 
-/** Cuts `rows` (one more than the limit when there are more) into a page, in the order of the list. */
+/** Makes a page from `rows`, in the order of the list. `rows` has one more than the limit if a next page exists. */
 export function toConnection<T>(rows: readonly T[], { page, cursorOf, count }: ConnectionInit<T>): ConnectionOf<T> {
   const hasMore = rows.length > page.limit;
   const cut = rows.slice(0, page.limit);

@@ -2,14 +2,14 @@ import { graphqlLimits } from '../graphql-limits.js';
 import { invalidPage } from './connection.errors.js';
 import type { PageArgs } from './page.args.js';
 
-/** A page as repositories read it. */
+/** A page request for repositories. */
 export interface WantedPage {
   readonly limit: number;
-  /** The cursor the page begins after, seen in its direction. */
+  /** The cursor after which the page begins, in the direction of the page. */
   readonly cursor: string | undefined;
-  /** The argument that held the cursor. */
+  /** The argument with the cursor. */
   readonly field: 'after' | 'before';
-  /** From the end of the list. */
+  /** Whether the page is at the end of the list. */
   readonly reverse: boolean;
 }
 
@@ -28,7 +28,7 @@ export function toWantedPage(args: PageArgs): WantedPage {
   return { limit, cursor: (reverse ? before : after) ?? undefined, field: reverse ? 'before' : 'after', reverse };
 }
 
-/** The cost of a list of pages: its size times what one entry costs. */
+/** The cost of a paged list: its size times the cost of an entry. */
 export function pageCost({
   args,
   childComplexity,

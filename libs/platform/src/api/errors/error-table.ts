@@ -1,6 +1,6 @@
 import { AppError } from '../../errors/app-error.js';
 
-/** How one code looks from outside. */
+/** How the APIs report one error code. */
 export interface ErrorRow {
   readonly status: number;
   /** `extensions.code` in GraphQL. */

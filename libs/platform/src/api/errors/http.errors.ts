@@ -1,24 +1,24 @@
 import { AppError } from '../../errors/app-error.js';
 
-/** A field that must be there is not. `field` as the client names it. */
+/** A required field is missing. `field` is the name that the client uses. */
 export const missing = (field: string) => new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
 
-/** The body as a whole is not an object, or has values that cannot be stored. */
+/** The body is not an object, or has values that cannot be stored. */
 export const invalidBody = (problem = 'it must be a JSON object') =>
   new AppError({ code: 'bad_request', message: `Invalid request body: ${problem}` });
 
-/** A known field has a wrong value. `problem` ends the sentence: `must be a text`. */
+/** A known field has an invalid value. `problem` ends the sentence: `must be a text`. */
 export const invalidField = (field: string, problem: string, path = field) =>
   new AppError({ code: 'bad_request', message: `Invalid request body: ${path} ${problem}`, field });
 
-/** A parameter of the query has a value that means nothing. */
+/** A query parameter has an invalid value. */
 export const invalidParameter = (field: string) =>
   new AppError({ code: 'bad_request', message: `Invalid ${field}`, field });
 
 export const tooLarge = (limitBytes: number) =>
   new AppError({ code: 'too_large', message: `Request body exceeds ${limitBytes} bytes` });
 
-/** A compressed body, or one in another charset than UTF-8. */
+/** The body is compressed, or has a charset other than UTF-8. */
 export const unsupportedEncoding = () =>
   new AppError({ code: 'unsupported_media_type', message: 'Unsupported encoding of the request body' });
 
@@ -31,11 +31,11 @@ export const bodyAborted = () => new AppError({ code: 'bad_request', message: 'T
 
 export const crossOriginRefused = () => new AppError({ code: 'forbidden', message: 'Cross-origin request refused' });
 
-/** Rights that an answer began with have ended before it did. */
+/** The caller lost the right to read during the response. */
 export const accessLost = () =>
   new AppError({ code: 'forbidden', message: 'The right to read this has ended, start again' });
 
-/** This process is shutting down: try another one, or again in a moment. */
+/** This process is shutting down: the client should retry with another one, or later. */
 export const shuttingDown = () =>
   new AppError({
     code: 'unavailable',

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors/app-error.js';
 
-/** Null instead of `not_found`: absent and forbidden look the same. Every other failure stays one. */
+/** Converts `not_found` to null, which hides from a caller without access whether the object exists. Other errors are thrown. */
 export async function orNull<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;

@@ -3,11 +3,11 @@ import { Field, ObjectType, type ReturnTypeFuncValue } from '@nestjs/graphql';
 
 import { UserError } from './user-error.model.js';
 
-/** The payload of a mutation. */
+/** The definition of a mutation's payload. */
 interface Payload {
   readonly name: string;
   readonly description: string;
-  /** What the mutation changed: type and description of each field, which is null after an error. */
+  /** The type and description of each field that the mutation changed. A field is null after an error. */
   readonly fields: Readonly<Record<string, readonly [type: ReturnTypeFuncValue, description: string]>>;
   /** The description of `userErrors`. */
   readonly errors?: string;

@@ -3,7 +3,6 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { AppError } from '../../errors/app-error.js';
 import { isExpected } from './error-table.js';
 
-/** Why a mutation changed nothing, in words for the person who asked for it. */
 @ObjectType({ description: 'Why a mutation changed nothing. Branch on `code`; the list of codes may grow.' })
 export class UserError {
   @Field(() => String, { description: 'A stable snake_case code such as `thread_busy` or `not_found`.' })
@@ -22,7 +21,7 @@ export class UserError {
   retryable!: boolean;
 }
 
-/** Who may not, who must wait, and what is broken, is not the user's mistake: these go to `errors`. */
+/** Codes that are not mistakes of the user: missing rights, limits, and faults of the server. These are reported in `errors`. */
 const notTheUsers = new Set([
   'unauthenticated',
   'forbidden',
@@ -32,7 +31,7 @@ const notTheUsers = new Set([
   'internal',
 ]);
 
-/** Runs a mutation: expected failures become `userErrors`, everything else is thrown on. */
+/** Runs a mutation. Expected failures become `userErrors`; other errors are thrown. */
 export async function toPayload<T extends object>(
   run: () => Promise<T>,
 ): Promise<Partial<T> & { userErrors: UserError[] }> {
@@ -40,7 +39,7 @@ export async function toPayload<T extends object>(
     return { ...(await run()), userErrors: [] };
   } catch (error) {
     if (!isUserError(error)) throw error;
-    // Every other member of a payload is nullable, and absent here.
+    // Every other field of a payload is nullable, and absent here.
     return { userErrors: [toUserError(error)] } as Partial<T> & { userErrors: UserError[] };
   }
 }
@@ -50,9 +49,9 @@ function toUserError({ code, message, field, retryable, details: { issues } }: A
   return { code, message, field: field ?? null, issues: sentences, retryable };
 }
 
-/** Issues with a code of their own say it first. */
+/** If an issue has a code, the sentence begins with it. */
 function toSentence(issue: unknown): string {
-  const { code, message } = Object(issue) as { readonly code?: unknown; readonly message?: unknown }; // only read
+  const { code, message } = Object(issue) as { readonly code?: unknown; readonly message?: unknown }; // the object is only read
   return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : String(issue);
 }
 

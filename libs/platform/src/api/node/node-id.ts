@@ -1,6 +1,6 @@
 import { isId } from '../../ids.js';
 
-/** The types that `node` finds. */
+/** The types that `node` can return. */
 export const nodeTypes = ['Job', 'Thread', 'Message', 'ToolCall', 'Interrupt'] as const;
 export type NodeType = (typeof nodeTypes)[number];
 
@@ -10,12 +10,12 @@ export interface NodeRef {
   readonly id: string;
 }
 
-/** An opaque id that names its type, for `node(id)`. */
+/** An opaque id that contains its type, for `node(id)`. */
 export function toNodeId(type: NodeType, id: string): string {
   return Buffer.from(`${type}:${id}`).toString('base64url');
 }
 
-/** Null for anything that is not an id of ours: it names nothing. */
+/** Returns null for a text that is not a node id. */
 export function parseNodeId(text: string): NodeRef | null {
   const [name, id = ''] = (text.length > 100 ? '' : Buffer.from(text, 'base64url').toString('utf8')).split(':');
   const type = nodeTypes.find((known) => known === name);

@@ -1,6 +1,6 @@
 import { Field, ID, InterfaceType } from '@nestjs/graphql';
 
-/** Anything that can be found again by one id. */
+/** An object that `node(id)` can return. */
 @InterfaceType({
   description: 'An object that `node(id)` can return.',
   resolveType: (value: { readonly __typename: string }) => value.__typename,

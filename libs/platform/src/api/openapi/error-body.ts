@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An error under `/api`. */
+/** The error body of the routes under `/api`. */
 export const errorBody = z.looseObject({
   error: z.string().meta({ description: 'A sentence for people.' }),
   code: z.string().meta({ description: 'For programs; PROTOCOL.md lists all there are.' }),

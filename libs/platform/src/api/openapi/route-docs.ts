@@ -4,7 +4,7 @@ import type { z } from 'zod';
 
 import { schemaNames } from './schema-names.js';
 
-/** What each status of a refusal means. */
+/** The description of each error status. */
 const refusals = {
   400: 'The request is invalid.',
   401: 'The credential is missing or invalid.',
@@ -24,14 +24,14 @@ const refusals = {
 
 type Refusal = keyof typeof refusals;
 
-/** The documented JSON body of a route that reads it itself, by the same schema. */
+/** Documents the JSON body of a route that parses the body itself, with the same schema. */
 export const ApiJsonBody = (schema: z.ZodType) => ApiBody({ schema: referenceTo(schema) });
 
-/** The documented JSON response of a route. */
+/** Documents the JSON response of a route. */
 export const ApiReply = (status: number, schema: z.ZodType, description: string) =>
   ApiResponse({ status, description, standardSchema: schema });
 
-/** A documented response that is not JSON, or JSON beside another media type. `media`: what each type holds. */
+/** Documents a response that is not JSON, or JSON among other media types. `media`: the content of each type. */
 export function ApiMediaReply(
   status: number,
   description: string,
@@ -48,10 +48,10 @@ export function ApiMediaReply(
   });
 }
 
-/** The documented refusals of a route under `/api`. */
+/** Documents the error responses of a route under `/api`. */
 export const ApiRefusals = (...statuses: readonly Refusal[]) => refusalsOf('Error', statuses);
 
-/** The documented refusals of a route under `/v1`. */
+/** Documents the error responses of a route under `/v1`. */
 export const ApiOpenAiRefusals = (...statuses: readonly Refusal[]) => refusalsOf('OpenAiError', statuses);
 
 export const ApiIdempotencyKey = () =>
@@ -68,10 +68,10 @@ export const ApiOnDisconnect = () =>
     schema: { type: 'string', enum: ['continue', 'cancel'], default: 'continue' },
   });
 
-/** Documents routes that ask for no credential: the empty requirement. */
+/** Documents a route without authentication, with the empty security requirement. */
 export const ApiPublic = () => ApiSecurity({});
 
-/** A reference to a schema that has a name. */
+/** A reference to a named schema. */
 export function referenceTo(schema: z.ZodType): { readonly $ref: string } {
   const id = schemaNames.get(schema)?.id;
   if (id === undefined) throw new TypeError('Only a named schema can be referred to');

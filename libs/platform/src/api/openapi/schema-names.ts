@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The schemas that the OpenAPI document lists under a name. A schema without a name is written where it is used. */
+/** The named schemas of the OpenAPI document. A schema without a name is written inline. */
 export const schemaNames = z.registry<{ id: string }>();
 
-/** Gives a schema its name in the OpenAPI document. */
+/** Registers the name of a schema for the OpenAPI document. */
 export function named<T extends z.ZodType>(id: string, schema: T): T {
   schemaNames.add(schema, { id });
   return schema;

@@ -3,10 +3,10 @@ import { z } from 'zod';
 const mostAtOnce = 100;
 const blankIsAbsent = (value: unknown) => (value === '' ? undefined : value);
 
-/** A parameter of the query that may be absent. `?name=` counts as absent, a repeated name is refused. */
+/** A query parameter that may be absent. `?name=` counts as absent; a repeated name is an error. */
 export const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blankIsAbsent, schema.optional()).optional();
 
-/** `?limit` and `?after` of a list. */
+/** The parameters `?limit` and `?after` of a list. */
 export const pageQuery = {
   limit: z
     .preprocess(

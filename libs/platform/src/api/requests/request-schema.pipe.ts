@@ -5,11 +5,11 @@ import type { AppError } from '../../errors/app-error.js';
 import { readInput } from '../../errors/field-problem.js';
 import { invalidBody, invalidField, invalidParameter } from '../errors/http.errors.js';
 
-/** What is wrong with an argument: the first field at fault (undefined: the argument as a whole) and its value. */
+/** The fault of an argument: the first invalid field (undefined: the argument as a whole) and its value. */
 interface ArgumentProblem {
   readonly field: string | undefined;
   readonly value: unknown;
-  /** The whole path of the field, such as `rules.0.action`. */
+  /** The complete path of the field, such as `rules.0.action`. */
   readonly path: string;
   /** The end of a sentence that begins with the path, such as `must be a text`. */
   readonly text: string;
@@ -19,13 +19,13 @@ type Refuse = (problem: ArgumentProblem) => AppError;
 
 const refusals = new WeakMap<z.ZodType, Refuse>();
 
-/** Sets the error for arguments that the schema does not accept, where a contract words it. */
+/** Sets the error for arguments that the schema rejects, if a contract prescribes its message. */
 export function refusedWith<T extends z.ZodType>(schema: T, refuse: Refuse): T {
   refusals.set(schema, refuse);
   return schema;
 }
 
-/** The value as the schema reads it. Throws the schema's refusal, by default `bad_request` with the field at fault. */
+/** Parses a value with the schema. Throws the error that `refusedWith` set, by default `bad_request` with the invalid field. */
 export function accept<T extends z.ZodType>(schema: T, value: unknown, refuse: Refuse = refuseBody): z.infer<T> {
   const read = readInput(schema, value);
   if ('data' in read) return read.data;
@@ -37,7 +37,7 @@ export function accept<T extends z.ZodType>(schema: T, value: unknown, refuse: R
 }
 
 /**
- * Validates what a handler declares with `@Body({ schema })` or `@Query({ schema })`. The guards have run before, so the caller is
+ * Validates the arguments that a handler declares with `@Body({ schema })` or `@Query({ schema })`. Guards run before, so the caller is
  * authenticated and the size of the body is bounded.
  */
 @Injectable()

@@ -2,7 +2,7 @@ import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** An instant. Inside it is a number (ms since the epoch), outside RFC 3339 text; input without a zone is refused. */
+/** An instant: in the code a number (ms since the epoch), for clients RFC 3339 text. Input without a time zone is rejected. */
 export const DateTime = new GraphQLScalarType<number, string>({
   name: 'DateTime',
   description:
@@ -18,7 +18,7 @@ export const DateTime = new GraphQLScalarType<number, string>({
 function toInstant(value: unknown): number {
   const text = typeof value === 'string' && pattern.test(value) ? value : '';
   const at = Date.parse(text);
-  // Date.parse rolls the 30th of February over into March; the day must come back as it was written.
+  // Date.parse converts the 30th of February to a day in March, so the parsed day must equal the written one.
   const isReal =
     !Number.isNaN(at) &&
     !text.startsWith('0000') &&

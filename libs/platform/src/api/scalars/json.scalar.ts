@@ -1,6 +1,6 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 
-/** Any JSON value, as it is. Members named `__proto__` are left out; numbers are those of JSON. */
+/** Any JSON value, unchanged except that members named `__proto__` are left out. Numbers are JSON numbers. */
 export const Json = new GraphQLScalarType<unknown, unknown>({
   name: 'JSON',
   description: 'Any JSON value: object, array, text, number, true, false or null.',

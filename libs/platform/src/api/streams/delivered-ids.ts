@@ -1,13 +1,16 @@
-/** Most rows that a viewer's connection remembers. */
+/** Maximum number of rows that are stored per connection of a viewer. */
 const maxDelivered = 5_000;
 
-/** Rows that a viewer received as current: it also gets their end, regardless of its filter. Beyond the limit the oldest are forgotten. */
+/**
+ * Rows that were delivered to a viewer as current. The viewer also gets their end, regardless of its filter. Beyond the limit, the oldest are
+ * removed.
+ */
 export class DeliveredIds {
   private readonly ids = new Set<string>();
 
   constructor(private readonly most: number = maxDelivered) {}
 
-  /** Whether this is news. */
+  /** Records a delivered row. Returns true if the row is new. */
   begin(id: string): boolean {
     if (this.ids.has(id)) return false;
     this.ids.add(id);
@@ -16,7 +19,7 @@ export class DeliveredIds {
     return true;
   }
 
-  /** Whether the row was delivered as current; removes it. */
+  /** Removes the row. Returns true if it was delivered as current. */
   end(id: string): boolean {
     return this.ids.delete(id);
   }

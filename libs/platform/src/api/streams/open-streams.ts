@@ -4,10 +4,10 @@ import { Config } from '../../config/config.js';
 import { type RateLimit, rateLimited } from '../../errors/reached-limit.js';
 import { shuttingDown } from '../errors/http.errors.js';
 
-/** Why a live stream ends before its job does. */
+/** Why the server closes a stream before its job ends. */
 export type CloseReason = 'unauthorized' | 'token_expired' | 'slow_viewer' | 'shutdown';
 
-/** Whose stream it is, and of which job. */
+/** The principal and the job of a stream. */
 export interface StreamOwner {
   readonly principal: string;
   readonly workspaceId: string;
@@ -19,12 +19,12 @@ interface Entry {
   readonly close: (reason: CloseReason) => void;
 }
 
-/** A slot that was taken; `leave` gives it back, once or more often. */
+/** An acquired slot. `leave` releases it and may be called more than once. */
 export interface StreamSlot {
   leave(): void;
 }
 
-/** Streams are asked to come back after a while; this many ms a stream spread their return. */
+/** After a time, the server asks clients to reconnect. Their reconnects are spread over this many ms per stream. */
 const jitterMsPerStream = 2;
 const longestJitterMs = 1_000;
 const retryAfterSeconds = 5;
@@ -38,7 +38,7 @@ function streamLimit(name: keyof typeof streamCounts, value: number): RateLimit 
   return { name, value, raisedBy: 'operator', counts: streamCounts[name] };
 }
 
-/** The live streams of this process, of every protocol: counted, limited, and closed when the process stops. */
+/** The live streams of this process, of every protocol: it counts and limits them, and closes them when the process stops. */
 @Injectable()
 export class OpenStreams {
   private readonly entries = new Set<Entry>();
@@ -53,8 +53,8 @@ export class OpenStreams {
   }
 
   /**
-   * Throws `rate_limited` when the principal or the job has its most streams already (20, or `perPrincipal`, and 100 by
-   * default), `unavailable` once all are being closed.
+   * Throws `rate_limited` if the principal or the job has its maximum of streams (20, or `perPrincipal`, and 100 by default), and
+   * `unavailable` after `closeAll`.
    */
   enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: RateLimit): StreamSlot {
     const { STREAMS_PER_PRINCIPAL, STREAMS_PER_JOB } = this.config.values;

@@ -1,11 +1,11 @@
 import { systemClock } from '../../clock.js';
 
-/** What is changing usually changes again soon, and is seldom alone: what changes within this time is one batch. */
+/** Changes within this time, in ms, form one batch, because a row that changes usually changes again soon, together with others. */
 const gatherMs = 50;
 
 /**
- * Recent changes by id, the oldest change first. All viewers share it: each stores a number only, so a slow one costs
- * nothing and learns of each id once. Beyond `most` ids the oldest are forgotten.
+ * Recent changes by id, the oldest change first. All viewers share it: each stores only a number, so a slow viewer uses no memory and gets
+ * each id once. Beyond `most` ids, the oldest are removed.
  */
 export class RecentChanges {
   private readonly changedAt = new Map<string, number>();
@@ -23,7 +23,7 @@ export class RecentChanges {
     for (const wake of [...this.waiting]) wake();
   }
 
-  /** Batches of ids that have changed since this was called, or since the last batch, until `signal` aborts. */
+  /** Yields batches of ids that have changed since the call or since the last batch, until `signal` aborts. */
   follow(signal: AbortSignal): AsyncGenerator<readonly string[], void, undefined> {
     return this.batches(this.count, signal);
   }

@@ -5,17 +5,17 @@ import { type Clock, systemClock, type Timer } from '../../clock.js';
 import type { Logger } from '../../logger.js';
 import { RecentChanges } from './recent-changes.js';
 
-/** A row that has changed, and the topic whose viewers get it. */
+/** A changed row, and the topic whose viewers are notified. */
 export interface Change {
   readonly id: string;
   readonly topic: string;
 }
 
-/** What a look at the rows of a workspace has found. */
+/** The result of a read of the rows of a workspace. */
 export interface Look<Seen> {
   /** The position from which the next read continues. */
   readonly seen: Seen;
-  /** Since the look before; nothing at the first one. */
+  /** The changes since the previous read; empty at the first one. */
   readonly changed: readonly Change[];
 }
 
@@ -28,23 +28,23 @@ interface Topic {
 interface Watched<Seen> {
   readonly workspaceId: string;
   readonly topics: Map<string, Topic>;
-  /** Resolves once it is known what there was when the watch began. */
+  /** Resolves after the first read, which determines the state at the beginning. */
   begun: Promise<void>;
   seen: Seen | undefined;
   isLooking: boolean;
-  /** Something may have changed since the last look began. */
+  /** Whether rows may have changed since the last read began. */
   isDue: boolean;
-  /** Runs from the beginning of a look until there may be the next. */
+  /** Runs from the beginning of a read until the next one may begin. */
   rest: Timer | undefined;
 }
 
 const mostChanges = 10_000;
 
 /**
- * Which rows of a workspace have changed. A hint, a gap of the bus or the clock triggers a read; the subclass defines the cost of a read
- * and what counts as a change. A missing hint loses nothing. All viewers of a workspace share its reads, and
- * for any number of hints there is at most one read in `restMs`: the first hint after a pause triggers it at once. The access of a
- * viewer to a change is checked when the change is shown.
+ * Detects which rows of a workspace have changed. A hint, a gap of the bus or the clock triggers a read; the subclass defines the cost of a
+ * read and what counts as a change. If a hint is lost, a later read finds the change. All viewers of a workspace share its reads. Any number
+ * of hints triggers at most one read per `restMs`: the first hint after a pause triggers it at once. The access of a viewer to a changed row
+ * is checked when the row is shown.
  */
 export abstract class RowActivity<Seen> implements OnModuleDestroy {
   /** Upper limit of the time between two reads, in case a hint is lost. */
@@ -60,14 +60,14 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
     private readonly logger: Logger,
   ) {}
 
-  /** Workspaces that are watched now. */
+  /** The number of workspaces with viewers. */
   get size(): number {
     return this.watched.size;
   }
 
   /**
-   * First an empty batch: from here on nothing is missed, so now is the time to read what is there. Then batches of ids of
-   * rows of this topic that have changed, until `signal` aborts. Rejects when the watch cannot begin.
+   * Yields an empty batch first: from then on no change is missed, so the caller should now read the current rows. Then yields batches of ids
+   * of changed rows of this topic, until `signal` aborts. Rejects if the first read fails.
    */
   async *changes(
     { workspaceId, topic = '' }: { readonly workspaceId: string; readonly topic?: string },
@@ -93,10 +93,10 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
   /** Reads once and returns the changes since the read that gave `before`; undefined: this is the first read. */
   protected abstract look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>>;
 
-  /** Subscribes to hints that something may have changed in a workspace; gives the ways out. */
+  /** Subscribes to hints about changes in a workspace. Returns the functions that unsubscribe. */
   protected abstract hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
 
-  /** What the last look at a watched workspace has found. */
+  /** The state that the last read of a workspace with viewers returned. */
   protected seenIn(workspaceId: string): Seen | undefined {
     return this.watched.get(workspaceId)?.seen;
   }
@@ -152,12 +152,12 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
     for (const watched of this.watched.values()) this.lookSoon(watched);
   }
 
-  /** At once, or after the look that is under way and the rest that follows it. */
+  /** Reads now, or after the current read and the pause that follows it. */
   private lookSoon(watched: Watched<Seen>): void {
     watched.isDue = true;
     if (watched.isLooking || watched.rest !== undefined) return;
     this.lookNow(watched).catch((err: unknown) => {
-      // The poll tries again; viewers wait a little longer and lose nothing.
+      // The next poll retries. Viewers wait longer and miss nothing.
       this.logger.warn({ err, workspaceId: watched.workspaceId }, 'looking for what has changed failed');
     });
   }

@@ -4,9 +4,9 @@ import { runPgTool } from './run-pg-tool.js';
 
 /** The part of a backup's table of contents that a restore needs. */
 export interface Archive {
-  /** Major version of the server it was dumped from. */
+  /** Major version of the server that wrote the backup. */
   readonly serverMajor: number;
-  /** The roles that own its objects. */
+  /** The roles that own the objects of the backup. */
   readonly owners: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export async function readArchive(tools: PgTools, file: string): Promise<Archive
   return toArchive(list, file);
 }
 
-/** Reads what `pg_restore --list` writes: comments after `;`, then `id; oid oid KIND schema name owner` lines. Pure. */
+/** Parses the output of `pg_restore --list`: comments after `;`, then lines `id; oid oid KIND schema name owner`. Pure. */
 export function toArchive(list: string, file: string): Archive {
   const lines = list.split('\n');
   const version = lines.map((line) => /^;\s+Dumped from database version: (\d+)/.exec(line)?.[1]).find(Boolean);

@@ -4,7 +4,7 @@ const installHint = (major: number) =>
   `Install the package postgresql-client-${major} (Debian and Ubuntu; apt.postgresql.org has every version), postgresql${major} (Red Hat) ` +
   `or postgresql@${major} (Homebrew), or put the folder of a newer one on the PATH`;
 
-/** No client programs that fit the server. `found`: the versions that are there, with their folders. */
+/** No installed client programs support the server. `found`: the versions that are installed, with their folders. */
 export function pgToolsMissing(server: string, major: number, found: readonly string[]): AppError {
   const there =
     found.length === 0 ? 'pg_dump was not found on the PATH or in the usual folders' : `Found: ${found.join(', ')}`;
@@ -15,7 +15,7 @@ export function pgToolsMissing(server: string, major: number, found: readonly st
   });
 }
 
-/** A client program ended with an error; `output` is the end of its error output. */
+/** A client program failed; `output` is the end of its error output. */
 export function pgToolFailed(tool: string, output: string): AppError {
   return new AppError({ code: 'pg_tool_failed', message: `${tool} failed: ${output}`, details: { tool } });
 }
@@ -38,7 +38,7 @@ export function notABackup(file: string, why: string): AppError {
   return new AppError({ code: 'not_a_backup', message: `${file} is not a backup of Nightshift: ${why}.` });
 }
 
-/** The backup was written by a newer build, whose migrations this one does not know. */
+/** A newer build wrote the backup, and this build does not know all of its migrations. */
 export function backupOfNewerBuild(file: string, migration: string): AppError {
   return new AppError({
     code: 'backup_too_new',
@@ -69,7 +69,7 @@ export function databaseNotEmpty(): AppError {
   });
 }
 
-/** Row-level security would leave rows out. */
+/** Row-level security would omit rows from the backup. */
 export function rowsHidden(tables: readonly string[]): AppError {
   return new AppError({
     code: 'backup_not_allowed',

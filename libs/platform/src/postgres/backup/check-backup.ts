@@ -6,7 +6,9 @@ import { readArchive } from './archive.js';
 import { backupExists, backupFolderMissing, notABackup } from './backup.errors.js';
 import { findPgTools } from './pg-tools.js';
 
-/** A backup file, before any database is opened. `path` is PATH; `embedded`: the database is the embedded one, whose version is known. */
+/**
+ * A backup file, before any database is opened. `path` is the variable PATH; `embedded`: the database is embedded, so its version is known.
+ */
 export interface CheckInit {
   readonly file: string;
   readonly path: string;

@@ -7,14 +7,14 @@ import { findPgTools } from './pg-tools.js';
 import { runPgTool } from './run-pg-tool.js';
 
 export interface DumpInit {
-  /** The migrating login's. */
+  /** The URL of the migrating login. */
   readonly databaseUrl: string;
   readonly file: string;
-  /** PATH. */
+  /** The variable PATH. */
   readonly path: string;
 }
 
-/** What a backup holds. */
+/** The contents of a backup. */
 export interface WrittenBackup {
   readonly file: string;
   readonly bytes: number;
@@ -23,9 +23,9 @@ export interface WrittenBackup {
 }
 
 /**
- * Writes one consistent snapshot of the database, in pg_dump's custom format, readable for this user only; processes may serve meanwhile.
- * The file has its name only when it is complete. Throws `backup_exists`, `pg_tools_missing`, `backup_not_allowed`,
- * `postgres_too_old`, `pg_tool_failed`.
+ * Writes one consistent snapshot of the database in pg_dump's custom format, readable for this user only; processes may serve meanwhile. The
+ * file gets its name only when it is complete. Throws `backup_exists`, `pg_tools_missing`, `backup_not_allowed`, `postgres_too_old`,
+ * `pg_tool_failed`.
  */
 export async function dumpDatabase({ databaseUrl, file, path }: DumpInit): Promise<WrittenBackup> {
   if (await isThere(file)) throw backupExists(file);
@@ -35,7 +35,7 @@ export async function dumpDatabase({ databaseUrl, file, path }: DumpInit): Promi
   await rm(draft, { force: true });
   await (await open(draft, 'w', 0o600)).close();
   try {
-    // The policies of nightshift_owner show its members every row; without this flag pg_dump refuses any policy.
+    // The policies of nightshift_owner show every row to its members, but without this flag pg_dump rejects any policy.
     const rows = bypassesRls ? [] : ['--enable-row-security'];
     await runPgTool(tools, {
       tool: 'pg_dump',
@@ -63,7 +63,7 @@ async function inspect(databaseUrl: string) {
   });
 }
 
-/** A dump without some rows would look complete, so each protected table needs a policy that shows this login every row. */
+/** A dump that omits rows would look complete, so each protected table needs a policy that shows this login every row. */
 async function assertReadsEveryRow(client: AdminClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c

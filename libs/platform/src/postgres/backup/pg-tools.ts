@@ -8,15 +8,17 @@ import { pgToolsMissing } from './backup.errors.js';
 
 const run = promisify(execFile);
 
-/** pg_dump and pg_restore of one version. */
+/** The programs pg_dump and pg_restore of one version. */
 export interface PgTools {
   readonly folder: string;
   readonly major: number;
-  /** Such as `18.6`. */
+  /** For example `18.6`. */
   readonly version: string;
 }
 
-/** Where packages put the programs of one version each, beside the PATH: a folder, what its entries are called, what lies below. */
+/**
+ * The folders in which packages install the programs of one version, besides PATH: a folder, the pattern of its entries, and the subfolder.
+ */
 const usualPlaces: readonly (readonly [folder: string, entry: RegExp, below: string])[] = [
   ['/usr/lib/postgresql', /^\d+$/, 'bin'], // Debian, Ubuntu
   ['/usr', /^pgsql-\d+$/, 'bin'], // Red Hat
@@ -26,8 +28,8 @@ const usualPlaces: readonly (readonly [folder: string, entry: RegExp, below: str
 ];
 
 /**
- * The client programs for a server: of its own version, else of the closest newer one, because pg_dump refuses a newer server and
- * pg_restore writes settings that an older server does not know. `path` is PATH. Throws `pg_tools_missing`.
+ * Finds the client programs for a server: of its own version, or else of the closest newer one, because pg_dump rejects a newer server and
+ * pg_restore writes settings that an older server does not know. `path` is the variable PATH. Throws `pg_tools_missing`.
  */
 export async function findPgTools(server: ServerVersion, path: string): Promise<PgTools> {
   const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...(await usualFolders())];
@@ -61,7 +63,7 @@ async function toolsIn(folder: string): Promise<PgTools | null> {
   return { folder, version: dump, major: Number.parseInt(dump, 10) };
 }
 
-/** Debian's /usr/bin has a wrapper that fails where no version is installed. */
+/** Debian's /usr/bin has a wrapper that fails if no version is installed. */
 async function versionOf(program: string): Promise<string | null> {
   try {
     const { stdout } = await run(program, ['--version']);

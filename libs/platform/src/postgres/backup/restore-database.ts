@@ -20,21 +20,19 @@ import { runPgTool } from './run-pg-tool.js';
 export interface RestoreInit {
   readonly urls: DatabaseUrls;
   readonly file: string;
-  /** PATH. */
+  /** The variable PATH. */
   readonly path: string;
-  /** Deletes the installation that is there. */
+  /** Whether to delete an existing installation. */
   readonly replace: boolean;
-  /**
-   * Adapts the rows to the time that has passed since the backup, before any process may start.
-   */
+  /** Adapts the rows to the time since the backup, before any process may start. */
   readonly adapt: () => Promise<void>;
 }
 
 /**
- * Restores a backup to the database of `urls`: roles, schema and rows as they were dumped, then the migrations of this build and the
- * logins of `urls`. Nothing may be connected. Throws `not_a_backup`, `database_not_empty`, `database_in_use`, `pg_tools_missing`,
- * `pg_tool_failed`, `restore_not_allowed`, `postgres_too_old`, `backup_too_new`, and what `migrate` throws. After a failure the database
- * is empty, or holds the backup without `adapt`: restore again with `replace`.
+ * Restores a backup to the database of `urls`: its roles, schema and rows, then the migrations of this build and the logins of `urls`. No
+ * process may be connected. Throws `not_a_backup`, `database_not_empty`, `database_in_use`, `pg_tools_missing`, `pg_tool_failed`,
+ * `restore_not_allowed`, `postgres_too_old`, `backup_too_new`, and the errors of `migrate`. After a failure the database is empty, or
+ * contains the backup without the changes of `adapt`: restore again with `replace`.
  */
 export async function restoreDatabase(init: RestoreInit): Promise<{ readonly server: string }> {
   const { urls, file, path } = init;
@@ -46,7 +44,7 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
     await assertUnused(client);
     await makeRoom(client, init.replace);
     await ensureRoles(client);
-    // The new owner of an object needs CREATE on its schema, unless a superuser restores.
+    // The new owner of an object needs CREATE on its schema, unless the login is a superuser.
     await client.query('GRANT USAGE, CREATE ON SCHEMA public TO nightshift_owner');
     await ensureOwners(client, archive);
     await runPgTool(tools, {
@@ -56,7 +54,7 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
     });
     await assertKnownMigrations(client, file);
     await migrate(urls);
-    // They may have been served since the backup; the rows of the calls decide which are sent again.
+    // Processes may have run these calls since the backup. The rows of the calls decide which are sent again.
     await deleteMessages(client, TOOL_QUEUES.requests);
     await init.adapt();
     await client.query('ANALYZE');
@@ -64,7 +62,7 @@ export async function restoreDatabase(init: RestoreInit): Promise<{ readonly ser
   });
 }
 
-/** A process that serves would write to what is replaced. */
+/** A running process would write to tables that are being replaced. */
 async function assertUnused(client: AdminClient): Promise<void> {
   const { rows } = await client.query<{ sessions: number }>(`
     SELECT count(*)::int AS sessions FROM pg_stat_activity
@@ -91,7 +89,7 @@ async function makeRoom(client: AdminClient, replace: boolean): Promise<void> {
     COMMIT;`);
 }
 
-/** The login that had migrated owns a few objects. Where it is unknown, a role of its name without a login owns them. */
+/** The login that ran the migrations owns some objects. If it does not exist here, a role of its name without a login is created. */
 async function ensureOwners(client: AdminClient, { owners }: Archive): Promise<void> {
   for (const role of owners) {
     const { rows } = await client.query<{ there: boolean; usable: boolean | null }>(

@@ -6,15 +6,15 @@ import type { PgTools } from './pg-tools.js';
 
 const ERROR_TAIL = 2_000;
 
-/** What a program of Postgres runs with. */
+/** The arguments of a Postgres program. */
 export interface PgCommand {
   readonly tool: 'pg_dump' | 'pg_restore';
   readonly arguments: readonly string[];
-  /** The database; absent: the program needs none. */
+  /** The database; absent if the program needs none. */
   readonly databaseUrl?: string;
 }
 
-/** Runs the program to its end and gives its output. Other users of the machine do not see the password. Throws `pg_tool_failed`. */
+/** Runs the program and returns its output. Other users of the machine cannot see the password. Throws `pg_tool_failed`. */
 export async function runPgTool(tools: PgTools, { tool, arguments: words, databaseUrl }: PgCommand): Promise<string> {
   const target = databaseUrl === undefined ? null : withoutPassword(databaseUrl);
   const child = spawn(join(tools.folder, tool), [...words, ...(target === null ? [] : [`--dbname=${target.url}`])], {
