@@ -11,7 +11,7 @@ export default {
   globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
   // For a machine under heavy load; a passing test is not slower for it.
   testTimeout: 300_000,
-  maxWorkers: 2,
+  maxWorkers: 3, // on two cores: a third of the time of a file is waiting
   // A worker with a large heap needs over Jest's 500 ms to end on a busy machine.
   workerGracefulExitTimeout: 10_000,
   // Spec files and what they opened stay in their process: without an end to it, the last of hundreds have no memory left.
