@@ -2,13 +2,13 @@ import { AppError } from '#platform';
 
 /** An approval policy that cannot be used; `field` is the path of the fault. */
 export function invalidPolicy(field: string, problem: string): AppError {
-  const message = field === '' ? `The approval policy is wrong: ${problem}` : `${field}: ${problem}`;
+  const message = field === '' ? `The approval policy is invalid: ${problem}` : `${field}: ${problem}`;
   return new AppError({ code: 'bad_request', message, field });
 }
 
 /** Another user saved the policy since the caller read it. */
 export function policyMoved(version: number): AppError {
-  const message = `The approval policy is at version ${version} by now: read it again and repeat your change`;
+  const message = `The approval policy is now at version ${version}. Read it again and repeat your change`;
   return new AppError({ code: 'conflict', message, field: 'expectedVersion' });
 }
 
@@ -31,7 +31,7 @@ export function invalidApprovalInput(field: string, problem: string): AppError {
 export function replayUnderWay(): AppError {
   return new AppError({
     code: 'rate_limited',
-    message: 'A dry run of this workspace is under way, try again when it is done',
+    message: 'Another dry run of this workspace is running. Try again when it has ended',
     retryable: true,
     retryAfterSeconds: 5,
   });

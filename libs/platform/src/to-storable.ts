@@ -34,9 +34,9 @@ function convert(value: unknown, depth: number, field: string | undefined): Stor
       return value;
     case 'number':
       if (Number.isFinite(value)) return value === 0 ? 0 : value; // jsonb has no -0
-      throw notStorable('A number is too large to be kept.', field);
+      throw notStorable('A number is too large to be stored.', field);
     case 'bigint':
-      throw notStorable('A number is too large to be kept.', field);
+      throw notStorable('A number is too large to be stored.', field);
     case 'object':
       return value === null ? null : convertObject(value, depth, field);
     case 'undefined':

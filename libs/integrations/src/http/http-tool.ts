@@ -140,7 +140,7 @@ function* headerProblems(field: string, given: readonly HttpHeader[], known: Rea
     yield [`${field}.${name}`, problemOfNames(placeholdersIn(withoutSecrets(value, '')), known)];
     yield [
       `${field}.${name}`,
-      looksSecret(lower, value) ? 'keep the secret as one and write {{secret:NAME}} here' : null,
+      looksSecret(lower, value) ? 'store the secret in the workspace and write {{secret:NAME}} here' : null,
     ];
   }
 }

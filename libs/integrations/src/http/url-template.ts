@@ -23,7 +23,7 @@ const LONGEST = 2_000;
  */
 export function parseUrlTemplate(text: string): UrlTemplate | string {
   if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
-  if (/[\s\\#]/.test(text)) return 'it must not hold spaces, backslashes or a fragment';
+  if (/[\s\\#]/.test(text)) return 'it must not contain spaces, backslashes or a fragment';
   const parts = /^(https?:\/\/[^/?]+)([^?]*)(?:\?(.*))?$/i.exec(text);
   const [, authority = '', path = '', query = ''] = parts ?? [];
   if (parts === null) return 'it must begin with https:// or http:// and a host';
@@ -44,7 +44,7 @@ function problemOf(segments: readonly string[], pairs: readonly string[]): strin
   if ([...segments, ...pairs].some((part) => /[{}]/.test(withoutPlaceholders(part, '')))) {
     return 'it has braces that name no argument';
   }
-  return segments.some((segment) => isDots(segment)) ? 'its path must not hold "." or ".."' : null;
+  return segments.some((segment) => isDots(segment)) ? 'its path must not contain "." or ".."' : null;
 }
 
 /**
@@ -68,7 +68,7 @@ export function fillUrl(template: UrlTemplate, args: Arguments): URL {
 function fillSegment(segment: string, args: Arguments): string {
   const filled = fillIn(segment, args, (value, name) => {
     // Some servers decode the path before they split it, so a value with decoded dot segments is rejected too.
-    if (value.split(/[/\\]/).some(isDots)) throw unfit(name, 'must not hold "." or ".." as a part of a path');
+    if (value.split(/[/\\]/).some(isDots)) throw unfit(name, 'must not contain "." or ".." as a part of a path');
     return encodeURIComponent(value);
   });
   const [name] = placeholdersIn(segment).filter((one) => (argumentText(args, one) ?? '') === '');

@@ -28,7 +28,7 @@ export class McpFailure extends Error {
 /** The text that the model reads if a tool was not called. */
 export const TOOL_CHANGED =
   'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
-  'An admin has to look at it and accept it again.';
+  'An admin must review and accept it again.';
 export const TOOL_GONE = 'The MCP server does not offer this tool any more, so it was not called.';
 export const SERVER_OFF = 'The MCP server of this tool was removed or switched off, so it was not called.';
 
@@ -78,7 +78,8 @@ function ofClient(error: SdkError): McpFailure {
 const OF_GATEWAYS = new Set([502, 503, 504]);
 
 function ofStatus(status: number, cause: unknown): McpFailure {
-  const hint = status === 401 || status === 403 ? ' It wants other credentials: check the headers of the server.' : '';
+  const hint =
+    status === 401 || status === 403 ? ' It requires other credentials: check the headers of the server.' : '';
   const message = `The MCP server answered with HTTP status ${status}.${hint}`;
   const kind = OF_GATEWAYS.has(status) ? 'broken_off' : status === 404 ? 'session_lost' : 'unusable';
   return new McpFailure(kind, message, cause);

@@ -65,7 +65,7 @@ export class McpServersService {
 
   /** Oldest first; empty for principals without the right to read servers. Throws `bad_request` for an invalid cursor. */
   async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<McpServer>> {
-    if (after !== undefined && !isId(after)) throw mcpInputInvalid('after', 'This cursor is not one of ours');
+    if (after !== undefined && !isId(after)) throw mcpInputInvalid('after', 'This cursor does not belong to this list');
     const take = Math.min(100, Math.max(1, first));
     const found = await this.prisma.withWorkspace(principal, (tx) =>
       this.servers.list(tx, scopeOf(principal), { take: take + 1, after }),

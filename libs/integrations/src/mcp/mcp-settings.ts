@@ -11,7 +11,7 @@ const shapes = new Redactor();
 const CREDENTIAL = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key|access[-_]?key|private[-_]?key/i;
 /** Headers that the protocol, the guard or this server sets. */
 const TAKEN = /^(accept|content-.*|idempotency-key|last-event-id|mcp-.*|x-job-epoch)$/i;
-const SECRETS_ONLY = 'a credential is kept as a secret: write {{secret:NAME}}';
+const SECRETS_ONLY = 'store the credential as a secret and write {{secret:NAME}}';
 /** Far above what servers need. The limit exists because each entry is stored, shown and sent with each request. */
 const MOST_MEMBERS = 100;
 const TOO_MANY = `at most ${MOST_MEMBERS}`;
@@ -24,7 +24,7 @@ const storable = (longest: number) =>
     .string()
     .max(longest, `at most ${longest} characters`)
     .refine((text) => toStorableText(text) === text, 'contains characters that cannot be stored')
-    .refine(isHarmless, 'looks like a secret: keep it as one and write {{secret:NAME}}');
+    .refine(isHarmless, 'looks like a secret: store it as a secret and write {{secret:NAME}}');
 
 const effects = z.enum(['pure', 'idempotent', 'once']);
 const common = {
@@ -40,7 +40,7 @@ const common = {
 
 const url = storable(2_000).refine(
   isUsableUrl,
-  'must begin with https:// or http:// and hold no name, password or fragment',
+  'must begin with https:// or http:// and contain no user name, password or fragment',
 );
 
 const headers = z
@@ -48,7 +48,7 @@ const headers = z
     z
       .string()
       .regex(/^[A-Za-z][!#$%&'*+.^_`|~\dA-Za-z-]{0,127}$/, 'not a name for a header')
-      .refine((name) => !isOwnHeader(name) && !TAKEN.test(name), 'this header is not yours to set'),
+      .refine((name) => !isOwnHeader(name) && !TAKEN.test(name), 'the server sets this header itself'),
     storable(4_096).regex(/^[\t\x20-\x7e]*$/, 'not a value for a header'),
   )
   .refine(isShort, TOO_MANY)

@@ -79,7 +79,9 @@ describe('Bounds of GuardedFetch', () => {
     const none = { firstByteMs: null, idleMs: null, totalMs: null };
     const answer = expect(given.ask({ limits: { ...none, ...limits } }, { clock })).rejects.toMatchObject({
       code: 'outbound_timeout',
-      message: expect.stringMatching(stage === 'first_byte' ? 'begin' : stage === 'idle' ? 'silent' : 'finish'),
+      message: expect.stringMatching(
+        stage === 'first_byte' ? 'begin' : stage === 'idle' ? 'stopped sending' : 'finish',
+      ),
     });
     await until('the server has begun', () => begun);
     // The first byte is on its way: time moves on until the timer in question is the one that runs.

@@ -91,8 +91,8 @@ describe('GuardedFetch', () => {
       ['ftp://a.test/', 'http'],
       ['file:///etc/passwd', 'http'],
       ['http://user:pass@a.test/', 'name or password'],
-      ['nonsense', 'not a URL'],
-      [`http://a.test/${'x'.repeat(9_000)}`, 'not a URL'],
+      ['nonsense', 'not a valid URL'],
+      [`http://a.test/${'x'.repeat(9_000)}`, 'not a valid URL'],
       ['http://a.test:22/', 'port 22', 'outbound_port_refused'],
       ['https://a.test:6379/', 'port 6379', 'outbound_port_refused'],
     ])('refuses %s', async (url, reason, code = 'outbound_url_refused') => {

@@ -16,11 +16,11 @@ export interface UrlRules {
  */
 export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
   const url = URL.parse(String(text));
-  if (url === null || url.href.length > LONGEST_URL) throw urlRefused('This is not a URL that can be asked.');
+  if (url === null || url.href.length > LONGEST_URL) throw urlRefused('This is not a valid URL.');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw urlRefused('The URL must begin with https:// or http://.');
   }
-  if (url.username !== '' || url.password !== '') throw urlRefused('The URL must not hold a name or password.');
+  if (url.username !== '' || url.password !== '') throw urlRefused('The URL must not contain a user name or password.');
   if (rules.ports !== null && !rules.ports.has(portOf(url))) throw portRefused(portOf(url), rules.ports);
   const host = hostOf(url);
   if (!isHostAllowed(host, rules.hosts)) throw hostRefused(host);

@@ -59,7 +59,7 @@ export function redirectRefused(why: string): OutboundError {
 
 /** The method, headers or body cannot be sent. */
 export function requestInvalid(cause?: unknown): OutboundError {
-  const message = 'The request cannot be sent: its method or a header holds characters that are not allowed there.';
+  const message = 'The request cannot be sent: its method or a header contains characters that are not allowed there.';
   return new OutboundError({ code: 'outbound_request_invalid', message, cause });
 }
 
@@ -69,9 +69,9 @@ export type OutboundStage = 'first_byte' | 'idle' | 'total';
 /** The server exceeded a timeout. */
 export function outboundTimedOut(stage: OutboundStage, afterMs: number): OutboundError {
   const what = {
-    first_byte: 'did not begin to answer',
-    idle: 'fell silent in the middle of its answer',
-    total: 'did not finish its answer',
+    first_byte: 'did not begin its response',
+    idle: 'stopped sending in the middle of its response',
+    total: 'did not finish its response',
   }[stage];
   const message = `The server ${what} within ${afterMs} ms.`;
   return new OutboundError({ code: 'outbound_timeout', message, retryable: true });
@@ -85,7 +85,7 @@ export function unreachable(cause: unknown): OutboundError {
 
 /** The response began and could not be read to its end. */
 export function answerBroken(cause?: unknown): OutboundError {
-  const message = "The server's answer broke off or cannot be read.";
+  const message = "The server's response broke off or cannot be read.";
   return new OutboundError({ code: 'outbound_broken', message, retryable: true, cause });
 }
 

@@ -150,7 +150,7 @@ async function ensureDatabase(url: string): Promise<void> {
     const found = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
     if (found.rowCount === 0) await admin.query(`CREATE DATABASE ${DATABASE}`);
   }).catch((cause: unknown) => {
-    throw embeddedUnavailable('its password file and its data do not fit together', cause);
+    throw embeddedUnavailable('its password file does not match its data', cause);
   });
 }
 

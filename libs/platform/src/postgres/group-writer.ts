@@ -81,7 +81,7 @@ export class GroupWriter<Item, Result> {
       batch.forEach(({ resolve, reject }, i) => {
         const result = results[i];
         if (result instanceof Error) reject(result);
-        else if (i >= results.length) reject(new Error('a batch answered fewer results than items'));
+        else if (i >= results.length) reject(new Error('a batch returned fewer results than items'));
         else resolve(result as Result); // not an Error, so it is the caller's result
       });
     } catch (error) {

@@ -103,7 +103,7 @@ export class DatabaseUnavailable extends AppError {
   constructor(cause: unknown) {
     super({
       code: 'unavailable',
-      message: 'The database cannot be reached or is overloaded, try again shortly',
+      message: 'The database cannot be reached or is overloaded. Try again shortly',
       retryable: true,
       retryAfterSeconds: 1,
       cause,

@@ -36,7 +36,7 @@ describe('the URL of a Syntrix connection', () => {
     [{ baseUrl: 'http://169.254.169.254/latest' }, 'not public'],
     [{ baseUrl: 'https://localhost' }, 'not public'],
     [{ baseUrl: 'https://syntrix.example:22' }, 'port 22 is not allowed'],
-    [{ baseUrl: 'https://user:word@syntrix.example' }, 'must not hold a name or password'],
+    [{ baseUrl: 'https://user:word@syntrix.example' }, 'must not contain a user name or password'],
   ])('does not save when nothing may be sent to it: %j', async (settings, why) => {
     const refusal = { code: 'bad_request', field: 'baseUrl', message: expect.stringContaining(why) };
     await expect(save(settings)).rejects.toMatchObject(refusal);

@@ -19,13 +19,15 @@ describe('cursor', () => {
     expect(() => idOfCursor(toCursor('threads', newId()), 'jobs', 'before')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'before' }),
     );
-    expect(() => positionOfCursor(toCursor('jobs', newId()), 'messages', 'after')).toThrow('not one of this list');
+    expect(() => positionOfCursor(toCursor('jobs', newId()), 'messages', 'after')).toThrow(
+      'does not belong to this list',
+    );
   });
 
   it('rejects text that is not a cursor', () => {
     const refuses = (text: string) => {
-      expect(() => idOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');
-      expect(() => positionOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');
+      expect(() => idOfCursor(text, 'jobs', 'after')).toThrow('does not belong to this list');
+      expect(() => positionOfCursor(text, 'jobs', 'after')).toThrow('does not belong to this list');
     };
     for (const text of [
       '',

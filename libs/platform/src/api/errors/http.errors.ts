@@ -33,13 +33,13 @@ export const crossOriginRefused = () => new AppError({ code: 'forbidden', messag
 
 /** The caller lost the right to read during the response. */
 export const accessLost = () =>
-  new AppError({ code: 'forbidden', message: 'The right to read this has ended, start again' });
+  new AppError({ code: 'forbidden', message: 'The right to read this has ended. Start again' });
 
 /** This process is shutting down: the client should retry with another one, or later. */
 export const shuttingDown = () =>
   new AppError({
     code: 'unavailable',
-    message: 'The server is shutting down, try again',
+    message: 'The server is shutting down. Try again',
     retryable: true,
     retryAfterSeconds: 2,
   });
