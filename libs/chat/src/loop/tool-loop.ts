@@ -5,7 +5,7 @@ import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 import { toCollectedCall } from './collected-call.js';
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
 import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
-import { nextRequest, type RoundRequest,RoundResponse } from './round.js';
+import { nextRequest, type RoundRequest, RoundResponse } from './round.js';
 import { answered, firstOf, roundLimit } from './stop-conditions.js';
 
 type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;

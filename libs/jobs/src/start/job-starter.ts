@@ -9,7 +9,7 @@ import { admitOptimistically, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
 import { StartAdmission } from './start-admission.js';
-import { StartBatch,type StartResult } from './start-batch.js';
+import { StartBatch, type StartResult } from './start-batch.js';
 import { StartEffectsPublisher } from './start-effects.js';
 import { StartFilters } from './start-filters.js';
 import { keyOwner, type StartedJob, type StartRequest } from './start-request.js';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import { type Clock, systemClock } from '#platform';
 
-import { answerByRules, type DemoRequest, demoRequest,type DemoResponse } from './demo-response.js';
+import { answerByRules, type DemoRequest, demoRequest, type DemoResponse } from './demo-response.js';
 import { DEMO_MODEL_NAME } from './demo-rules.js';
 
 const MAX_BODY_BYTES = 16_777_216;
