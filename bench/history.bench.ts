@@ -2,7 +2,7 @@ import pg from 'pg';
 
 import { databaseUrls, migrate, Postgres, PrismaService } from '#platform';
 
-import { NO_GUESSES } from '../libs/tools/src/history/planner-settings.js';
+import { FORCE_INDEX_ORDER } from '../libs/tools/src/history/planner-settings.js';
 import type { ToolCallFilter, ToolCallOrder } from '../libs/tools/src/history/tool-call-filter.js';
 import { ToolCallHistoryRepository } from '../libs/tools/src/history/tool-call-history.repository.js';
 import { type StatsDimension } from '../libs/tools/src/history/tool-call-stats.js';
@@ -162,7 +162,8 @@ async function planOf(
   sent: readonly { text: string; values: readonly unknown[] }[],
 ) {
   const scans: (readonly string[])[] = [];
-  for (const statement of sent) scans.push(await plansOf(postgres, workspaceId, { settings: NO_GUESSES, statement }));
+  for (const statement of sent)
+    scans.push(await plansOf(postgres, workspaceId, { settings: FORCE_INDEX_ORDER, statement }));
   statements.take();
   const bad = scans.flat().filter((scan) => scan.startsWith('Seq Scan'));
   return [...new Set([...bad, ...(scans.at(-1) ?? [])])].join(', ').replaceAll('tool_call_', '');

@@ -55,7 +55,7 @@ describe('endpoints of the isolated tool queue', () => {
   };
   const bury = async ({ workspaceId, jobId, id }: SentCall) => {
     const message = { workspace_id: workspaceId, job_id: jobId, correlation_id: id, canary: 'not for people' };
-    await api.api.app.get(DeadLetters).bury(message, 'unreadable');
+    await api.api.app.get(DeadLetters).store(message, 'unreadable');
     const letters = await lettersOf(acme.owner);
     return letters?.nodes[0]?.id ?? '';
   };

@@ -2,7 +2,7 @@ import type { lookup as systemLookup } from 'node:dns';
 
 import { afterEach, beforeEach } from '@jest/globals';
 
-import { GuardedFetch, type GuardedFetchOptions, type OutboundAnswer, type OutboundRequest } from '#platform';
+import { GuardedFetch, type GuardedFetchOptions, type OutboundRequest, type OutboundResponse } from '#platform';
 
 import { type HttpTarget, startHttpTarget, type TargetHandler } from './http-target.js';
 
@@ -39,7 +39,7 @@ export class OutboundFixture {
   }
 
   /** Calls the server as if loopback were allowed. */
-  ask(request: Partial<OutboundRequest> = {}, options: GuardedFetchOptions = {}): Promise<OutboundAnswer> {
+  ask(request: Partial<OutboundRequest> = {}, options: GuardedFetchOptions = {}): Promise<OutboundResponse> {
     return this.client({ allowPrivate: true, ...options }).request({ url: this.target.url, ...request });
   }
 

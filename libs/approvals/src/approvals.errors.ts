@@ -7,7 +7,7 @@ export function invalidPolicy(field: string, problem: string): AppError {
 }
 
 /** Another user saved the policy since the caller read it. */
-export function policyMoved(version: number): AppError {
+export function policyChanged(version: number): AppError {
   const message = `The approval policy is now at version ${version}. Read it again and repeat your change`;
   return new AppError({ code: 'conflict', message, field: 'expectedVersion' });
 }

@@ -29,7 +29,7 @@ export { type FilteredEnds, type HandedCall, HandedCalls, type HandedResults } f
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { ApprovalsModule } from './approvals.module.js';
-export { type Allowance, CallGate, type GateAnswer, type GateJob, operationOf } from './gate/call-gate.js';
+export { type Allowance, CallGate, type GateDecision, type GateJob, operationOf } from './gate/call-gate.js';
 export {
   type HumanInputAction,
   humanInputActions,

@@ -138,7 +138,7 @@ export {
   GuardedFetch,
   type GuardedFetchOptions,
   OUTBOUND_LIMITS,
-  type OutboundAnswer,
+  type OutboundResponse,
 } from './outbound/guarded-fetch.js';
 export { OutboundError, type OutboundErrorCode } from './outbound/outbound.errors.js';
 export { isOwnHeader, type OutboundLimits, type OutboundRequest } from './outbound/outbound-request.js';

@@ -1,4 +1,4 @@
-import { type Rhythm, slotsAfter, slotsWithin } from './slots.js';
+import { type CronInZone, slotsAfter, slotsWithin } from './slots.js';
 
 /**
  * What happens to slots whose time passed while no worker ran: `skip` starts no job, `once` starts one for the last slot, `all` one for each
@@ -23,7 +23,7 @@ export interface SlotPlan {
 
 /** Plans the slots of a schedule at `now`. `from` is the first slot that has not been planned. Pure. */
 export function planSlots(
-  rhythm: Rhythm,
+  rhythm: CronInZone,
   { from, now, missed }: { readonly from: number; readonly now: number; readonly missed: MissedPolicy },
 ): SlotPlan {
   const slots = slotsWithin(rhythm, { from, to: now }, mostSlots);

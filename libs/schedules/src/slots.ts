@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 
 /** A valid cron expression (`assertCron`), and the time zone that it applies to (`isTimeZone`). */
-export interface Rhythm {
+export interface CronInZone {
   readonly cron: string;
   readonly timeZone: string;
 }
@@ -12,7 +12,7 @@ export interface Rhythm {
  * clocks are set forward, the skipped times of a fixed schedule share one slot right after the gap, and those of the other schedules have no
  * slot (as in Vixie cron). Pure.
  */
-export function slotsAfter(rhythm: Rhythm, after: number, count: number): readonly number[] {
+export function slotsAfter(rhythm: CronInZone, after: number, count: number): readonly number[] {
   return toCron(rhythm)
     .nextRuns(count, new Date(after))
     .map((slot) => slot.getTime());
@@ -20,7 +20,7 @@ export function slotsAfter(rhythm: Rhythm, after: number, count: number): readon
 
 /** The last `count` slots from `from` to `to`, both included, in order. Pure. */
 export function slotsWithin(
-  rhythm: Rhythm,
+  rhythm: CronInZone,
   { from, to }: { readonly from: number; readonly to: number },
   count: number,
 ): readonly number[] {
@@ -36,7 +36,7 @@ export function slotsWithin(
 }
 
 /** crontab(5): both day fields must match when one of them begins with `*`; otherwise either is enough. */
-function toCron({ cron, timeZone }: Rhythm): Cron {
+function toCron({ cron, timeZone }: CronInZone): Cron {
   const [, , day = '', , weekday = ''] = cron.trim().split(/\s+/);
   const domAndDow = day.startsWith('*') || weekday.startsWith('*');
   return new Cron(cron, { mode: '5-part', timezone: timeZone, fixedTimeRule: 'no-wildcard', domAndDow });

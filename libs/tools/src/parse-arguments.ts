@@ -33,7 +33,8 @@ function read(text: string, problemIn: (json: string) => string | undefined): Pa
   const value = whole ?? parse(completed);
   if (value === undefined) return no('arguments are not valid JSON');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return no('arguments must be a JSON object');
-  if (!tame(value, MAX_ARGUMENT_DEPTH)) return no(`arguments are nested more than ${MAX_ARGUMENT_DEPTH} levels deep`);
+  if (!dropProtoMembers(value, MAX_ARGUMENT_DEPTH))
+    return no(`arguments are nested more than ${MAX_ARGUMENT_DEPTH} levels deep`);
   const problem = problemIn(completed);
   return problem === undefined ? { ok: true, value: { ...value } } : no(problem);
 }
@@ -67,8 +68,10 @@ function parse(text: string): unknown {
 }
 
 /** Removes `__proto__` members, which an assignment would turn into a prototype. Returns false if the nesting is too deep. */
-function tame(value: object, levels: number): boolean {
+function dropProtoMembers(value: object, levels: number): boolean {
   if (levels === 0) return false;
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  return Object.values(value).every((v: unknown) => typeof v !== 'object' || v === null || tame(v, levels - 1));
+  return Object.values(value).every(
+    (v: unknown) => typeof v !== 'object' || v === null || dropProtoMembers(v, levels - 1),
+  );
 }

@@ -11,7 +11,7 @@ import {
 } from '#tools';
 
 import { type ClientAnswer, toSettlement } from './client-answer.js';
-import type { HeldClientCall } from './client-calls.js';
+import type { LockedClientCall } from './client-calls.js';
 
 /** A call, identified by its row. */
 export interface CallOfJob extends Pick<LockedCall, 'id' | 'name'> {
@@ -51,7 +51,7 @@ export class ClientCallEnds {
 
   /** Ends the call with the outcome that the client reports. */
   async take(
-    { job, call, interrupt }: Pick<HeldClientCall, 'job' | 'call' | 'interrupt'>,
+    { job, call, interrupt }: Pick<LockedClientCall, 'job' | 'call' | 'interrupt'>,
     end: FilteredEnd,
     { submission, by }: { readonly submission: string; readonly by: string },
   ): Promise<void> {
@@ -62,7 +62,7 @@ export class ClientCallEnds {
   }
 
   /** Ends a call that must not run, because its approval no longer holds. The text for the model does not mention the reason. */
-  async deny({ job, call, interrupt }: HeldClientCall): Promise<void> {
+  async deny({ job, call, interrupt }: LockedClientCall): Promise<void> {
     const failure = { phase: 'approval', message: notRegistered(call.name) } as const;
     const settlement = { status: 'cancelled', outcome: { outcome: 'denied' }, by: null } as const;
     await this.ends.end(job, call, {

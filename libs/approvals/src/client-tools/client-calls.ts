@@ -11,7 +11,7 @@ import type { ClientToolRequest } from './client-tool-interrupt.js';
 import { notPending, notTheirs } from './client-tools.errors.js';
 
 /** A call that a client runs, with its related rows. The transaction holds the lock of the job. */
-export interface HeldClientCall {
+export interface LockedClientCall {
   readonly job: LockedJob;
   readonly call: LockedCall;
   readonly interrupt: Interrupt;
@@ -41,7 +41,7 @@ export class ClientCalls {
   async hold<T>(
     principal: Principal,
     ref: { readonly jobId: string; readonly callId: string },
-    work: (held: HeldClientCall) => Promise<T>,
+    work: (held: LockedClientCall) => Promise<T>,
   ): Promise<T> {
     const { workspaceId, id } = await this.findJob(principal, ref.jobId);
     const done = await this.updater.update(workspaceId, id, async (job) => {
@@ -62,7 +62,7 @@ export class ClientCalls {
     return job;
   }
 
-  private async look(job: LockedJob, call: LockedCall): Promise<HeldClientCall> {
+  private async look(job: LockedJob, call: LockedCall): Promise<LockedClientCall> {
     const claim = await this.claims.find(job, call.id);
     const interrupt = claim === null ? null : await this.interrupts.read(job.client, job.workspaceId, claim.id);
     if (claim === null || interrupt === null) throw notPending(call.status);
@@ -81,6 +81,6 @@ export class ClientCalls {
 }
 
 /** Whether the call still waits for the result of a client. */
-export function isPending({ job, interrupt }: HeldClientCall): boolean {
+export function isPending({ job, interrupt }: LockedClientCall): boolean {
   return job.isOpen && interrupt.status === 'open';
 }

@@ -8,7 +8,7 @@ import { StartGate } from '../gate/start-gate.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
 import { type ClientAnswer, toClientAnswer } from './client-answer.js';
 import { type CallOfJob, ClientCallEnds } from './client-call-ends.js';
-import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
+import { ClientCalls, isPending, type LockedClientCall } from './client-calls.js';
 import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
 import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from './client-tools.errors.js';
 
@@ -187,6 +187,6 @@ export class ClientToolsService {
   }
 }
 
-function holdsClaim({ claim, payload }: HeldClientCall, token: string): boolean {
+function holdsClaim({ claim, payload }: LockedClientCall, token: string): boolean {
   return claim.isHeld && isSameDigest(claim.digest, claimDigest(token, payload));
 }

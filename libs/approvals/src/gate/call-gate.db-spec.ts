@@ -8,7 +8,7 @@ import { openApprovals, type TestApprovals } from '../../../../test/harness/appr
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { parseApprovalPolicy } from '../policies/approval-policy.js';
-import { type Allowance, CallGate, type GateAnswer, type GateCall, type GateJob, operationOf } from './call-gate.js';
+import { type Allowance, CallGate, type GateCall, type GateDecision, type GateJob, operationOf } from './call-gate.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;
@@ -50,11 +50,14 @@ function gate(env: Readonly<Record<string, string>> = {}): CallGate {
 }
 
 const save = (policy: unknown) => approvals.policies.save(red.owner, { policy, expectedVersion: null });
-const judge = (over: Partial<GateJob> = {}, what: GateCall = call): Promise<GateAnswer> =>
+const judge = (over: Partial<GateJob> = {}, what: GateCall = call): Promise<GateDecision> =>
   gate().judge({ ...job, ...over }, what, null);
 
 /** Right before the call runs, after `by` has approved it. */
-function recheck(by: MemberPrincipal | null, over: Partial<NonNullable<Allowance['terms']>> = {}): Promise<GateAnswer> {
+function recheck(
+  by: MemberPrincipal | null,
+  over: Partial<NonNullable<Allowance['terms']>> = {},
+): Promise<GateDecision> {
   const terms = { decidableBy: 'requester', fourEyes: false, adminRequired: false, ...over } as const;
   const allowed: Allowance =
     by === null

@@ -49,7 +49,7 @@ export interface GateCall {
 }
 
 /** The decision of the gate about a call. */
-export type GateAnswer =
+export type GateDecision =
   | { readonly type: 'run'; readonly approval: 'policy' | 'grant'; readonly grantId: string | null }
   | { readonly type: 'ask'; readonly verdict: Verdict }
   /** People read `reason`; the model reads that the tool does not exist. */
@@ -88,7 +88,7 @@ export class CallGate {
   }
 
   /** Decides about a call that the model has just proposed. `tool` null: a tool of the client. */
-  async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateAnswer> {
+  async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateDecision> {
     return this.answer(job, { call, tool, allowed: null });
   }
 
@@ -96,11 +96,11 @@ export class CallGate {
    * Decides again about a call that is about to start. An approved call runs only if its approver could still approve it, even if the policy
    * now allows it. A call that needed no approval waits for one if the policy has become stricter.
    */
-  async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
+  async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateDecision> {
     return this.answer(job, asked);
   }
 
-  private async answer(job: GateJob, asked: Asked): Promise<GateAnswer> {
+  private async answer(job: GateJob, asked: Asked): Promise<GateDecision> {
     const requester = await this.requesterOf(job);
     if (requester === null) return lost('the requester is not a member any more');
     const verdict = await this.verdictOf({ ...asked, job, requester });
@@ -111,7 +111,7 @@ export class CallGate {
     return (await this.byGrant(job, asked, verdict)) ?? { type: 'ask', verdict };
   }
 
-  private async byPerson(job: GateJob, { decidedBy, terms }: Allowance, verdict: Verdict): Promise<GateAnswer> {
+  private async byPerson(job: GateJob, { decidedBy, terms }: Allowance, verdict: Verdict): Promise<GateDecision> {
     const asks = verdict.action === 'require_approval';
     const mayStill = await this.mayDecide(job, decidedBy, {
       decidableBy: narrowerOf(terms?.decidableBy ?? 'members', asks ? verdict.decidableBy : 'members'),
@@ -160,7 +160,7 @@ export class CallGate {
   }
 
   /** A grant applies only as long as the person who gave it could decide about such a call. */
-  private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateAnswer | null> {
+  private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateDecision | null> {
     const { workspaceId, threadId, createdBy: requester, agent, jobId } = job;
     const operation = operationOf(asked.call, asked.tool);
     if (verdict.locked || threadId === null || requester === null || operation === null) return null;
@@ -201,6 +201,6 @@ function toAsk(verdict: Verdict, { name, mustAsk = '' }: GateCall): Verdict {
   return { ...verdict, action: 'require_approval', rule };
 }
 
-function lost(reason: string): GateAnswer {
+function lost(reason: string): GateDecision {
   return { type: 'refuse', approval: 'withdrawn', reason };
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type StartCheck, StartChecks, type StartingRef, type Tool } from '#tools';
 
-import { CallGate, type GateAnswer } from './call-gate.js';
+import { CallGate, type GateDecision } from './call-gate.js';
 import { StartingCallsRepository } from './starting-calls.repository.js';
 
 /**
@@ -20,7 +20,7 @@ export class StartGate implements StartCheck {
   }
 
   /** `tool` null: the client runs the tool, or it no longer exists. Returns null when the call does not exist. */
-  async ask(ref: StartingRef, tool: Tool | null): Promise<GateAnswer | null> {
+  async ask(ref: StartingRef, tool: Tool | null): Promise<GateDecision | null> {
     const asked = await this.calls.find(ref);
     if (asked === null) return null;
     const { job, call, allowed } = asked;

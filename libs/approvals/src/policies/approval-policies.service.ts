@@ -4,7 +4,7 @@ import { abilityOf, assertCan, type Principal } from '#auth';
 import { systemClock, TimedCache, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
-import { policyMoved } from '../approvals.errors.js';
+import { policyChanged } from '../approvals.errors.js';
 import { ApprovalGrantsRepository } from '../grants/approval-grants.repository.js';
 import { ApprovalPoliciesRepository, type StoredPolicy } from './approval-policies.repository.js';
 import { type ApprovalPolicy, DEFAULT_POLICY, parseApprovalPolicy } from './approval-policy.js';
@@ -66,7 +66,7 @@ export class ApprovalPoliciesService {
     const policy = parseApprovalPolicy(toStorable(draft.policy, 'policy'));
     const saved = await this.policies.changing(workspaceId, async (tx, newest) => {
       const { version, policy: before } = newest ?? NEVER_SAVED;
-      if (draft.expectedVersion !== null && draft.expectedVersion !== version) throw policyMoved(version);
+      if (draft.expectedVersion !== null && draft.expectedVersion !== version) throw policyChanged(version);
       if (newest !== null && isSame(before, policy)) return newest;
       await this.grants.endAll(tx, { workspaceId, by });
       return this.policies.insert(tx, { workspaceId, version: version + 1, policy, by });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { compileCondition, type ConditionAnswer, type ConditionContext, MAX_CONDITION_LENGTH } from './condition.js';
+import { compileCondition, type ConditionContext, type ConditionResult, MAX_CONDITION_LENGTH } from './condition.js';
 
 const context: ConditionContext = {
   tool: 'mail.send',
@@ -9,7 +9,7 @@ const context: ConditionContext = {
   principal: { id: 'user:7', role: 'member', userId: '7' },
 };
 
-function answer(source: string, over: Partial<ConditionContext> = {}): ConditionAnswer {
+function answer(source: string, over: Partial<ConditionContext> = {}): ConditionResult {
   const compiled = compileCondition(source);
   if (!compiled.ok) throw new Error(compiled.problem);
   return compiled.condition({ ...context, ...over }).answer;

@@ -9,10 +9,10 @@ export interface ConditionContext {
 }
 
 /** The result of a condition, or why it has none. The caller treats both failures as "require approval". */
-export type ConditionAnswer = 'true' | 'false' | 'failed' | 'too_slow';
+export type ConditionResult = 'true' | 'false' | 'failed' | 'too_slow';
 
 /** A compiled condition. `cpuMs` is the CPU time of the evaluation. */
-export type Condition = (context: ConditionContext) => { readonly answer: ConditionAnswer; readonly cpuMs: number };
+export type Condition = (context: ConditionContext) => { readonly answer: ConditionResult; readonly cpuMs: number };
 
 export type CompiledCondition =
   { readonly ok: true; readonly condition: Condition } | { readonly ok: false; readonly problem: string };
@@ -61,7 +61,7 @@ function timed(run: (context: ConditionContext) => unknown): Condition {
   };
 }
 
-function answerOf(run: (context: ConditionContext) => unknown, context: ConditionContext): ConditionAnswer {
+function answerOf(run: (context: ConditionContext) => unknown, context: ConditionContext): ConditionResult {
   try {
     const value = run(context);
     return value === true ? 'true' : value === false ? 'false' : 'failed';

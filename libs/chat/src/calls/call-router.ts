@@ -4,7 +4,7 @@ import {
   approvalRequest,
   CallGate,
   clientToolInterrupt,
-  type GateAnswer,
+  type GateDecision,
   type GateJob,
   humanInputInterrupt,
   operationOf,
@@ -141,7 +141,7 @@ export class CallRouter {
       call: RoutedCall;
       tool: Tool | null;
       version: string | null;
-      answer: Extract<GateAnswer, { type: 'ask' }>;
+      answer: Extract<GateDecision, { type: 'ask' }>;
     },
   ): CallRoute {
     const { call, tool, version } = asked;

@@ -18,6 +18,6 @@ export class SentCalls {
 
   /** Starts the sub-jobs of calls, in the order of the calls. A refused start settles its call. Never throws. */
   async asJobs({ workspaceId, jobId }: JobRef, ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.subJobs.lookAfter({ workspaceId, jobId, id });
+    for (const id of ids) await this.subJobs.process({ workspaceId, jobId, id });
   }
 }

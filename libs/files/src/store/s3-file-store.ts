@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 
-import { defined, type GuardedFetch, type OutboundAnswer, type Secret } from '#platform';
+import { defined, type GuardedFetch, type OutboundResponse, type Secret } from '#platform';
 
 import { fileNotFound, storeUnavailable } from '../files.errors.js';
 import type { ByteRange, FileContent, FilePlace, FileStore } from './file-store.js';
@@ -58,7 +58,7 @@ export class S3FileStore implements FileStore {
     if (answer.status !== 204 && answer.status !== 200 && answer.status !== 404) throw refused(answer);
   }
 
-  private async send({ method, place, headers = {}, body, maxBytes }: S3Request): Promise<OutboundAnswer> {
+  private async send({ method, place, headers = {}, body, maxBytes }: S3Request): Promise<OutboundResponse> {
     const { url, region, accessKeyId, secretAccessKey } = this.bucket;
     const signer = new AwsV4Signer({
       ...{ method, url: `${url.replace(/\/$/, '')}/${place.workspaceId}/${place.id}` },
@@ -79,6 +79,6 @@ export class S3FileStore implements FileStore {
 }
 
 /** For operators' logs: the status shows what is wrong with the bucket or the key. */
-function refused({ status }: OutboundAnswer) {
+function refused({ status }: OutboundResponse) {
   return storeUnavailable(new Error(`the bucket responded with status ${status}`));
 }

@@ -1,9 +1,9 @@
-import type { OutboundAnswer } from '#platform';
+import type { OutboundResponse } from '#platform';
 
-type Content = Pick<OutboundAnswer, 'headers' | 'body'>;
+type Content = Pick<OutboundResponse, 'headers' | 'body'>;
 
 /** The media type without parameters, in lower case; empty if the server sends none. */
-export function mediaTypeOf({ headers }: Pick<OutboundAnswer, 'headers'>): string {
+export function mediaTypeOf({ headers }: Pick<OutboundResponse, 'headers'>): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -18,7 +18,7 @@ export function isText(answer: Content): boolean {
  * Decodes a body by the charset in its content type or (HTML) in the document, or as UTF-8 if neither names a known charset. In a truncated
  * body, an incomplete last character is left out.
  */
-export function decodeText(answer: Content & Pick<OutboundAnswer, 'isCut'>): string {
+export function decodeText(answer: Content & Pick<OutboundResponse, 'isCut'>): string {
   const head = Buffer.from(answer.body.subarray(0, 1_024)).toString('latin1');
   const named = /charset=["']?([\w-]{1,40})/i.exec(answer.headers['content-type'] ?? '')?.[1];
   const inside =
@@ -28,7 +28,7 @@ export function decodeText(answer: Content & Pick<OutboundAnswer, 'isCut'>): str
 }
 
 /** Returns null for an unknown charset. */
-function decode({ body, isCut }: Pick<OutboundAnswer, 'body' | 'isCut'>, charset: string): string | null {
+function decode({ body, isCut }: Pick<OutboundResponse, 'body' | 'isCut'>, charset: string): string | null {
   try {
     return new TextDecoder(charset).decode(body, { stream: isCut });
   } catch {

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import {
   AppError,
   GuardedFetch,
-  type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
+  type OutboundResponse,
   type Secret,
 } from '#platform';
 import { ToolArgumentsError, type ToolContext, ToolOutcomeUnknown, type Verification } from '#tools';
@@ -17,8 +17,8 @@ import { type HttpHeader, type HttpTool, type HttpVerify, KEY_ARGUMENT } from '.
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 import { type Arguments, argumentText, fillIn, placeholdersIn } from './placeholders.js';
 import { excerptOf, readHttpAnswer } from './read-http-answer.js';
-import { remedyOf } from './remedy-of.js';
 import { fillSecrets, secretsIn, withoutSecrets } from './secret-references.js';
+import { settingHintOf } from './setting-hint-of.js';
 import { fillUrl, parseUrlTemplate } from './url-template.js';
 
 /** The part of a tool's context that a call reads. */
@@ -70,7 +70,7 @@ export class HttpToolExecutor {
         return toExchange(tool, await this.send(tool, request, context), open);
       });
     } catch (error) {
-      return { status: null, result: null, error: reasonOf(error), hint: remedyOf(error), excerpt: null };
+      return { status: null, result: null, error: reasonOf(error), hint: settingHintOf(error), excerpt: null };
     }
   }
 
@@ -90,7 +90,7 @@ export class HttpToolExecutor {
     });
   }
 
-  private async send(tool: HttpTool, request: HttpRequest, context: HttpContext): Promise<OutboundAnswer> {
+  private async send(tool: HttpTool, request: HttpRequest, context: HttpContext): Promise<OutboundResponse> {
     const hosts = await this.hosts.of(context.workspaceId);
     context.signal.throwIfAborted();
     // The signal contains the tool's timeout, which covers the whole call.
@@ -105,7 +105,7 @@ function keyOf({ idempotencyKey, epoch }: HttpContext) {
   return { idempotencyKey, epoch };
 }
 
-function toExchange(tool: HttpTool, answer: OutboundAnswer, open: OpenSecrets): HttpExchange {
+function toExchange(tool: HttpTool, answer: OutboundResponse, open: OpenSecrets): HttpExchange {
   const seen = { status: answer.status, hint: null, excerpt: excerptOf(answer, open, EXCERPT_IN_TRIAL) };
   try {
     return { ...seen, result: readHttpAnswer(answer, open, tool.result), error: null };

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 
-import type { OutboundAnswer, TextRedactor } from '#platform';
+import type { OutboundResponse, TextRedactor } from '#platform';
 
 import { decodeText, isText } from './decode-text.js';
 import { answerRefused } from './http.errors.js';
@@ -16,7 +16,7 @@ const LONGEST_SECRET = 32_768;
 type Redaction = Pick<TextRedactor, 'redact' | 'redactCut'>;
 
 /** The beginning of a response, for people and error messages. */
-export function excerptOf(answer: OutboundAnswer, redaction: Redaction, longest = LONGEST_EXCERPT): string {
+export function excerptOf(answer: OutboundResponse, redaction: Redaction, longest = LONGEST_EXCERPT): string {
   if (!isText(answer)) return `(${answer.body.length} bytes of ${answer.headers['content-type'] ?? 'unknown type'})`;
   const all = decodeText(answer);
   const isCut = answer.isCut || all.length > longest + LONGEST_SECRET;
@@ -29,7 +29,7 @@ export function excerptOf(answer: OutboundAnswer, redaction: Redaction, longest 
  * `tool_answer_refused` with the reason for a status other than 2xx, for a body that is not text, and, if a part is selected,
  * for a body that is not JSON.
  */
-export function readHttpAnswer(answer: OutboundAnswer, redaction: Redaction, result?: string): string {
+export function readHttpAnswer(answer: OutboundResponse, redaction: Redaction, result?: string): string {
   const { status, body, isCut } = answer;
   if (status < 200 || status > 299) throw answerRefused(`${statusText(status)}${detail(answer, redaction)}`);
   if (body.length === 0) return statusText(status);
@@ -61,7 +61,7 @@ function statusText(status: number): string {
   return `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim();
 }
 
-function detail(answer: OutboundAnswer, redaction: Redaction): string {
+function detail(answer: OutboundResponse, redaction: Redaction): string {
   const { status, headers } = answer;
   if (status >= 300 && status <= 399)
     return `: it redirects to ${redaction.redact(headers['location'] ?? 'nowhere').slice(0, 200)}`;

@@ -1,4 +1,4 @@
-import { mcpToolMoved, mcpToolNotFound, mcpToolUnusable } from './mcp.errors.js';
+import { mcpToolChanged, mcpToolNotFound, mcpToolUnusable } from './mcp.errors.js';
 import type { McpListedHash } from './mcp-definition.js';
 import type { McpServer, McpTool } from './mcp-server.js';
 
@@ -26,7 +26,7 @@ export function chooseTools(
   const rest = all ? server.tools.filter((tool) => isListed(tool) && tool.problem === null) : [];
   const chosen = new Map([...named, ...rest].map(({ name, hash }) => [name, { name, hash }]));
   for (const { name, hash } of chosen.values()) {
-    if (seen !== undefined && !seen.includes(hash)) throw mcpToolMoved(name);
+    if (seen !== undefined && !seen.includes(hash)) throw mcpToolChanged(name);
   }
   return [...chosen.values()];
 }

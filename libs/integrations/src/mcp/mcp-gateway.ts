@@ -13,8 +13,8 @@ import {
 } from '#platform';
 import { type ToolContext, ToolOutcomeUnknown } from '#tools';
 
-import { remedyOf } from '../http/remedy-of.js';
 import { fillSecrets } from '../http/secret-references.js';
+import { settingHintOf } from '../http/setting-hint-of.js';
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import { mcpStdioDisabled } from './mcp.errors.js';
 import type { McpDefinition } from './mcp-definition.js';
@@ -149,7 +149,7 @@ function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEn
 /** The message for people. It includes the setting that would help, which the model does not read. */
 function problemOf(error: unknown): string {
   if (!(error instanceof McpFailure || error instanceof AppError)) return UNKNOWN;
-  const remedy = remedyOf(error instanceof McpFailure ? error.cause : error);
+  const remedy = settingHintOf(error instanceof McpFailure ? error.cause : error);
   return remedy === null ? error.message : `${error.message} ${remedy}`;
 }
 

@@ -15,7 +15,7 @@ import {
 import { lockWorkspace, recordChange, ToolCatalog, ToolRegistry } from '#tools';
 
 import { chooseTools, type McpAcceptance } from './choose-tools.js';
-import { mcpInputInvalid, mcpNameTaken, mcpServerNotFound, mcpToolMoved, tooManyMcpServers } from './mcp.errors.js';
+import { mcpInputInvalid, mcpNameTaken, mcpServerNotFound, mcpToolChanged, tooManyMcpServers } from './mcp.errors.js';
 import { McpGateway } from './mcp-gateway.js';
 import type { McpServer, McpSettings } from './mcp-server.js';
 import { McpServersRepository, type NewMcpServerRow } from './mcp-servers.repository.js';
@@ -161,7 +161,7 @@ export class McpServersService {
     await this.write(principal, id, async (tx) => {
       await this.servers.lock(tx, scopeOf(principal), id);
       const accepted = await this.servers.accept(tx, scopeOf(principal), { serverId: id, tools });
-      if (accepted !== tools.length) throw mcpToolMoved('a tool');
+      if (accepted !== tools.length) throw mcpToolChanged('a tool');
       return { action: 'mcp-tools-accepted', details: { tools: tools.map((tool) => ({ ...tool })) } };
     });
     return this.get(principal, id);

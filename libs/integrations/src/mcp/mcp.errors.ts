@@ -39,7 +39,7 @@ export function mcpToolUnusable(name: string, problem: string): AppError {
 }
 
 /** The current definition differs from the reviewed one. */
-export function mcpToolMoved(name: string): AppError {
+export function mcpToolChanged(name: string): AppError {
   const message = `The definition of "${name}" has changed. Review it again`;
   return new AppError({ code: 'conflict', message, field: 'seen' });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { type GuardedFetch, type OutboundAnswer, Redactor } from '#platform';
+import { type GuardedFetch, type OutboundResponse, Redactor } from '#platform';
 import { defineTool, type Tool } from '#tools';
 
 import { decodeText, isText, mediaTypeOf } from '../http/decode-text.js';
@@ -50,7 +50,7 @@ function cutText(text: string, shown: number): string {
 }
 
 /** The readable part of a response: its address, title and text. Throws if the response is not text. */
-async function readWebPage(answer: OutboundAnswer, shown: number): Promise<string> {
+async function readWebPage(answer: OutboundResponse, shown: number): Promise<string> {
   if (!isText(answer)) {
     throw new Error(`this is not text but ${mediaTypeOf(answer) === '' ? 'something binary' : mediaTypeOf(answer)}`);
   }

@@ -7,12 +7,12 @@ import { type Clock, systemClock, type Timer } from '../clock.js';
 import type { Config } from '../config/config.js';
 import { addressCheck, createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.js';
 import {
-  answerBroken,
-  answerTooLarge,
   OutboundError,
   type OutboundStage,
   outboundTimedOut,
   redirectRefused,
+  responseBroken,
+  responseTooLarge,
   toOutboundError,
 } from './outbound.errors.js';
 import { type Hop, isRedirect, nextHop, type OutboundLimits, type OutboundRequest, toHop } from './outbound-request.js';
@@ -28,7 +28,7 @@ function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits, watch
   const decoders = decodersOf(coding === undefined ? '' : String(coding));
   if (decoders === null) {
     answer.body.on('error', () => undefined).destroy();
-    throw answerBroken();
+    throw responseBroken();
   }
   // The compressed bytes are limited too, because an endless stream can decompress to nothing.
   const isBounded = decoders.length > 0 && limits.maxBytes !== null;
@@ -52,7 +52,7 @@ function counting(watch: OutboundWatch, maxBytes: number): Transform {
     transform(chunk: Buffer, _encoding, done) {
       watch.heard();
       left -= chunk.length;
-      if (left < 0) done(answerTooLarge('answer'));
+      if (left < 0) done(responseTooLarge('answer'));
       else done(null, chunk);
     },
   });
@@ -60,7 +60,7 @@ function counting(watch: OutboundWatch, maxBytes: number): Transform {
 
 /** The reason of an abort may be any value, but a stream can only fail with an error. */
 function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : answerBroken(reason);
+  return reason instanceof Error ? reason : responseBroken(reason);
 }
 
 /** Null: the coding is unknown, or there are several. Nested codings have no legitimate use and multiply the size. */
@@ -96,7 +96,7 @@ export const OUTBOUND_LIMITS: OutboundLimits = {
 };
 
 /** A complete response. */
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number;
   /** Names are in lower case; several values of one name are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
@@ -145,7 +145,7 @@ export class GuardedFetch {
   }
 
   /** Sends the request and reads a response with any status. A body over `maxBytes` is truncated, and `isCut` is set. */
-  async request(request: OutboundRequest): Promise<OutboundAnswer> {
+  async request(request: OutboundRequest): Promise<OutboundResponse> {
     const opened = await this.open(request);
     const { hop, answer } = opened;
     const headers = Object.fromEntries(headersOf(answer));
@@ -216,7 +216,7 @@ export class GuardedFetch {
       answer.body.on('error', () => undefined).destroy();
       if (left === 0) throw redirectRefused('more often than allowed');
       const url = URL.parse(location, hop.url.href);
-      if (url === null) throw answerBroken();
+      if (url === null) throw responseBroken();
       hop = nextHop(hop, answer.statusCode, this.readUrl(url, request.hosts));
     }
   }
@@ -249,7 +249,7 @@ function headersOf(answer: Dispatcher.ResponseData): Headers {
   return headers;
 }
 
-async function readAll({ body, maxBytes }: OpenAnswer): Promise<Pick<OutboundAnswer, 'body' | 'isCut'>> {
+async function readAll({ body, maxBytes }: OpenAnswer): Promise<Pick<OutboundResponse, 'body' | 'isCut'>> {
   const pieces: Buffer[] = [];
   let left = maxBytes ?? Infinity;
   try {
@@ -282,7 +282,7 @@ function bounding(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(piece, controller) {
       left -= piece.length;
-      if (left < 0) throw answerTooLarge('answer');
+      if (left < 0) throw responseTooLarge('answer');
       controller.enqueue(piece);
     },
   });

@@ -84,13 +84,13 @@ export function unreachable(cause: unknown): OutboundError {
 }
 
 /** The response began and could not be read to its end. */
-export function answerBroken(cause?: unknown): OutboundError {
+export function responseBroken(cause?: unknown): OutboundError {
   const message = "The server's response broke off or cannot be read.";
   return new OutboundError({ code: 'outbound_broken', message, retryable: true, cause });
 }
 
 /** The headers or the body of the response exceed the size limit. */
-export function answerTooLarge(what: 'headers' | 'answer'): OutboundError {
+export function responseTooLarge(what: 'headers' | 'answer'): OutboundError {
   const message = `The server's ${what === 'headers' ? 'headers are' : 'answer is'} larger than allowed.`;
   return new OutboundError({ code: 'outbound_too_large', message });
 }
@@ -108,9 +108,9 @@ export function toOutboundError(error: unknown, signal: AbortSignal, stage: 'ask
   if (own !== undefined) return own;
   const code = codeOf(error);
   if (NO_ADDRESS.has(code)) return addressRefused(error);
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') return answerTooLarge('headers');
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') return responseTooLarge('headers');
   if (code === 'UND_ERR_INVALID_ARG') return requestInvalid(error);
-  return stage === 'asking' && !code.startsWith('HPE_') ? unreachable(error) : answerBroken(error);
+  return stage === 'asking' && !code.startsWith('HPE_') ? unreachable(error) : responseBroken(error);
 }
 
 function causeOf(error: unknown): unknown {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { chooseScan, type IndexScan, type MeasuredScan, type ScanEnd, wayThroughAll } from './index-scans.js';
+import { chooseScan, fullScan, type IndexScan, type MeasuredScan, type ScanEnd } from './index-scans.js';
 
-const trail = (aspect: IndexScan['aspect']): IndexScan => ({ ...wayThroughAll, aspect });
+const trail = (aspect: IndexScan['aspect']): IndexScan => ({ ...fullScan, aspect });
 const measured = (aspect: IndexScan['aspect'], end: ScanEnd): MeasuredScan => ({ trail: trail(aspect), end });
 const at = (id: string): ScanEnd => ({ type: 'at', id });
 const chosen = (list: readonly MeasuredScan[], direction: 'asc' | 'desc') =>

@@ -7,7 +7,7 @@ import { likeOf, type ToolCallFilter, wordsOf } from './tool-call-filter.js';
  * Maximum number of calls that a scan examines before a page ends early. Scattered rows cost more than neighbours; the calls of a time span
  * are neighbours.
  */
-export const REACH = { rows: 2_000, neighbours: 6_000, found: 1_000 } as const;
+export const SCAN_LIMITS = { rows: 2_000, neighbours: 6_000, found: 1_000 } as const;
 /** A scan of more pieces costs more to plan than it saves. */
 export const MAX_PIECES = 24;
 
@@ -28,7 +28,7 @@ export interface IndexScan {
   /** Maximum number of calls that the scan examines. */
   readonly reach: number;
   /** Whether the index has another order. Such a scan is useful only if it reaches its end within the limit. */
-  readonly isLoose: boolean;
+  readonly isUnordered: boolean;
   /** The search for contents, which no index orders by id. The pieces are the calls that the search does not cover. */
   readonly search: { readonly isError: boolean; readonly contents: readonly string[] } | null;
 }
@@ -40,15 +40,15 @@ export interface Occurring {
 }
 
 /** The scans that can serve a filter: the most selective kinds first, the scan of all calls last. Pure. */
-export function trailsOf(
+export function scansOf(
   filter: ToolCallFilter,
   tests: readonly CallTest[],
   occurring: Occurring,
 ): readonly IndexScan[] {
-  const lay = new TrailMaker(filter, tests);
+  const lay = new ScanBuilder(filter, tests);
   return [
     ...lay.contents(),
-    ...lay.whole('job', filter.jobId, { isLoose: true }),
+    ...lay.whole('job', filter.jobId, { isUnordered: true }),
     ...lay.whole('approver', filter.approver),
     ...lay.whole('workflow', filter.workflowId),
     ...lay.settled('thread', filter.threadId),
@@ -57,7 +57,7 @@ export function trailsOf(
     ...lay.tools(occurring.names),
     ...lay.runtimes(),
     ...lay.durations(),
-    wayThroughAll,
+    fullScan,
   ];
 }
 
@@ -67,12 +67,12 @@ export function isOfOutcome({ statuses, errorPhase, errorCode }: ToolCallFilter)
   return statuses !== undefined && !statuses.includes('completed');
 }
 
-const plain = { reach: REACH.rows, isLoose: false, search: null } as const;
+const plain = { reach: SCAN_LIMITS.rows, isUnordered: false, search: null } as const;
 
 /** The scan of all calls. */
-export const wayThroughAll: IndexScan = { ...plain, aspect: 'time', pieces: [() => 'true'], reach: REACH.neighbours };
+export const fullScan: IndexScan = { ...plain, aspect: 'time', pieces: [() => 'true'], reach: SCAN_LIMITS.neighbours };
 
-class TrailMaker {
+class ScanBuilder {
   constructor(
     private readonly filter: ToolCallFilter,
     private readonly tests: readonly CallTest[],
@@ -83,12 +83,12 @@ class TrailMaker {
     const of = (aspect: Aspect, isError: boolean, contents: readonly string[]): IndexScan[] =>
       contents.length === 0
         ? []
-        : [{ ...plain, aspect, pieces: [this.open(aspect)], search: { isError, contents }, reach: REACH.found }];
+        : [{ ...plain, aspect, pieces: [this.open(aspect)], search: { isError, contents }, reach: SCAN_LIMITS.found }];
     return [...of('arguments', false, conditions.map(argumentContent)), ...of('words', true, wordsOf(errorText ?? ''))];
   }
 
   /** A scan of an index that also contains open calls. */
-  whole(aspect: Aspect, wanted: unknown, more: { readonly isLoose?: boolean } = {}): IndexScan[] {
+  whole(aspect: Aspect, wanted: unknown, more: { readonly isUnordered?: boolean } = {}): IndexScan[] {
     return wanted === undefined ? [] : [{ ...plain, ...more, aspect, pieces: [(bind) => this.testOf(aspect, bind)] }];
   }
 
@@ -125,7 +125,7 @@ class TrailMaker {
     const ofTool =
       tool !== undefined && likeOf(tool) === null ? (bind: Bind) => ` AND ${this.testOf('tool', bind)}` : () => '';
     const piece: Sql = (bind) => `t.duration_ms IS NOT NULL AND ${this.testOf('duration', bind)}${ofTool(bind)}`;
-    return [{ ...plain, aspect: 'duration', pieces: [piece], isLoose: true }];
+    return [{ ...plain, aspect: 'duration', pieces: [piece], isUnordered: true }];
   }
 
   private equal(

@@ -1,9 +1,9 @@
 import type { PrismaTransaction } from '#platform';
 
 import { type CallTest, callTests } from './call-tests.js';
-import { chooseScan, type IndexScan, type MeasuredScan, type ScanEnd, trailsOf } from './index-scans.js';
+import { chooseScan, type IndexScan, type MeasuredScan, type ScanEnd, scansOf } from './index-scans.js';
 import { findOccurring } from './occurring.repository.js';
-import { type Stretch, trailEndSql } from './scan-sql.js';
+import { type IdRange, trailEndSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 import type { ToolCallFilter } from './tool-call-filter.js';
 
@@ -24,10 +24,10 @@ interface Found {
 }
 
 /** Finds the best scan for `filter` within a range of ids. */
-export async function findScan(tx: PrismaTransaction, filter: ToolCallFilter, stretch: Stretch): Promise<ChosenScan> {
+export async function findScan(tx: PrismaTransaction, filter: ToolCallFilter, stretch: IdRange): Promise<ChosenScan> {
   const tests = callTests(filter);
-  const trails = trailsOf(filter, tests, await findOccurring(tx, stretch.workspaceId, filter));
-  const only = trails.find((trail) => seesToAll(trail, tests));
+  const trails = scansOf(filter, tests, await findOccurring(tx, stretch.workspaceId, filter));
+  const only = trails.find((trail) => coversAllTests(trail, tests));
   if (only !== undefined) return { trail: only, tests: remaining(only, tests), end: null, found: undefined };
   const { measured, found } = await measure(tx, trails, stretch);
   const chosen = chooseScan(measured, stretch.direction);
@@ -36,8 +36,10 @@ export async function findScan(tx: PrismaTransaction, filter: ToolCallFilter, st
   return { trail, end, tests: remaining(trail, tests), found: found.get(trail) };
 }
 
-function seesToAll(trail: IndexScan, tests: readonly CallTest[]): boolean {
-  return !trail.isLoose && trail.search === null && remaining(trail, tests).every(({ aspect }) => aspect === 'time');
+function coversAllTests(trail: IndexScan, tests: readonly CallTest[]): boolean {
+  return (
+    !trail.isUnordered && trail.search === null && remaining(trail, tests).every(({ aspect }) => aspect === 'time')
+  );
 }
 
 /** A search uses three words or values; the ends of a time span are not among them. */
@@ -48,7 +50,7 @@ function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallT
 
 const SEARCHED = 3;
 
-async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stretch: Stretch) {
+async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stretch: IdRange) {
   const { bind, values } = new Statement();
   const { after, before, direction } = stretch;
   // The first or the last id of the workspace, limited to the range; null: the workspace has no calls.
@@ -71,7 +73,7 @@ async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stre
     const value = rows[0]?.[i] ?? null;
     if (value === null) return { trail, end: { type: 'end' } };
     if (typeof value === 'string')
-      return { trail, end: trail.isLoose ? { type: 'unknown' } : { type: 'at', id: value } };
+      return { trail, end: trail.isUnordered ? { type: 'unknown' } : { type: 'at', id: value } };
     found.set(trail, value.ids);
     return { trail, end: endOfSearch(value.reach, stretch) };
   });
@@ -79,7 +81,7 @@ async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stre
 }
 
 /** The end of a search. A search advances by whole days: if its first day has too many calls, it finds nothing. */
-function endOfSearch(reach: string | null, { after, before, direction }: Stretch): ScanEnd {
+function endOfSearch(reach: string | null, { after, before, direction }: IdRange): ScanEnd {
   if (reach === null) return { type: 'end' };
   const isStuck = direction === 'desc' ? reach >= before : reach <= after;
   return isStuck ? { type: 'unknown' } : { type: 'at', id: reach };

@@ -4,7 +4,7 @@ import type { Bind } from './statement.js';
 import type { ToolCallPlace } from './tool-call-filter.js';
 
 /** A range of calls: those of one workspace, between two ids (both excluded), in one direction. */
-export interface Stretch {
+export interface IdRange {
   readonly workspaceId: string;
   readonly after: string;
   readonly before: string;
@@ -12,9 +12,9 @@ export interface Stretch {
 }
 
 /** The first calls of a scan within a range, in order, with `columns`. `found`: the ids that the search found. */
-export function trailSql(
+export function scanSql(
   trail: IndexScan,
-  { stretch, columns, found }: { stretch: Stretch; columns: readonly string[]; found?: readonly string[] | undefined },
+  { stretch, columns, found }: { stretch: IdRange; columns: readonly string[]; found?: readonly string[] | undefined },
   bind: Bind,
 ): string {
   const list = [...new Set(['id', ...columns])].map((column) => `t.${column}`).join(', ');
@@ -22,7 +22,7 @@ export function trailSql(
   const mine = `t.workspace_id = ${bind(stretch.workspaceId, 'uuid')}`;
   const within = withinSql('t', stretch, bind);
   const pieces = trail.pieces.map((piece) =>
-    trail.isLoose
+    trail.isUnordered
       ? `(SELECT ${list} FROM tool_call t WHERE ${mine} AND ${piece(bind)} LIMIT ${trail.reach})`
       : `(SELECT ${list} FROM tool_call t WHERE ${mine} AND ${piece(bind)} AND ${within} ${ordered} LIMIT ${trail.reach})`,
   );
@@ -30,22 +30,22 @@ export function trailSql(
     const ids = `SELECT t.id FROM unnest(${bind(found, 'uuid[]')}) AS t(id) WHERE ${within} ${ordered}`;
     pieces.push(`(SELECT ${list} FROM (${ids}) f JOIN tool_call t ON ${mine} AND t.id = f.id ${ordered})`);
   }
-  const where = trail.isLoose ? `WHERE ${within}` : '';
+  const where = trail.isUnordered ? `WHERE ${within}` : '';
   const most = found === undefined ? trail.reach : trail.reach + found.length;
   return `SELECT * FROM (${pieces.join('\n UNION ALL ')}) t ${where} ${ordered} LIMIT ${most}`;
 }
 
 /** The id at which a scan reaches its limit; null: the scan ends before. A loose scan must end within its limit, whatever the range. */
-export function trailEndSql(trail: IndexScan, stretch: Stretch, bind: Bind): string {
-  if (!trail.isLoose)
-    return `SELECT id FROM (${trailSql(trail, { stretch, columns: [] }, bind)}) w OFFSET ${trail.reach - 1}`;
+export function trailEndSql(trail: IndexScan, stretch: IdRange, bind: Bind): string {
+  if (!trail.isUnordered)
+    return `SELECT id FROM (${scanSql(trail, { stretch, columns: [] }, bind)}) w OFFSET ${trail.reach - 1}`;
   const mine = `t.workspace_id = ${bind(stretch.workspaceId, 'uuid')}`;
   const [piece] = trail.pieces;
   return `SELECT t.id FROM tool_call t WHERE ${mine} AND ${piece?.(bind) ?? 'false'} OFFSET ${trail.reach - 1} LIMIT 1`;
 }
 
 /** A range of calls by duration, from a position on: the calls of some tools, or of all. */
-export interface DurationStretch {
+export interface DurationRange {
   readonly workspaceId: string;
   readonly direction: 'asc' | 'desc';
   /** Null: all tools. */
@@ -57,7 +57,7 @@ export interface DurationStretch {
 }
 
 /** The first calls of the range, in the order of the index of durations. */
-export function durationSql(stretch: DurationStretch, columns: readonly string[], bind: Bind): string {
+export function durationSql(stretch: DurationRange, columns: readonly string[], bind: Bind): string {
   const { workspaceId, direction, names, range, after, reach } = stretch;
   const list = [...new Set(['id', 'duration_ms', 'name', ...columns])].map((column) => `t.${column}`).join(', ');
   const conditions = [
@@ -84,7 +84,7 @@ export function beyondSql(
   return `(${row}.duration_ms, ${row}.name, ${row}.id) ${direction === 'desc' ? '<' : '>'} ${place}`;
 }
 
-function withinSql(row: string, { after, before }: Stretch, bind: Bind): string {
+function withinSql(row: string, { after, before }: IdRange, bind: Bind): string {
   return `${row}.id > ${bind(after, 'uuid')} AND ${row}.id < ${bind(before, 'uuid')}`;
 }
 

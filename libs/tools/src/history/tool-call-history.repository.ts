@@ -4,20 +4,20 @@ import { PrismaService, type PrismaTransaction } from '#platform';
 
 import { callTests, idsOf } from './call-tests.js';
 import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
-import { MAX_PIECES, REACH } from './index-scans.js';
+import { MAX_PIECES, SCAN_LIMITS } from './index-scans.js';
 import { findOccurring } from './occurring.repository.js';
-import { NO_GUESSES } from './planner-settings.js';
+import { FORCE_INDEX_ORDER } from './planner-settings.js';
 import { readCalls } from './read-calls.repository.js';
 import { type ChosenScan, findScan } from './scan-finder.repository.js';
 import {
   beyondSql,
   byDuration,
   columnsOf,
+  type DurationRange,
   durationSql,
-  type DurationStretch,
-  type Stretch,
+  type IdRange,
+  scanSql,
   testsSql,
-  trailSql,
 } from './scan-sql.js';
 import { Statement } from './statement.js';
 import {
@@ -57,18 +57,18 @@ export class ToolCallHistoryRepository {
 
   private read<T>(workspaceId: string, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      await tx.$queryRawUnsafe(NO_GUESSES);
+      await tx.$queryRawUnsafe(FORCE_INDEX_ORDER);
       return work(tx);
     });
   }
 }
 
 async function countCalls(tx: PrismaTransaction, workspaceId: string, filter: ToolCallFilter): Promise<HistoryCount> {
-  const stretch: Stretch = { workspaceId, ...idsOf(filter), direction: 'desc' };
+  const stretch: IdRange = { workspaceId, ...idsOf(filter), direction: 'desc' };
   const { trail, tests, found, end } = await findScan(tx, filter, stretch);
   const { bind, values } = new Statement();
   const longer = end === null ? { ...trail, reach: MAX_COUNTED + 1 } : trail;
-  const along = trailSql(longer, { stretch, columns: columnsOf(tests), found }, bind);
+  const along = scanSql(longer, { stretch, columns: columnsOf(tests), found }, bind);
   const text = `SELECT count(*)::int AS count FROM (SELECT 1 FROM (${along}) w WHERE ${testsSql(tests, 'w', bind)} LIMIT ${MAX_COUNTED + 1}) hit`;
   const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(text, ...values);
   const count = row?.count ?? 0;
@@ -86,13 +86,13 @@ async function pageByTime(tx: PrismaTransaction, query: HistoryQuery): Promise<H
   const statement = new Statement();
   const { bind } = statement;
   const along = { stretch: upTo(stretch, end, chosen), columns: columnsOf(chosen.tests), found: chosen.found };
-  const hits = `SELECT w.id FROM (${trailSql(chosen.trail, along, bind)}) w
+  const hits = `SELECT w.id FROM (${scanSql(chosen.trail, along, bind)}) w
     WHERE ${testsSql(chosen.tests, 'w', bind)} ORDER BY w.id ${direction} LIMIT ${limit + 1}`;
   const rows = await readCalls(tx, { ...query, hits, order: `ORDER BY hit.id ${direction}` }, statement);
   return toHistoryPage(rows, query, end === null ? null : { id: end });
 }
 
-function stretchOf({ workspaceId, filter, order: { direction }, after: place }: HistoryQuery): Stretch {
+function stretchOf({ workspaceId, filter, order: { direction }, after: place }: HistoryQuery): IdRange {
   const { after, before } = idsOf(filter);
   if (place === null) return { workspaceId, direction, after, before };
   return direction === 'desc'
@@ -101,7 +101,7 @@ function stretchOf({ workspaceId, filter, order: { direction }, after: place }: 
 }
 
 /** Excludes calls that the search has not examined. Other scans end at their limit anyway. No call has the id `end` of a search. */
-function upTo(stretch: Stretch, end: string | null, { found }: ChosenScan): Stretch {
+function upTo(stretch: IdRange, end: string | null, { found }: ChosenScan): IdRange {
   if (end === null || found === undefined) return stretch;
   return stretch.direction === 'desc' ? { ...stretch, after: end } : { ...stretch, before: end };
 }
@@ -137,7 +137,7 @@ async function sortedPage(tx: PrismaTransaction, query: HistoryQuery, chosen: Ch
   const stretch = { workspaceId, ...idsOf(filter), direction: 'desc' } as const;
   const columns = ['duration_ms', 'name', ...columnsOf(chosen.tests)];
   const beyond = after === null ? 'true' : beyondSql('w', { after, direction: order.direction }, bind);
-  const hits = `SELECT w.id, w.duration_ms, w.name FROM (${trailSql(chosen.trail, { stretch, columns, found: chosen.found }, bind)}) w
+  const hits = `SELECT w.id, w.duration_ms, w.name FROM (${scanSql(chosen.trail, { stretch, columns, found: chosen.found }, bind)}) w
     WHERE ${testsSql(chosen.tests, 'w', bind)} AND ${beyond} ${byDuration('w', order.direction)} LIMIT ${limit + 1}`;
   return toHistoryPage(
     await readCalls(tx, { ...query, hits, order: byDuration('hit', order.direction) }, statement),
@@ -152,8 +152,8 @@ async function indexedPage(tx: PrismaTransaction, query: HistoryQuery): Promise<
   const range = tests.filter(({ aspect }) => aspect === 'duration');
   const names = await namesOf(tx, query);
   const rest = tests.filter(({ aspect }) => aspect !== 'duration' && !(aspect === 'tool' && names !== null));
-  const reach = columnsOf(rest).every((column) => INDEXED.has(column)) ? REACH.neighbours : REACH.rows;
-  const stretch: DurationStretch = { workspaceId, direction: order.direction, names, range, after, reach };
+  const reach = columnsOf(rest).every((column) => INDEXED.has(column)) ? SCAN_LIMITS.neighbours : SCAN_LIMITS.rows;
+  const stretch: DurationRange = { workspaceId, direction: order.direction, names, range, after, reach };
   const statement = new Statement();
   const { bind } = statement;
   const hits = `SELECT w.id, w.duration_ms, w.name FROM (${durationSql(stretch, columnsOf(rest), bind)}) w
@@ -175,7 +175,7 @@ async function namesOf(
 }
 
 /** The position at which the range reaches its limit; null: the range ends before. */
-async function endOf(tx: PrismaTransaction, stretch: DurationStretch): Promise<ToolCallPlace | null> {
+async function endOf(tx: PrismaTransaction, stretch: DurationRange): Promise<ToolCallPlace | null> {
   const { bind, values } = new Statement();
   const text = `SELECT w.id, w.duration_ms AS "durationMs", w.name FROM (${durationSql(stretch, [], bind)}) w OFFSET ${stretch.reach - 1}`;
   return (await tx.$queryRawUnsafe<{ id: string; durationMs: number; name: string }[]>(text, ...values))[0] ?? null;

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService, type PrismaTransaction } from '#platform';
 
 import { callTests, idsOf } from './call-tests.js';
-import { OPEN_STATUSES, wayThroughAll } from './index-scans.js';
-import { NO_GUESSES } from './planner-settings.js';
+import { fullScan, OPEN_STATUSES } from './index-scans.js';
+import { FORCE_INDEX_ORDER } from './planner-settings.js';
 import { type ChosenScan, findScan } from './scan-finder.repository.js';
-import { columnsOf, type Stretch, testsSql, trailSql } from './scan-sql.js';
+import { columnsOf, type IdRange, scanSql, testsSql } from './scan-sql.js';
 import { type Bind, Statement } from './statement.js';
 import { fitsNothing, type ToolCallFilter } from './tool-call-filter.js';
 import {
@@ -22,7 +22,7 @@ import {
 export const MOST_LOOKED_AT = 200_000;
 const MOST_GROUPS = 1_000;
 
-const settings = `${NO_GUESSES}, set_config('work_mem', '32MB', true)`;
+const settings = `${FORCE_INDEX_ORDER}, set_config('work_mem', '32MB', true)`;
 
 const columnOf = { tool: 'w.name', user: 'w.created_by', status: 'w.status' } as const;
 const measured = ['created_at', 'name', 'created_by', 'status', 'duration_ms', 'result_bytes'];
@@ -57,11 +57,11 @@ export class ToolCallStatsRepository {
 
 /** One row per group of matching calls, and one that counts the other calls of the scan. */
 async function readGroups(tx: PrismaTransaction, workspaceId: string, wanted: Wanted): Promise<Row[]> {
-  const stretch: Stretch = { workspaceId, ...idsOf(wanted.filter), direction: 'desc' };
+  const stretch: IdRange = { workspaceId, ...idsOf(wanted.filter), direction: 'desc' };
   const { trail, tests, found } = await wideScan(tx, wanted.filter, stretch);
   const { bind, values } = new Statement();
   const columns = [...measured, ...columnsOf(tests)];
-  const calls = trailSql(trail, { stretch, columns, found }, bind);
+  const calls = scanSql(trail, { stretch, columns, found }, bind);
   const keys = statsDimensions.map((dimension) => {
     const key = wanted.query.groupBy.includes(dimension) ? keySql(dimension, wanted.query, bind) : 'NULL';
     return `CASE WHEN w.fits THEN ${key} END AS "${dimension}"`;
@@ -86,14 +86,14 @@ function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): 
 async function wideScan(
   tx: PrismaTransaction,
   filter: ToolCallFilter,
-  stretch: Stretch,
+  stretch: IdRange,
 ): Promise<Omit<ChosenScan, 'end'>> {
   const chosen = await findScan(tx, filter, stretch);
   const { trail, end } = chosen;
   if (end?.type === 'end') return chosen;
   // A search that has stopped cannot be continued.
   if (trail.search !== null)
-    return { trail: { ...wayThroughAll, reach: MOST_LOOKED_AT }, tests: callTests(filter), found: undefined };
+    return { trail: { ...fullScan, reach: MOST_LOOKED_AT }, tests: callTests(filter), found: undefined };
   return { ...chosen, trail: { ...trail, reach: MOST_LOOKED_AT } };
 }
 

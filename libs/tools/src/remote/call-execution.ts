@@ -18,7 +18,7 @@ import type { ClaimedCall } from './exec-claims.repository.js';
 import type { ToolResponse } from './queue-message.js';
 
 /** How a call ended in this process, without the fields of a message. */
-export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started' | 'needs_approval'>;
+export type CallOutcome = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started' | 'needs_approval'>;
 
 /** The controls of a running call. */
 export interface CallControls {
@@ -48,7 +48,7 @@ export class CallExecution {
   ) {}
 
   /** Returns null if nothing was started and the reason cannot be reported now: the call should wait for another attempt. */
-  async run(call: ClaimedCall, controls: CallControls): Promise<CallAnswer | null> {
+  async run(call: ClaimedCall, controls: CallControls): Promise<CallOutcome | null> {
     if (call.isLate) return tooLate(call);
     const found = await this.findTool(call).catch(() => null);
     if (found === null || 'status' in found) return found;
@@ -61,7 +61,7 @@ export class CallExecution {
   }
 
   /** Checks the current policy, rights and tool, which may have changed while the call waited. Null: the call no longer exists. */
-  private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer | null> {
+  private async findTool(call: ClaimedCall): Promise<Tool | CallOutcome | null> {
     const { workspaceId, name, toolVersion } = call;
     const tool = (await this.catalog.of(workspaceId)).find(name) ?? null;
     const answer = await this.checks.ask(call, tool);
@@ -73,7 +73,7 @@ export class CallExecution {
     return toolVersion === null || tool.version === toolVersion ? tool : refused(toolChanged(name), 'approval');
   }
 
-  private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {
+  private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallOutcome> {
     const watched = new WatchedTool(tool);
     const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch, attempt } = call;
     const outbox = this.plugins.outbox();
@@ -149,7 +149,7 @@ function timeoutMs(signal: AbortSignal): number {
   return signal.reason instanceof Draining ? drainTimeoutMs : stopTimeoutMs;
 }
 
-function toAnswer(outcome: ToolOutcome, watched: WatchedTool, sent: readonly SentFile[]): CallAnswer {
+function toAnswer(outcome: ToolOutcome, watched: WatchedTool, sent: readonly SentFile[]): CallOutcome {
   const started = watched.didStart;
   switch (outcome.status) {
     case 'completed': {
@@ -171,16 +171,16 @@ function toAnswer(outcome: ToolOutcome, watched: WatchedTool, sent: readonly Sen
   }
 }
 
-function refused(message: string, phase: ToolFailure['phase']): CallAnswer {
+function refused(message: string, phase: ToolFailure['phase']): CallOutcome {
   return { status: 'error', result: null, error: { phase, message }, started: false };
 }
 
-function unavailable(name: string): CallAnswer {
+function unavailable(name: string): CallOutcome {
   const error = { phase: 'execution', message: notRegistered(name), code: 'tool_unavailable' } as const;
   return { status: 'error', result: null, error, started: false };
 }
 
-function tooLate({ name, ttlMs }: ClaimedCall): CallAnswer {
+function tooLate({ name, ttlMs }: ClaimedCall): CallOutcome {
   const message = executionError(name, `it was not started within ${ttlMs} ms`);
   return { status: 'timed_out', result: null, error: { phase: 'timeout', message }, started: false };
 }

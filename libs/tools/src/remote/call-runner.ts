@@ -15,7 +15,7 @@ import {
   TOOL_QUEUES,
 } from '#platform';
 
-import { type CallAnswer, type CallControls, CallExecution } from './call-execution.js';
+import { type CallControls, CallExecution, type CallOutcome } from './call-execution.js';
 import { type ClaimedCall, ExecClaimsRepository } from './exec-claims.repository.js';
 import { type ProgressChunk, ProgressSender } from './progress-sender.js';
 import { responseId, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
@@ -44,7 +44,7 @@ interface RunningCall {
 interface Ended {
   readonly call: ClaimedCall;
   readonly request: Delivery;
-  readonly answer: CallAnswer;
+  readonly answer: CallOutcome;
   readonly stopped: unknown;
 }
 
@@ -154,7 +154,7 @@ export class CallRunner {
    * Retries until the response is in the queue, for at most the length of a lease. After that, the claim expires and the call is handled by
    * its effect.
    */
-  private async respond(call: ClaimedCall, answer: CallAnswer, request: Delivery): Promise<void> {
+  private async respond(call: ClaimedCall, answer: CallOutcome, request: Delivery): Promise<void> {
     const { workspaceId, jobId, id, epoch, attempt } = call;
     const message: ToolResponse = {
       type: 'tool_response',

@@ -63,7 +63,7 @@ export class DeadLetters {
   constructor(private readonly queues: Queues) {}
 
   /** Keeps a message for diagnosis. */
-  async bury(message: unknown, reason: DeadReason): Promise<void> {
+  async store(message: unknown, reason: DeadReason): Promise<void> {
     await this.send(null, toDeadLetter(message, reason));
   }
 

@@ -36,7 +36,7 @@ export class SubJobs extends QueueWorker {
   protected async open() {
     const options = { queue: 'sub-job.due', slots } as const;
     const due = new ParallelHandlers(this.queues, options, async ({ data }) => {
-      await this.lookAfterAlone(data);
+      await this.processExclusively(data);
       return 'completed';
     });
     await due.start();
@@ -51,7 +51,7 @@ export class SubJobs extends QueueWorker {
    * Runs one handler per parent, so that the hooks of a call do not run twice at once. The handler also does the work of messages that arrive
    * meanwhile.
    */
-  private async lookAfterAlone(parent: JobRef): Promise<void> {
+  private async processExclusively(parent: JobRef): Promise<void> {
     const other = this.underWay.get(parent.jobId);
     if (other !== undefined) {
       other.again = true; // if that handler fails, its message is delivered again
@@ -72,7 +72,7 @@ export class SubJobs extends QueueWorker {
   }
 
   /** Starts the job of a call, or ends the call of an ended job. Never throws: the message or the sweep tries again. */
-  async lookAfter(ref: SubJobCallRef): Promise<void> {
+  async process(ref: SubJobCallRef): Promise<void> {
     await this.moveOn(ref).catch((error: unknown) => {
       this.warn(error, ref);
     });

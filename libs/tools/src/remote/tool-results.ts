@@ -100,7 +100,7 @@ export class ToolResults extends QueueWorker {
   /** A dead letter is stored for two weeks, so it must not contain the contents of files, which pg-boss would move with the message. */
   private async giveUp(data: unknown, reason: DeadReason): Promise<Handled> {
     if (!hasFiles(data)) return { deadLetter: reason };
-    await this.letters.bury(withoutFiles(data), reason);
+    await this.letters.store(withoutFiles(data), reason);
     return 'completed';
   }
 

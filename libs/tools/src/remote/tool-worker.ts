@@ -110,7 +110,7 @@ export class ToolWorker {
 
   private async handle(message: Delivery): Promise<Handled> {
     const request = readRequest(message.data);
-    if (request === null) await this.dead.bury(message.data, 'unreadable');
+    if (request === null) await this.dead.store(message.data, 'unreadable');
     else if (request.type === 'function_request') await this.run(message, request);
     else this.cancel(request);
     await this.queues.remove(TOOL_QUEUES.requests, message);

@@ -5,8 +5,8 @@ import {
   AppError,
   type Clock,
   crashpoint,
-  type OutboundAnswer,
   OutboundError,
+  type OutboundResponse,
   Redactor,
   type Secret,
   SecretBox,
@@ -33,7 +33,7 @@ export type LocalTarget = (request: {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-}) => Promise<Pick<OutboundAnswer, 'status' | 'headers' | 'body'>>;
+}) => Promise<Pick<OutboundResponse, 'status' | 'headers' | 'body'>>;
 
 /** Headers that a target must not set itself. */
 const reserved = new Set([

@@ -1,4 +1,4 @@
-import type { OutboundAnswer, Secret } from '#platform';
+import type { OutboundResponse, Secret } from '#platform';
 
 import type { SignatureStyle } from '../signature.js';
 
@@ -99,7 +99,7 @@ export function unsent(reason: string): Tried {
 const longestRetryAfterMs = 24 * 3_600_000;
 
 /** The verdict on an answer of the receiver. `now` in ms since the epoch. */
-export function judgeAnswer({ status, headers }: Pick<OutboundAnswer, 'status' | 'headers'>, now: number): Verdict {
+export function judgeAnswer({ status, headers }: Pick<OutboundResponse, 'status' | 'headers'>, now: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   const error = `http_${status}`;
   if (status === 410) return { kind: 'dead', reason: error, disables: true };

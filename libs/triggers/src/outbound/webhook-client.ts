@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
-import { AppError, Config, GuardedFetch, inRanges, type OutboundAnswer, OutboundError } from '#platform';
+import { AppError, Config, GuardedFetch, inRanges, OutboundError, type OutboundResponse } from '#platform';
 
 /** A webhook as it is sent. */
 export interface WebhookRequest {
@@ -50,7 +50,7 @@ export class WebhookClient implements OnApplicationShutdown {
   }
 
   /** Sends it and reads at most 16 KiB of the answer. Throws `OutboundError`. */
-  post({ url, headers, body, timeoutMs }: WebhookRequest): Promise<OutboundAnswer> {
+  post({ url, headers, body, timeoutMs }: WebhookRequest): Promise<OutboundResponse> {
     const problem = this.problemOf(url);
     if (problem !== null) throw new OutboundError({ code: 'outbound_url_refused', message: problem });
     const limits = {

@@ -3,8 +3,8 @@ import {
   type Clock,
   defined,
   type GuardedFetch,
-  type OutboundAnswer,
   OutboundError,
+  type OutboundResponse,
   type Secret,
   waitUnlessAborted,
 } from '#platform';
@@ -229,7 +229,7 @@ export class SyntrixClient {
     }
   }
 
-  private send(method: string, path: string, body: object | undefined): Promise<OutboundAnswer> {
+  private send(method: string, path: string, body: object | undefined): Promise<OutboundResponse> {
     const { fetch, signal, hosts = [], timeoutMs = defaultTimeoutMs } = this.options;
     const limits = { maxBytes, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs };
     const { baseUrl, token } = this.target;
@@ -262,7 +262,7 @@ function mayPass(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-function read({ status, body, isCut }: OutboundAnswer, asDone: ReadonlySet<number>): unknown {
+function read({ status, body, isCut }: OutboundResponse, asDone: ReadonlySet<number>): unknown {
   if (asDone.has(status)) return null;
   if (status < 200 || status > 299 || isCut) throw refused(isCut ? 'a response over 16 MiB' : `HTTP ${status}`);
   if (body.length === 0) return null;

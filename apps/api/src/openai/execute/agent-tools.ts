@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { CallGate, type GateAnswer, type GateJob } from '#approvals';
+import { CallGate, type GateDecision, type GateJob } from '#approvals';
 import type { MemberPrincipal } from '#auth';
 import type { AgentPreset } from '#chat';
 import { matchesGlob, type Tool, ToolCatalog } from '#tools';
@@ -10,7 +10,7 @@ import { toolNotFound } from './execute.errors.js';
 /** A tool that may be called, and the policy's decision about this call. */
 export interface AllowedTool {
   readonly tool: Tool;
-  readonly answer: Exclude<GateAnswer, { type: 'refuse' }>;
+  readonly answer: Exclude<GateDecision, { type: 'refuse' }>;
 }
 
 /** An agent, and how the caller named it. */

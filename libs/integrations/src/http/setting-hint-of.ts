@@ -10,6 +10,6 @@ const REMEDIES: Readonly<Partial<Record<OutboundError['code'], string>>> = {
  * The setting that would allow a rejected request, as a sentence for people who manage tools and may know the operator. Never show it to a
  * model. Null: no setting would.
  */
-export function remedyOf(error: unknown): string | null {
+export function settingHintOf(error: unknown): string | null {
   return error instanceof OutboundError ? (REMEDIES[error.code] ?? null) : null;
 }
