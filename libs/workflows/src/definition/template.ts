@@ -60,8 +60,8 @@ export function lookupIn({ input, outputs, inputs, sessionId }: TemplateValues):
 }
 
 /**
- * The text with every known name replaced; an unknown one stays as it is written. What is inserted is never looked at again.
- * Values that are no texts are written as JSON. Throws `too_large` beyond 4 Mi characters.
+ * Returns the text with every known name replaced; an unknown name stays as it is. Inserted text is not searched again. Values other than texts are
+ * inserted as JSON. Throws `too_large` beyond 4 Mi characters.
  */
 export function fillText(template: Template, lookup: Lookup): string {
   return textOf(template, measured(lookup));
@@ -100,7 +100,7 @@ interface Inserted {
 }
 type Insert = (part: Placeholder) => Inserted | null;
 
-/** Looks every name up once and counts what is inserted: a short text may name a long one a thousand times. */
+/** Resolves every name once and counts the inserted characters: a short text can name a long value a thousand times. */
 function measured(lookup: Lookup): Insert {
   const known = new Map<string, Inserted | null>();
   let length = 0;

@@ -3,7 +3,10 @@ interface Link {
   readonly target: string;
 }
 
-/** Every node after all nodes that lead to it; those in or behind a circle are left out. Ties go by the given order. */
+/**
+ * Returns every node after all nodes that lead to it. Nodes on a cycle, or after one, are left out. Nodes without an order between them keep the
+ * given order.
+ */
 export function topologicalOrder(nodeIds: Iterable<string>, links: readonly Link[]): readonly string[] {
   const open = new Map<string, number>();
   const outgoing = new Map<string, string[]>();
@@ -19,7 +22,7 @@ export function topologicalOrder(nodeIds: Iterable<string>, links: readonly Link
     targets.push(target);
   }
   const order = [...open].filter(([, count]) => count === 0).map(([nodeId]) => nodeId);
-  // The list grows while it is walked.
+  // The loop appends to the list that it iterates.
   for (const nodeId of order)
     for (const target of outgoing.get(nodeId) ?? []) {
       const left = (open.get(target) ?? 0) - 1;

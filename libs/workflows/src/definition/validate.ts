@@ -17,23 +17,23 @@ import { IssueList, type WorkflowIssue } from './validation/issue.js';
 import { type SubflowLookup, SubflowShapes } from './validation/subflow-shapes.js';
 
 export interface ValidateOptions {
-  /** Whether a known field with a wrong type is an error; else it is taken as absent. */
+  /** If true, a known field with a wrong type is an error; otherwise the field counts as absent. */
   readonly strict: boolean;
-  /** Names of the tools there are; absent: not checked. */
+  /** Names of the existing tools. Absent: tool names are not checked. */
   readonly tools?: ReadonlySet<string>;
-  /** Ids, slugs and names of the agents there are; absent: not checked. */
+  /** Ids, slugs and names of the existing agents. Absent: agents are not checked. */
   readonly agents?: ReadonlySet<string>;
-  /** The types of nodes that plugins define; absent: none. */
+  /** The node types that plugins define. Absent: there are none. */
   readonly pluginNodes?: PluginNodeTypes;
-  /** Whether a model has a price. Absent: no model has one. */
+  /** Returns whether the model has a price. Absent: no model has one. */
   readonly isPriced?: (model: string) => boolean;
-  /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
+  /** Returns the stored definitions of subflows; may be called once per id. Absent: subflows are not checked (`NO_REGISTRY`). */
   readonly subflows?: SubflowLookup;
-  /** By which subflows would refer to this workflow. Default: the document's `meta.id`. */
+  /** The ids by which subflows could refer to this workflow. Default: the document's `meta.id`. */
   readonly workflowId?: string;
 }
 
-/** `isValid`: there are no errors. Reports at most 500 issues of each kind, in the order in which the rules run. */
+/** `isValid`: there are no errors. The report has at most 500 issues of each kind, in the order of the rules. */
 export interface Validation {
   readonly isValid: boolean;
   readonly errors: readonly WorkflowIssue[];
@@ -41,8 +41,8 @@ export interface Validation {
 }
 
 /**
- * Reports what is wrong with a definition: any JSON value, also from an untrusted client. For a document that is too big, or not a
- * workflow document at all, it reports only that. Never throws for a value that came out of `JSON.parse`.
+ * Reports the problems of a definition, which may be any JSON value of an untrusted client. If the document is too large, or no workflow document,
+ * the report contains only that problem. Never throws for a value that `JSON.parse` returned.
  */
 export function validateWorkflow(json: unknown, options: ValidateOptions): Validation {
   const issues = new IssueList();
@@ -73,7 +73,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   if (options.tools !== undefined) checkTools(draft, options.tools, issues);
 }
 
-/** Names the node or edge that a fault is in, if it has a name. */
+/** Names the node or edge that has the problem, if it has a name. */
 function toPlace(json: unknown, path: readonly PropertyKey[]): { path: readonly PropertyKey[]; nodeId?: string } {
   const [list, index] = path;
   const nodes = memberOf(json, 'nodes');

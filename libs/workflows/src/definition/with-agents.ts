@@ -1,11 +1,11 @@
 import { notRunnable } from './definition.errors.js';
 import type { GraphNode, WorkflowGraph } from './graph.js';
 
-/** What an agent of the workspace gives to a node that names it. */
+/** The settings that an agent of the workspace gives to a node that names it. */
 export interface NodeAgent {
   readonly model: string | null;
   readonly instructions: string;
-  /** Names of tools, also of those that clients run. */
+  /** Names of the agent's tools, including tools that clients run. */
   readonly tools: readonly string[];
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Null: it has no limit of its own. */

@@ -13,7 +13,7 @@ import { PluginNodes } from '../plugin-nodes/plugin-nodes.js';
 import { DefinitionsRepository } from './definitions.repository.js';
 import { priceOf } from './run-spending.js';
 
-/** A subflow as it is published now. */
+/** The published version of a subflow. */
 export interface FoundSubflow {
   readonly id: string;
   readonly version: number;
@@ -21,19 +21,19 @@ export interface FoundSubflow {
   readonly document: WorkflowDocument;
 }
 
-/** A definition among what there is in its workspace. */
+/** A definition and the subflows and agents of the workspace that it uses. */
 export interface CheckedDefinition {
   /** Null: the value is not a workflow document. */
   readonly document: WorkflowDocument | null;
   readonly result: Validation;
-  /** All that it uses, those of subflows included, by the ids that definitions give them. */
+  /** All subflows that it uses, including those of subflows, by the ids in the definitions. */
   readonly subflows: ReadonlyMap<string, FoundSubflow>;
   readonly tools: WorkspaceTools;
-  /** The agents that it names, as it names them. */
+  /** The agents that it names, by the names in the definition. */
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
-/** Holds definitions against the tools and the published subflows of their workspace. */
+/** Checks definitions against the tools and the published subflows of their workspace. */
 @Injectable()
 export class DefinitionChecks {
   constructor(
@@ -89,7 +89,10 @@ export class DefinitionChecks {
     return new Map([...named].filter(([name]) => wanted.has(name)));
   }
 
-  /** Level by level, until nothing new is named; what is deeper or more than allowed is left to the validation to tell. */
+  /**
+   * Reads one level of subflows at a time until a level names nothing new. Deeper or further subflows than allowed are left to the validation, which
+   * reports them.
+   */
   private async subflowsOf(workspaceId: string, root: ParsedDocument): Promise<ReadonlyMap<string, FoundSubflow>> {
     const found = new Map<string, FoundSubflow>();
     const asked = new Set<string>();

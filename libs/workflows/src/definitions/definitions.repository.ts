@@ -10,7 +10,7 @@ export interface StoredDefinition {
   readonly hash: string;
 }
 
-/** A version to be started, without its definition. Instants in ms since the epoch. */
+/** A version that a start can use, without its definition. Instants in ms since the epoch. */
 export interface StartableVersion {
   readonly id: string;
   readonly draftHash: string;
@@ -20,13 +20,13 @@ export interface StartableVersion {
   readonly createdAt: number;
 }
 
-/** The rows that were found. Without a version: none is published; without a hash: the version does not exist. */
+/** The rows of a look-up. Without a version: none is published. Without a hash: the version does not exist. */
 type Startable =
   | StartableVersion
   | { readonly id: string; readonly version: null }
   | (Pick<StartableVersion, 'id' | 'version'> & { readonly hash: null });
 
-/** Which workflow, by our id or a client's. Version null: what is published. */
+/** Names a workflow by our id or by the id of a client. `version` null: the published version. */
 interface StartRef {
   readonly ref: string;
   readonly version: number | null;
@@ -37,8 +37,8 @@ const millis = (column: Prisma.Sql) => Prisma.sql`round(extract(epoch FROM ${col
 const stored = { workflowId: true, number: true, definition: true, hash: true } as const;
 
 /**
- * Published definitions, for starts and for jobs at work, whose right to use them is the workspace's. Versions are found also
- * when their workflow was deleted: accepted jobs continue.
+ * Published definitions for starts and for running jobs, which may use them by the right of the workspace. Versions of a deleted workflow are found
+ * too, because accepted jobs continue.
  */
 @Injectable()
 export class DefinitionsRepository {
@@ -51,7 +51,7 @@ export class DefinitionsRepository {
     });
   }
 
-  /** Null: no such workflow, or a deleted one. However many ask at once, it is one statement. */
+  /** Null: the workflow does not exist or was deleted. Concurrent look-ups share one statement. */
   startable(workspaceId: string, ref: StartRef): Promise<Startable | null> {
     return this.starts.submit(workspaceId, ref);
   }
@@ -69,11 +69,11 @@ export class DefinitionsRepository {
     return rows.map(({ workflowId: id, number: version, definition, hash }) => ({ id, version, definition, hash }));
   }
 
-  /** What is published under these names (our ids, or clients' own), by name; names without a workflow are left out. */
+  /** The published versions with these names (our ids or ids of clients), by name. Names without a workflow are left out. */
   async published(workspaceId: string, refs: readonly string[]): Promise<ReadonlyMap<string, StoredDefinition>> {
     if (refs.length === 0) return new Map();
     const wanted = JSON.stringify(refs.map((ref) => ({ ref, id: isId(ref) ? ref : null })));
-    // Our own id wins: of two rows for a name the last one counts.
+    // Our own id has precedence: the last row of a name replaces earlier ones.
     const rows = await this.prisma.queryInWorkspace<StoredDefinition & { readonly ref: string }>(
       { workspaceId },
       Prisma.sql`SELECT w.ref, f.id, v.number AS version, v.definition, v.hash

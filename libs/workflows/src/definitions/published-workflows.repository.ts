@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type Prisma, PrismaService, type Scope } from '#platform';
 
-/** A workflow that can be run. */
+/** A workflow with a published version. */
 export interface PublishedWorkflow {
   readonly id: string;
   /** Identifies the workflow in public APIs, independent of its name. */
@@ -13,7 +13,7 @@ export interface PublishedWorkflow {
   readonly createdAt: number;
 }
 
-/** What can be run in a workspace. */
+/** The published workflows of a workspace. */
 @Injectable()
 export class PublishedWorkflowsRepository {
   constructor(private readonly prisma: PrismaService) {}

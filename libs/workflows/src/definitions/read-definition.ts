@@ -11,7 +11,7 @@ const longestName = 200;
 const longestClientId = 255;
 const longestDescription = 10_000;
 
-/** A definition that came in, or was stored. */
+/** A definition as a client sent it, or as it was stored. */
 export interface ReadDefinition extends DraftFacts {
   readonly json: unknown;
 }

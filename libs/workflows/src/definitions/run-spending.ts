@@ -8,7 +8,7 @@ export interface UsedByModel {
   readonly completionTokens: number;
 }
 
-/** Fractions of a USD that count, and that people are shown. */
+/** Amounts are counted, and shown to people, in this fraction of a USD. */
 const DECIMALS = 6;
 
 export function toUsd(amount: number): number {
@@ -21,13 +21,13 @@ export function priceOf(prices: readonly ModelPrice[], model: string): ModelPric
 }
 
 /**
- * What the models of a run were asked, and those of all jobs below it: tokens, and what they cost by the prices of this instance. It is
- * looked at in each turn of the run, so it is added up when it is heard of.
+ * The tokens that the models of a run and of all its descendants used, and their cost by the prices of this instance. Each turn of the run reads the
+ * sums, so each report is added when it arrives.
  */
 export class RunSpending {
   private ownUsd = 0;
   private usdBelow = 0;
-  /** Of jobs below: the run counts its own. */
+  /** The sums of descendants; the run counts its own. */
   tokensBelow = 0;
 
   constructor(private readonly prices: readonly ModelPrice[]) {}
@@ -37,7 +37,7 @@ export class RunSpending {
     this.loadBelow(below);
   }
 
-  /** What the jobs below have used by now. */
+  /** Sets the sums that descendants have used by now. */
   loadBelow(below: readonly UsedByModel[]): void {
     this.usdBelow = this.costOf(below);
     this.tokensBelow = below.reduce(
@@ -46,7 +46,7 @@ export class RunSpending {
     );
   }
 
-  /** False: its price is not known, so it costs nothing as far as this can tell. */
+  /** False: the price of a model is unknown, so its tokens count as free. */
   add(used: UsedByModel): boolean {
     this.ownUsd += this.costOf([used]);
     return priceOf(this.prices, used.model) !== undefined;

@@ -1,8 +1,8 @@
 import { toSlug } from '#platform';
 
 /**
- * Candidates for the public slug of a new workflow (`workflow/<slug>`, `workflow.<slug>`), the best first: its name, or, when that
- * is empty or in use, the name with a piece of the id. The last candidate is unique. Pure.
+ * Candidates for the public slug of a new workflow (`workflow/<slug>`, `workflow.<slug>`), best first: its name, then the name with a part of the id
+ * if the name is empty or in use. The last candidate is unique. Pure.
  */
 export function slugsFor({ id, name }: { readonly id: string; readonly name: string }): readonly [string, ...string[]] {
   const own = toSlug(name);

@@ -3,7 +3,7 @@ import { matchesGlob } from '#tools';
 
 import type { NodeAgent } from '../definition/with-agents.js';
 
-/** What an agent gives to nodes: its tools among `names`, those that it leaves to clients behind the others. */
+/** The settings that an agent gives to nodes: its tools among `names`, with the tools that clients run at the end. */
 export function toNodeAgent(agent: AgentPreset, names: readonly string[]): NodeAgent {
   const { model, instructions, parameters, limits } = agent;
   const covers = (patterns: readonly string[], name: string) => patterns.some((pattern) => matchesGlob(pattern, name));

@@ -4,13 +4,13 @@ import { parseDocument, type WorkflowDocument } from '../definition/document.js'
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
 import { DefinitionsRepository } from './definitions.repository.js';
 
-/** Which version of which workflow. */
+/** Identifies a version of a workflow. */
 export interface VersionRef {
   readonly id: string;
   readonly version: number;
 }
 
-/** What one version holds, read once. */
+/** The content of one version, parsed once. */
 export class VersionInUse {
   private made: WorkflowGraph | undefined;
 
@@ -32,10 +32,10 @@ export class VersionInUse {
   }
 }
 
-/** As many as a process has use for at a time, and of those as many as together were read from this much text. */
+/** Limits of the cache: a number of versions, and the total length of their texts. */
 const most = { versions: 200, length: 16_777_216 } as const;
 
-/** Versions never change, so what was read of them is kept: those that were asked for longest ago go first. */
+/** Versions never change, so their parsed content is cached. The least recently used versions are dropped first. */
 @Injectable()
 export class VersionsInUse {
   private readonly kept = new Map<string, VersionInUse>();

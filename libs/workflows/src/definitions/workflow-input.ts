@@ -5,15 +5,15 @@ import type { ChatMessage } from '#models';
 import type { Attachment } from '../engine/node-executor.js';
 import type { ResumeFrom } from '../engine/run-plan.js';
 
-/** A version of a workflow: what it holds never changes. */
+/** A version of a workflow, whose content never changes. */
 export interface WorkflowPin {
   readonly id: string;
   readonly version: number;
 }
 
 /**
- * What a workflow job was asked to do, as it is stored on its row (`workflowFormat`). What it runs is on the row as well, by id and
- * version: the definition itself is read from there. Never holds a secret.
+ * The request of a workflow job, as the job's row stores it (`workflowFormat`). The row also names the version, whose definition is read from there.
+ * Contains no secret.
  */
 export interface WorkflowInput {
   /** The user's text. */
@@ -27,29 +27,29 @@ export interface WorkflowInput {
   readonly agents?: Readonly<Record<string, WorkflowPin>>;
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins: Readonly<Record<string, string>>;
-  /** Of a run that a call asked for: values of the inputs that the definition declares. */
+  /** Values of the declared inputs, if a tool call started the run. */
   readonly inputs?: Readonly<Record<string, unknown>>;
-  /** What has to be asked about beyond the workspace's policy; it only tightens that. */
+  /** Approvals that the job requires beyond the policy of the workspace; they can only tighten it. */
   readonly toolApproval?: ApprovalPolicy;
-  /** Layers of the agents whose calls have led to it, outermost first; they only tighten as well. */
+  /** Policy layers of the agents whose calls led to this job, outermost first; they can only tighten the policy, too. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Present: the run takes over the results of an earlier run and adds no message to the thread. */
+  /** If present, the run takes over the results of an earlier run and adds no message to the thread. */
   readonly resumeFrom?: ResumeFrom;
   /** The job whose prompt this one runs again; it adds no message to the thread either. */
   readonly retryOf?: string;
-  /** What counts before the instance's and the agents' settings while the model provider is down. */
+  /** Settings for a model provider that is down; they override those of the instance and of agents. */
   readonly providerDown?: ProviderDownOptions;
-  /** The request brought a provider key of its own. */
+  /** Whether the request contained a provider key of its own. */
   readonly hasOwnKey?: boolean;
 }
 
 /**
- * The layout of a run. Since 2 its input may say what a worker that knows only the first one would leave out; since 3 its node runs are
- * stored without what is usual of them, which older workers cannot read.
+ * The layout of a run. Since 2, its input may contain fields that a worker of layout 1 would drop. Since 3, its node runs are stored without default
+ * values, which older workers cannot read.
  */
 export const workflowFormat = 3;
 
-/** Reads a stored input. The row was written by a start, by this build or one that knows no more. */
+/** Reads a stored input, written by this build or by an older one. */
 export function toWorkflowInput(stored: unknown): WorkflowInput {
   if (typeof stored !== 'object' || stored === null || !('prompt' in stored) || !('subflows' in stored))
     throw new Error('not the input of a workflow job');

@@ -7,17 +7,17 @@ export interface Workflow {
   readonly name: string;
   /** Identifies the workflow in `workflow/<slug>`; does not change when the workflow is renamed. */
   readonly slug: string;
-  /** What models call it by: `workflow.<slug>`, or what it was before there were slugs. */
+  /** The name that models call it by: `workflow.<slug>`, or its earlier name if it existed before slugs. */
   readonly toolName: string;
   readonly description: string;
   readonly draftHash: string;
   /** Counts saves, from 1. */
   readonly draftVersion: number;
-  /** What jobs run unless they say otherwise; null: nothing yet. */
+  /** The version that jobs run by default; null: nothing is published yet. */
   readonly publishedVersion: number | null;
   /** How many versions there are. */
   readonly latestVersion: number;
-  /** Whether models may call what is published. */
+  /** Whether models may call the published version. */
   readonly offeredAsTool: boolean;
   readonly createdBy: string;
   readonly createdAt: number;
@@ -35,7 +35,7 @@ export interface WorkflowVersion {
   readonly createdAt: number;
 }
 
-/** What is kept of a definition besides its text. */
+/** The stored facts about a definition besides its text. */
 export interface DraftFacts {
   /** JSON text, as it was given. */
   readonly text: string;

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** Unknown, deleted, or of another workspace. */
+/** The workflow is unknown, deleted, or of another workspace. */
 export const workflowNotFound = () => new AppError({ code: 'not_found', message: 'Workflow not found' });
 
 export const workflowVersionNotFound = () =>
@@ -47,6 +47,6 @@ export const workflowClientIdTaken = () =>
 export const tooManyWorkflows = (limit: number) =>
   new AppError({ code: 'conflict', message: `A workspace can have ${limit} workflows: delete one first` });
 
-/** There is a draft and nothing that could be run. */
+/** The workflow has a draft and no published version. */
 export const workflowNotPublished = () =>
   new AppError({ code: 'workflow_not_published', message: 'Workflow is not published. Publish it and retry.' });

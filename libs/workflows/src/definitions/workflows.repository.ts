@@ -11,7 +11,7 @@ export interface WorkflowPage {
   readonly after: string | undefined;
 }
 
-/** A definition is up to a MiB: it is read by itself. */
+/** Lists leave the definition out: it may be 1 MiB. */
 const summary = {
   id: true,
   clientId: true,
@@ -65,7 +65,7 @@ export class WorkflowsRepository {
     return row === undefined ? null : toWorkflow(row);
   }
 
-  /** Who else has this name, or this id of a client's. */
+  /** Another workflow with this name, or with this id of a client. */
   async findOthers(
     tx: PrismaTransaction,
     scope: Scope,
@@ -83,7 +83,7 @@ export class WorkflowsRepository {
     return row?.draft ?? null;
   }
 
-  /** Those of `slugs` that stand for a workflow, as a model or as a tool. */
+  /** Those of `slugs` that a workflow has as its model or tool name. */
   async slugsInUse(tx: PrismaTransaction, scope: Scope, slugs: readonly string[]): Promise<ReadonlySet<string>> {
     const { workspaceId } = scope;
     const among = { in: [...slugs] };
@@ -131,7 +131,7 @@ export class WorkflowsRepository {
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
-  /** Its schedules are gone for good. */
+  /** The schedules of the workflow are deleted for good. */
   async remove(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
     await tx.schedule.deleteMany({ where: { workflowId: id, workflow: { is: readable(scope) } } });
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id }] }, data: { deletedAt: new Date() } });

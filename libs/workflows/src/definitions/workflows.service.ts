@@ -33,8 +33,8 @@ export interface SavedDraft {
 }
 
 /**
- * The workflows of a workspace: everybody reads them, members save drafts, those who may manage them publish and delete.
- * What jobs run are published versions, which never change. Changes of one workspace run one after the other and are audited.
+ * The workflows of a workspace: every member reads them, members save drafts, and members with the right to manage them publish and delete. Jobs run
+ * published versions, which never change. Changes of one workspace run one after the other.
  */
 @Injectable()
 export class WorkflowsService {
@@ -90,7 +90,7 @@ export class WorkflowsService {
     });
   }
 
-  /** What is wrong with a definition, in this workspace, when it is saved. Throws `bad_request`, `too_large`, `not_found`. */
+  /** Validates a definition in this workspace, as a save does. Throws `bad_request`, `too_large`, `not_found`. */
   async validate(principal: MemberPrincipal, definition: unknown): Promise<Validation> {
     assertMay(principal, 'read');
     const { result } = await this.checks.look(principal.workspaceId, toJson(definition).json, { strict: true });
@@ -113,8 +113,8 @@ export class WorkflowsService {
   }
 
   /**
-   * Takes over a document of another system, faults and all: as a new workflow, or as the draft of the one that came with the
-   * same `meta.id` before. Throws as `save`, except `workflow_invalid`.
+   * Imports a document of another system, including its problems: as a new workflow, or as the draft of the workflow that was imported with the same
+   * `meta.id`. Throws as `save`, except `workflow_invalid`.
    */
   async import(
     principal: MemberPrincipal,
@@ -145,7 +145,7 @@ export class WorkflowsService {
     await this.assertValid(principal, facts, false);
     const workflow = await this.change(principal, 'workflow-published', async (tx) => {
       const found = await this.find(tx, principal, id);
-      // What was checked is what is published.
+      // The text that was validated is the text that is published.
       if (found.draftHash !== facts.hash) throw draftChanged(found.draftVersion);
       assertExpected(found, expectedVersion);
       return this.addVersion(tx, principal, { workflow: found, facts });
@@ -283,7 +283,7 @@ export class WorkflowsService {
       await recordChange(tx, principal, { action, subjectType: 'Workflow', subjectId, details });
       return changed;
     });
-    // It may be one of the workspace's tools.
+    // The name may be that of a tool of the workspace.
     this.catalog.forget(principal.workspaceId);
     return workflow;
   }

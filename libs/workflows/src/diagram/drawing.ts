@@ -3,7 +3,7 @@ import { memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
 import type { NodeRunStatus } from '../engine/node-run.js';
 
-/** Where the nodes of a run stand, by their ids. */
+/** The statuses of the nodes of a run, by their ids. */
 export type NodeStates = ReadonlyMap<string, NodeRunStatus>;
 
 export interface DrawnNode {
@@ -20,7 +20,7 @@ export interface DrawnEdge {
   readonly label: string | null;
 }
 
-/** What there is to draw of a document, faults and all: at most 500 nodes and 2,000 edges. */
+/** The parts of a document that are drawn, including its problems: at most 500 nodes and 2,000 edges. */
 export interface Drawing {
   readonly name: string;
   readonly nodes: readonly DrawnNode[];

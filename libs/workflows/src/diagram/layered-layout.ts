@@ -10,15 +10,15 @@ export interface Cell {
 export interface Layout {
   /** By a node's place in the drawing. */
   readonly cells: readonly Cell[];
-  /** Cells that an edge goes through on its way, by its place in the drawing; none where it goes straight to the next layer. */
+  /** Cells that an edge crosses, by the place of the edge in the drawing; none if the edge leads to the next layer. */
   readonly ways: readonly (readonly Cell[])[];
   /** How many cells each layer has. */
   readonly widths: readonly number[];
 }
 
-/** Each pass orders every layer by where its neighbours are; more of them change little. */
+/** Each pass orders every layer by the places of its neighbors; more passes change little. */
 const PASSES = 4;
-/** Cells for edges on their way; a drawing that needs more is too dense for them to help. */
+/** Maximum cells for long edges; a drawing that needs more is too dense for them to help. */
 const MOST_BENDS = 3_000;
 
 /**

@@ -2,7 +2,7 @@ import type { WorkflowDocument } from '../definition/document.js';
 import { type DrawnEdge, type DrawnNode, type NodeStates, toDrawing } from './drawing.js';
 import { STATUS_COLORS } from './status-colors.js';
 
-/** What a type looks like. The others are boxes. */
+/** The shapes of node types; all other types are boxes. */
 const SHAPES: ReadonlyMap<string, readonly [open: string, close: string]> = new Map([
   ['start', ['([', '])']],
   ['output', ['([', '])']],
@@ -53,14 +53,14 @@ function toClasses(nodes: readonly DrawnNode[]): readonly string[] {
 }
 
 /**
- * Only letters, digits and harmless signs stand for themselves: quotes end a label, `%%{` begins a directive wherever it stands,
- * backticks, stars and dots are Markdown.
+ * Replaces everything but letters, digits and harmless signs: quotes end a label, `%%{` begins a directive anywhere, and backticks, stars and dots
+ * are Markdown.
  */
 function escaped(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ,:!?()/'=@]/gu, (sign) => `#${sign.codePointAt(0) ?? 0};`);
 }
 
-/** Here nothing can be escaped. */
+/** This part of the syntax has no escapes. */
 function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ,.:!?()'-]/gu, ' ');
 }

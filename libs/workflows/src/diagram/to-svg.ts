@@ -8,7 +8,7 @@ const HEIGHT = 52;
 const GAP_X = 30;
 const GAP_Y = 56;
 const MARGIN = 24;
-/** What a box has room for. */
+/** The number of characters that fit into a box. */
 const LABEL_LENGTH = 26;
 const UNKNOWN = { fill: '#ffffff', stroke: '#495057' };
 

@@ -7,7 +7,7 @@ import { Places } from './places.js';
 import type { Rows } from './rows.js';
 import type { RunCommand, RunResult } from './run-command.js';
 
-/** Why a run ends before its nodes have. */
+/** Why a run ends before all its nodes have ended. */
 export interface Halt {
   readonly status: 'failed' | 'cancelled';
   readonly code: string;
@@ -15,15 +15,15 @@ export interface Halt {
 }
 
 /**
- * The shared parts of a run: node runs at work, ordinals in use, commands to emit. Scopes and containers act through it;
- * it has no notion of waves. Follow-up steps are queued and run one after the other, so that the call stack stays shallow.
+ * The state that all scopes and containers of a run share: running node runs, used ordinals, and commands to emit. Follow-up steps are queued and
+ * run one after the other, so the call stack stays shallow.
  */
 export class Engine {
   private readonly atWork = new Map<string, LiveRun>();
   private commands: RunCommand[] = [];
   private later: (() => void)[] = [];
   readonly places: Places;
-  /** Set: nothing more is begun, and the run is to be ended. */
+  /** If set, no node run begins any more, and the run is about to end. */
   halt: Halt | null = null;
   private exhaustedSent = false;
 
@@ -62,7 +62,7 @@ export class Engine {
 
   /** Runs all deferred steps; starts no node. */
   drain(): void {
-    // The list grows while it is walked.
+    // The loop appends to the list that it iterates.
     for (const step of this.later) if (this.halt === null) step();
     this.later = [];
   }
@@ -83,7 +83,7 @@ export class Engine {
     run.isKnown = true;
   }
 
-  /** Has the executor of a node work, as soon as there is a place. */
+  /** Queues a node for its executor, which runs it as soon as a slot is free. */
   work(run: LiveRun): void {
     this.places.enter(run, () => {
       const isNew = run.row.ordinal === 0;
@@ -91,7 +91,7 @@ export class Engine {
     });
   }
 
-  /** A container takes no place: what runs inside of it does. False: there are no more numbers. */
+  /** A container needs no slot, because the nodes inside it have their own. Returns false if the run has no ordinals left. */
   beginContainer(run: LiveRun): boolean {
     const isNew = run.row.ordinal === 0;
     if (!this.begin(run)) return false;
@@ -99,7 +99,7 @@ export class Engine {
     return true;
   }
 
-  /** A node that is not run: as skipped, or as it ended in another run. */
+  /** Records a node that this run does not execute: it was skipped, or an earlier run executed it. */
   note(node: GraphNode, home: Home, end: Partial<NodeRunRow>): NodeRunRow {
     const { row } = new LiveRun(node, home, '');
     const known = this.rows.take(row);
@@ -110,29 +110,29 @@ export class Engine {
     return stored ?? noted;
   }
 
-  /** A row that is not finished has changed. */
+  /** Stores the changed row of an unfinished node run. */
   change(run: LiveRun, changed: Partial<NodeRunRow>): void {
     if (isFinished(run.row.status)) return;
     run.row = { ...run.row, ...changed };
     this.say({ type: 'store', run: run.row });
   }
 
-  /** A node did its work. */
+  /** Records that a node succeeded. */
   complete(run: LiveRun, settlement: Settlement): void {
     this.close(run, completed(run.row, settlement));
   }
 
-  /** A node failed. Its error mode and its edges decide what follows. */
+  /** Records that a node failed. Its error mode and its edges determine what runs next. */
   fail(run: LiveRun, failure: NodeFailed): void {
     this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
   }
 
-  /** Continues from a row that was finished under an earlier lease. */
+  /** Continues after a node run that ended under an earlier lease. */
   recall(run: LiveRun): void {
     this.close(run, run.row);
   }
 
-  /** Ends these runs without notifying their scopes. A run that had not begun leaves no row. */
+  /** Ends these node runs without notifying their scopes. A node run that had not begun leaves no row. */
   cancel(runs: Iterable<LiveRun>): void {
     const all = [...runs];
     const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
@@ -155,13 +155,13 @@ export class Engine {
     this.places.isHeld = false;
   }
 
-  /** The run reached its node-run limit under an earlier lease, and the worker died while it stored that. */
+  /** The run reached its limit of node runs under an earlier lease, and the worker crashed while it stored that. */
   haltIfCut(unfinished: Iterable<LiveRun>): void {
     if (this.rows.left > 0) return;
     for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;
   }
 
-  /** A node run gets its number. False: there are no more. */
+  /** Assigns an ordinal to a node run. Returns false if there are none left. */
   private begin(run: LiveRun): boolean {
     if (run.row.ordinal > 0) return true;
     const row = this.numbered({ ...run.row, status: 'active' });

@@ -2,42 +2,42 @@ import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { NodeKey, NodeRunRow } from './node-run.js';
 import type { ScopeMemory } from './scope-memory.js';
 
-/** The scope that a node run belongs to, as the node run knows it. */
+/** The part of its scope that a node run needs. */
 export interface Home {
   readonly graph: WorkflowGraph;
   readonly memory: ScopeMemory;
-  /** Before the ids of its nodes, where they are reported. */
+  /** The prefix of its nodes' ids in reports. */
   readonly prefix: string;
-  /** Reported ids of the nodes it runs inside of. */
+  /** Reported ids of the containers around it. */
   readonly path: readonly string[];
   readonly iteration: readonly number[];
-  /** How many subflows it is inside of. */
+  /** How many subflows are around it. */
   readonly depth: number;
-  /** A node run of this wave has ended; its row holds the outcome. */
+  /** Called when a node run of this wave has ended. Its row contains the outcome. */
   ended(run: LiveRun): void;
 }
 
-/** What runs inside of a node run: passes of a loop, items of a map, a subflow. */
+/** The inside of a container: passes of a loop, items of a map, or a subflow. */
 export interface Container {
   begin(): void;
-  /** What has been begun in it or waits for a place, however deep, and has not ended. */
+  /** The node runs at any depth that have begun, or wait for a slot, and have not ended. */
   unfinished(): Iterable<LiveRun>;
-  /** What nodes after it remember of the inside; null: nothing. */
+  /** What later nodes see of the inside; null: nothing. */
   readonly kept: ScopeMemory | null;
   decided?(iteration: number, continues: boolean): void;
   listed?(items: readonly string[]): void;
 }
 
-/** Where a node run stands with the places that there are. */
+/** Whether a node run has a slot. */
 export type Place = 'none' | 'queued' | 'taken' | 'waiting';
 
-/** A node run that has not ended, or one of the wave that is on. Its row is what is stored of it; the rest is not. */
+/** A node run that has not ended, or that belongs to the current wave. Only its row is stored. */
 export class LiveRun {
   row: NodeRunRow;
   place: Place = 'none';
-  /** Nothing it does counts any more. */
+  /** Its reports are ignored from now on. */
   isOver = false;
-  /** A row of it was stored in an earlier life. */
+  /** An earlier lease stored a row for it. */
   isKnown = false;
   container: Container | null = null;
 
@@ -68,7 +68,7 @@ export class LiveRun {
   }
 }
 
-/** A key as one text. */
+/** A key as text. */
 export function textOf({ nodeId, iteration }: NodeKey): string {
   return `${iteration.join('.')}@${nodeId}`;
 }

@@ -7,17 +7,17 @@ import type { ScopeMemory } from './scope-memory.js';
 
 const longestAttempt = 500;
 
-/** What a loop knows when it begins a pass. */
+/** The state of a loop at the begin of a pass. */
 interface LoopPass {
   /** From 1. */
   readonly iteration: number;
-  /** What the loop was given, later what its body gave last. */
+  /** The input of the loop, then the output of the last pass. */
   readonly current: string;
-  /** Of the passes so far. */
+  /** The outputs of the earlier passes. */
   readonly outputs: readonly string[];
 }
 
-/** What the body of a loop reads. */
+/** The input of the body. */
 function bodyInput(data: GraphNodeOf<'whileLoop'>['data'], { iteration, current, outputs }: LoopPass): string {
   const parts: string[] = [];
   const instructions = data.loopPrompt.trim();
@@ -34,7 +34,7 @@ function bodyInput(data: GraphNodeOf<'whileLoop'>['data'], { iteration, current,
 function shortened(text: string): string {
   if (text.length <= longestAttempt) return text;
   const cut = text.slice(0, longestAttempt);
-  // Half of a surrogate pair is not a character.
+  // A cut must not leave half of a surrogate pair.
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}...[truncated]`;
 }
 
@@ -44,7 +44,7 @@ export class LoopRun implements Container {
   private readonly outputs: string[] = [];
   private current: string;
   private pass: Scope | null = null;
-  /** Passes that an earlier life has begun: they need no decision. */
+  /** The passes that began under an earlier lease: no new decision is needed for them. */
   private readonly begunBefore: number;
   private readonly hasEnded: boolean;
 

@@ -12,7 +12,7 @@ export interface EarlierOutput {
   readonly output: string;
 }
 
-/** What a node sees of the run it is part of. Outputs of earlier waves only. */
+/** What a node sees of its run: the outputs of earlier waves only. */
 export interface ScopeView {
   readonly workflowName: string;
   readonly sessionId: string;
@@ -34,20 +34,20 @@ export interface Attachment {
   readonly mimeType?: string;
 }
 
-/** One conversation with a model, its tools included. What it committed is not done again after a crash. */
+/** One conversation with a model and its tools. After a crash, its committed rounds are not repeated. */
 export interface Conversing {
-  /** Distinguishes the conversations of one node run: a branch, `__merge__`, `condition@2`, `review@1`. Absent: its only one. */
+  /** Distinguishes the conversations of one node run: a branch, `__merge__`, `condition@2`, `review@1`. Absent: the node run has only one. */
   readonly branch?: string;
-  /** Whether its text is streamed under the node; conditions and routes are not. */
+  /** Whether the text is streamed as the node's text; the text of conditions and routers is not. */
   readonly isShown: boolean;
-  /** The agent that speaks, as the node names it: what it asks approval for, its limits, and what it leaves to clients hold. */
+  /** The agent, by the name in the node. Its approvals, limits and client tools apply. */
   readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];
   /** Names of the server's tools it may call. `*`: all that the principal may use. */
   readonly tools: readonly string[];
-  /** A tool that is not run: its arguments are the answer. */
+  /** A tool that does not run: its arguments are the response. */
   readonly capture?: ToolDefinition;
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
@@ -60,20 +60,20 @@ export interface Conversing {
 export interface Waiting {
   readonly type: 'waiting';
   readonly interruptIds: readonly string[];
-  /** Calls that run elsewhere and have no request, by the names that chat gives them; absent: none. */
+  /** Calls that run elsewhere and have no interrupt, by their names in the chat; absent: none. */
   readonly calls?: readonly string[];
 }
 
 export type Conversed =
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
-  /** All permitted rounds asked for tools; `text` is the last round's. */
+  /** The model requested tools in every permitted round; `text` is the text of the last round. */
   | { readonly type: 'limit'; readonly text: string }
   | Waiting;
 
-/** A question to a person; asked once per node run and `key`, however often the node is run. */
+/** A question to a person. A node run asks it once per `key`, however often its executor runs. */
 export interface Question {
   readonly key: string;
-  /** Of the request, as its readers know it; absent: `hitl_<base36 time>_<random>`. Counts when it is asked first. */
+  /** The id of the request in the API; absent: `hitl_<base36 time>_<random>`. Only the first call sets it. */
   readonly requestId?: string;
   readonly mode: 'approval' | 'input' | 'review';
   readonly title: string;
@@ -81,7 +81,7 @@ export interface Question {
   readonly output?: string;
   readonly options?: readonly { readonly id: string; readonly label: string; readonly action: string }[];
   readonly inputSchema?: Readonly<Record<string, unknown>>;
-  /** Whether an answer that continues must bring data and skipping is not allowed; else the node continues with its input. */
+  /** If true, the answer must contain data or end the wait, and skipping is not allowed. Otherwise the node continues with its input. */
   readonly dataRequired?: boolean;
   /** 0 or absent: the workspace's default of 7 days. */
   readonly timeoutMs?: number;
@@ -94,7 +94,7 @@ export type PersonAnswer =
   | {
       readonly type: 'answered';
       readonly action: 'approve' | 'reject' | 'submit' | 'modify' | 'skip' | 'custom' | 'timeout';
-      /** Undefined: none was given. */
+      /** Undefined: the answer has no data. */
       readonly data: unknown;
     }
   | Waiting;
@@ -108,13 +108,13 @@ export interface MemoryEntry {
   readonly at: string;
 }
 
-/** What a node may do outside of itself; all durable, all fenced. */
+/** The actions of a node outside the engine. All are durable and fenced. */
 export interface NodePorts {
   converse(request: Conversing): Promise<Conversed>;
   ask(question: Question): Promise<PersonAnswer>;
   /** `arguments`: JSON text. */
   callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool>;
-  /** The JSON Schema of a tool's arguments; undefined when the tool does not exist. */
+  /** Returns the JSON Schema of a tool's arguments; undefined: the tool does not exist. */
   toolSchema(name: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void>;
   recall(query: {
@@ -130,30 +130,30 @@ export interface NodePorts {
     readonly timeoutMs: number;
   }): Promise<{ readonly status: number; readonly text: string }>;
   /**
-   * Over at `at` (ms since the epoch; null: whenever the event comes), or with the event; `timedOut`: without one. Of a node run,
-   * the first call counts. Holds no worker meanwhile.
+   * Waits until `at` (ms since the epoch; null: only for the event) or for the event, whichever is first; `timedOut`: there was no event. The first
+   * call of a node run counts. The wait occupies no worker.
    */
   waitFor(wait: {
     readonly at: number | null;
     readonly event: string | null;
   }): Promise<{ readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown } | Waiting>;
   /**
-   * Runs the code of a plugin; its output is text. Waits while no plugin defines the type, and for a person while it is unknown whether
-   * an attempt of an earlier worker had its effect.
+   * Runs the code of a plugin and returns its output as text. Waits while no plugin defines the type, and for a person if the outcome of an attempt
+   * by an earlier worker is unknown.
    */
   runPlugin(
     type: string,
     given: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly type: 'finished'; readonly text: string } | Waiting>;
   warn(code: string, text: string): void;
-  /** Both events are published once per branch of a node run, however often the methods are called. */
+  /** Each of these two events is published once per branch of a node run, however often the executor runs. */
   branchStarted(branchId: string, label: string): void;
   branchFinished(
     branchId: string,
     label: string,
     end: { readonly output: string } | { readonly error: string; readonly retryable: boolean },
   ): void;
-  /** Whether the model takes what is attached. */
+  /** Whether the model accepts the attachment. */
   modelTakes(model: string | null, type: Attachment['type']): Promise<boolean>;
   /** Ms since the epoch, by the worker's clock. */
   now(): number;
@@ -166,28 +166,28 @@ export interface NodeContext<Node extends GraphNode = GraphNode> {
   readonly input: string;
   readonly view: ScopeView;
   readonly ports: NodePorts;
-  /** Aborts on the node's timeout, a failed sibling, a cancel, a lost lease. */
+  /** Aborts at the node's timeout, and if a sibling fails, the job is cancelled, or the lease is lost. */
   readonly signal: AbortSignal;
 }
 
 export type NodeOutcome = ({ readonly type: 'finished' } & Settlement) | Waiting;
 
-/** The work of one type of node. Called again after a crash or an answer, from the start: its ports remember. */
+/** Executes one type of node. After a crash or an answer it runs again from the start, and its ports return the stored results. */
 export interface NodeExecutor {
   readonly type: NodeType;
-  /** Nothing outside learns of it: it may be run again, and is written once, when it has ended. */
+  /** The node has no effect outside the run: it may run again, and only its end is stored. */
   isPure(node: GraphNode): boolean;
   run(context: NodeContext): Promise<NodeOutcome>;
-  /** The same, for pure nodes: what they give is there at once. */
+  /** The same for pure nodes, whose result is available at once. */
   runNow?(context: NodeContext): NodeOutcome | Promise<NodeOutcome>;
 }
 
-/** A node that could not do its work. */
+/** The node failed. */
 export class NodeFailure extends Error {
   constructor(
     message: string,
     readonly code: NodeErrorCode,
-    /** `isFinal`: trying again gives the same. */
+    /** `isFinal`: a retry would fail in the same way. */
     readonly details: { readonly statusCode?: number; readonly retryAfterMs?: number; readonly isFinal?: boolean } = {},
   ) {
     super(message);

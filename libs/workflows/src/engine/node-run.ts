@@ -1,29 +1,29 @@
-/** Where a node run stands: `pending → active → (waiting →)? completed | error | skipped | cancelled`. */
+/** The status of a node run: `pending → active → (waiting →)? completed | error | skipped | cancelled`. */
 export type NodeRunStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped' | 'cancelled';
 
-/** Which run it is, unique in its job. */
+/** Identifies a node run within its job. */
 export interface NodeKey {
-  /** As reported: `sf:<subflow node>|<id>` inside subflows (nested: `sf:a|sf:b|<id>`). */
+  /** The id in reports: `sf:<subflow node>|<id>` inside subflows (nested: `sf:a|sf:b|<id>`). */
   readonly nodeId: string;
   /** Numbers of the enclosing loop passes and map items, from 1, outermost first. */
   readonly iteration: readonly number[];
 }
 
-/** Error classes of nodes; what retry rules name. */
+/** Error classes of nodes, which retry rules name. */
 export type NodeErrorCode =
   | ('RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN')
-  /** A hook of a plugin decided; no retry rule names these. */
+  /** A plugin hook decided; no retry rule names these. */
   | ('hook_denied' | 'hook_failed');
 
-/** How a hook ended a node run before its node ran. */
+/** How a hook ended a node run before its node was executed. */
 export type HookedEnd =
   | { readonly type: 'skipped'; readonly reason: string }
   | { readonly type: 'failed'; readonly code: 'hook_denied' | 'hook_failed'; readonly reason: string };
 
-/** The codes of failures that time alone may end. */
+/** Codes of failures that may end without any change. */
 const passing: ReadonlySet<string> = new Set<NodeErrorCode>(['RATE_LIMIT', 'TIMEOUT', 'NETWORK']);
 
-/** Whether the same work may succeed later without a change. */
+/** Returns whether the same work may succeed later without a change. */
 export function isPassingCode(code: string): boolean {
   return passing.has(code);
 }
@@ -51,28 +51,28 @@ export interface ChosenRoute {
   readonly fallbackUsed: boolean;
 }
 
-/** What else is known of a node run; small. */
+/** Further facts about a node run; small. */
 export interface NodeExtra {
   readonly route?: ChosenRoute;
   /** More named outputs: `<node>:<branch>` and `<id>_error`. */
   readonly outputs?: Readonly<Record<string, string>>;
-  /** Of a loop: passes that were begun. Of a map: its items. */
+  /** The begun passes of a loop, or the items of a map. */
   readonly iterations?: number;
-  /** The run took it over from an earlier run and did not execute it. */
+  /** The result is that of an earlier run; this run did not execute the node. */
   readonly isReused?: boolean;
   /** Retries used, after the first try. */
   readonly retries?: number;
-  /** Of a node of a plugin: attempts that were begun, those of earlier workers included. */
+  /** The begun attempts of a plugin node, including those of earlier workers. */
   readonly attempts?: number;
-  /** The hooks before the node have run: they do not run again. `end`: they ended the node run. The input of the row has their changes. */
+  /** The hooks before the node have run and do not run again; the row's input contains their changes. `end`: they ended the node run. */
   readonly hooks?: { readonly end?: HookedEnd };
-  /** Reviews that were rejected. */
+  /** How many reviews were rejected. */
   readonly rejections?: number;
   /** Shown when the output does not reveal the outcome: `HITL: Skipped`. */
   readonly note?: string;
 }
 
-/** What a finished node hands on. */
+/** The result of a finished node. */
 export interface Settlement {
   readonly output: string;
   /** Output handles whose edges it takes; edges without a handle belong to `output` (a loop's to `done`). */
@@ -84,7 +84,7 @@ export interface Settlement {
 
 /** A node run as it is stored, and replayed after a crash. */
 export interface NodeRunRow extends NodeKey {
-  /** In the order in which they were begun, from 1, without gaps; the same after a crash. */
+  /** Numbers the node runs in the order of their begin, from 1, without gaps; a crash does not change it. */
   readonly ordinal: number;
   /** Ids of the nodes it runs inside of, outermost first. */
   readonly path: readonly string[];
@@ -92,7 +92,7 @@ export interface NodeRunRow extends NodeKey {
   readonly label: string;
   readonly status: NodeRunStatus;
   readonly input: string;
-  /** Null until it is finished; and of one that was skipped or cancelled. */
+  /** Null until the node run has ended, and for skipped and cancelled ones. */
   readonly output: string | null;
   readonly handles: readonly string[] | null;
   readonly handOn: Settlement['handOn'];

@@ -4,7 +4,7 @@ import { edgesOf, routesOf } from '../definition/edge-lookup.js';
 import type { GraphEdge, GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { NodeError, NodeExtra, NodeRunRow, Settlement } from './node-run.js';
 
-/** A finished row: all that follows on a node is computed from it. */
+/** The row of a finished node run. It determines everything that happens next. */
 type Ended = Pick<NodeRunRow, 'status' | 'input' | 'output' | 'handles' | 'handOn'>;
 
 /** Whether a row records that its node failed and that the run must not continue past it. */
@@ -45,12 +45,12 @@ interface NodePlace {
   readonly node: GraphNode;
 }
 
-/** How the row of a node that did its work ends. */
+/** The end of a node run whose node succeeded. */
 export function completed(row: NodeRunRow, { output, handles, handOn, extra }: Settlement): NodeRunRow {
   return { ...row, status: 'completed', output, handles, handOn, extra: { ...row.extra, ...extra } };
 }
 
-/** A node, or what runs inside of it, failed. */
+/** The node failed, or a node inside it. */
 export interface NodeFailed {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra | undefined;
@@ -58,7 +58,7 @@ export interface NodeFailed {
   readonly errorInput?: string;
 }
 
-/** How the row of a node that failed ends: by its mode, and by whether an `error` edge is there. */
+/** The end of a node run whose node failed. It depends on the error mode and on whether the node has an `error` edge. */
 export function failed(row: NodeRunRow, failure: NodeFailed, { graph, node }: NodePlace): NodeRunRow {
   const { mode } = node.data.errorHandling;
   const error: NodeError = toNodeError(failure.error, row.nodeId);
@@ -83,7 +83,7 @@ export function handlesOf({ graph, node }: NodePlace, edges: readonly GraphEdge[
   return [...new Set(edges.map(nameOf))];
 }
 
-/** The members in the order that the contract requires. */
+/** The contract requires this order of the members. */
 function toNodeError({ message, code, statusCode, retry, rateLimit }: NodeFailed['error'], nodeId: string): NodeError {
   return {
     message,
@@ -93,7 +93,7 @@ function toNodeError({ message, code, statusCode, retry, rateLimit }: NodeFailed
   };
 }
 
-/** A failure that the engine itself finds. */
+/** A failure that the engine detects itself. */
 export function refusal(message: string, code: NodeError['code'] = 'UNKNOWN'): NodeFailed {
   return { error: { message, code } };
 }

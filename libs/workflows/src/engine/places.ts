@@ -1,6 +1,6 @@
 import type { LiveRun } from './live-run.js';
 
-/** Something that takes a place: a node at work, a decision, a list. */
+/** Something that occupies a slot: a running node, a decision of a loop, or the listing of a map's items. */
 interface Turn {
   readonly run: LiveRun;
   readonly handOut: () => void;
@@ -19,10 +19,10 @@ export class Places {
   private taken = 0;
   private queued = 0;
   private isRefused = false;
-  /** While it is set, no slot is assigned. */
+  /** While this is set, no slot is assigned. */
   isHeld = false;
 
-  /** `mayBegin`: asked before a node run that is new gets a place. */
+  /** `mayBegin` is called before a new node run gets a slot. */
   constructor(
     private readonly count: number,
     private readonly mayBegin: () => boolean,
@@ -51,12 +51,12 @@ export class Places {
     this.handOuts.delete(run);
   }
 
-  /** What was begun in an earlier life is handed out in the order in which it was begun. */
+  /** Node runs that began under an earlier lease get their slots in the order of their begin. */
   sortResumed(): void {
     this.resumed.sort((a, b) => a.run.row.ordinal - b.run.row.ordinal);
   }
 
-  /** Gives the free places away. */
+  /** Assigns the free slots. */
   fill(): void {
     this.isRefused = false;
     while (!this.isHeld && this.taken < this.count) {
@@ -69,7 +69,7 @@ export class Places {
     }
   }
 
-  /** No node run works, and none could start. */
+  /** Returns whether no node run has a slot and none could get one. */
   get areIdle(): boolean {
     return this.taken === 0 && (this.queued === 0 || this.isHeld || this.isRefused);
   }
@@ -85,13 +85,13 @@ export class Places {
     this.nextResumed = resumed.after;
     if (resumed.turn !== null) return resumed.turn;
     const fresh = this.pick(this.fresh, this.nextFresh);
-    // A turn that may not begin stays in the queue, and so do all turns after it.
+    // A node run that may not begin stays in the queue, and so do all behind it.
     this.isRefused = fresh.turn !== null && fresh.turn.run.row.ordinal === 0 && !this.mayBegin();
     this.nextFresh = this.isRefused ? fresh.after - 1 : fresh.after;
     return this.isRefused ? null : fresh.turn;
   }
 
-  /** The first one from there on that still wants its turn. */
+  /** Returns the first one at or after this index that still needs a slot. */
   private pick(turns: readonly Turn[], from: number): { readonly turn: Turn | null; readonly after: number } {
     for (let at = from; ; at += 1) {
       const turn = turns[at];

@@ -1,19 +1,19 @@
 import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
 
-/** What has come to a node along the edges it waits on. */
+/** The state of a node's incoming edges. */
 interface Arrivals {
   /** Edges whose source is not settled yet. */
   open: number;
-  /** When it was first reached, by rank; 0: not so far. */
+  /** The rank at which the node was first reached; 0: it was not reached yet. */
   reachedAt: number;
   readonly taken: Set<GraphEdge>;
 }
 
-/** What is known of the nodes of a scope after a wave. */
+/** The nodes of a scope that a wave has decided. */
 export interface NextWave {
-  /** All their parents are settled and an edge to them was taken; in the order in which they were first reached. */
+  /** Nodes whose sources are all settled and that a taken edge leads to, in the order in which they were first reached. */
   readonly ready: readonly string[];
-  /** All their parents are settled and no edge to them was taken. */
+  /** Nodes whose sources are all settled and that no taken edge leads to. */
   readonly skipped: readonly string[];
 }
 
@@ -25,20 +25,20 @@ export class Readiness {
   private ready: string[] = [];
   private refused: string[] = [];
 
-  /** `level`: the loop or map whose body it is about; null: the top. */
+  /** `level`: the loop or map whose body this is; null: the top level. */
   constructor(
     private readonly graph: WorkflowGraph,
     private readonly level: string | null,
   ) {}
 
-  /** Marks a node as reached from outside, regardless of its parents; it still waits for the parents that are not settled. */
+  /** Marks a node as reached from outside. It still waits for sources that are not settled. */
   force(nodeId: string): void {
     const arrivals = this.of(nodeId);
     this.reach(arrivals);
     if (arrivals.open === 0) this.ready.push(nodeId);
   }
 
-  /** An edge has been settled. */
+  /** Settles an edge. */
   arrive(edge: GraphEdge, isTaken: boolean): void {
     const arrivals = this.of(edge.target);
     arrivals.open -= 1;
@@ -49,7 +49,7 @@ export class Readiness {
     if (arrivals.open === 0) (arrivals.reachedAt > 0 ? this.ready : this.refused).push(edge.target);
   }
 
-  /** Settles a node that has taken these of its edges. Returns whether one of them stays on the level. */
+  /** Settles a node that took these edges. Returns whether one of them stays on the level. */
   settle(nodeId: string, edges: readonly GraphEdge[], counts = this.isOnLevel): boolean {
     const taken = new Set(edges);
     let staysOn = false;
@@ -64,7 +64,7 @@ export class Readiness {
   readonly isOnLevel = (nodeId: string): boolean => (this.graph.owners.get(nodeId) ?? null) === this.level;
 
   next(): NextWave {
-    // The list grows while it is walked: what follows on a skipped node alone is skipped as well.
+    // The loop appends to the list that it iterates: nodes that depend only on skipped nodes are skipped, too.
     for (const nodeId of this.refused) this.settle(nodeId, []);
     const rank = (nodeId: string): number => this.of(nodeId).reachedAt;
     const next = { ready: this.ready.sort((a, b) => rank(a) - rank(b)), skipped: this.refused };
@@ -74,12 +74,12 @@ export class Readiness {
     return next;
   }
 
-  /** With nothing left to run: some reached nodes can never run, because the graph has a cycle. */
+  /** Returns whether reached nodes can never run because the graph has a cycle. Called when nothing is left to run. */
   get isStuck(): boolean {
     return this.reached > this.handedOut;
   }
 
-  /** The outputs of the parents along the taken edges, in document order, each once, without empty texts. */
+  /** Returns the outputs of the sources of the taken edges, in document order, each once, without empty texts. */
   inputOf(nodeId: string, handedOn: ReadonlyMap<string, string>): string {
     const { taken } = this.of(nodeId);
     const edges = (this.graph.incoming.get(nodeId) ?? []).filter((edge) => taken.has(edge));
@@ -107,7 +107,7 @@ export class Readiness {
   }
 }
 
-/** Texts of several nodes as one. */
+/** Joins the texts of several nodes. */
 export function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }

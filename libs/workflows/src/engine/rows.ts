@@ -2,10 +2,10 @@ import { LIMITS } from '../definition/limits.js';
 import { textOf } from './live-run.js';
 import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
 
-/** The rows of an earlier life, and the numbers that are left for those of this one. */
+/** The rows that earlier leases stored, and the ordinals that are left for this lease. */
 export class Rows {
   private readonly known: Map<string, NodeRunRow>;
-  /** Ordinals without a row: the rows that had them were never committed. */
+  /** Ordinals without a row, because their rows were never committed. */
   private readonly gaps: Iterator<number>;
   private last: number;
   private executed: number;
@@ -31,7 +31,7 @@ export class Rows {
     return [...this.known.values()].filter(({ status }) => !isFinished(status));
   }
 
-  /** The number of the node run that is begun next. */
+  /** The ordinal of the next node run. */
   nextOrdinal(): number {
     const gap = this.gaps.next();
     if (gap.done !== true) return gap.value;
@@ -39,12 +39,12 @@ export class Rows {
     return this.last;
   }
 
-  /** Numbers that may still be given. */
+  /** How many ordinals are left. */
   get left(): number {
     return LIMITS.nodeRuns - this.last;
   }
 
-  /** A row was begun. */
+  /** Records that a row was begun. */
   count(row: NodeRunRow): void {
     if (isStep(row)) this.executed += 1;
   }

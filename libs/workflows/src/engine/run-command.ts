@@ -2,38 +2,38 @@ import type { ChatMessage } from '#models';
 
 import type { NodeError, NodeKey, NodeRunRow } from './node-run.js';
 
-/** What the runner has to do, in this order. */
+/** The commands for the runner, to be executed in this order. */
 export type RunCommand =
-  /** Have its executor work. `isNew`: its row (`active`) is not stored yet. Answered by `settled`, `failed` or `waiting`. */
+  /** Execute the node. `isNew`: its row (`active`) is not stored yet. The runner reports `settled`, `failed` or `waiting`. */
   | { readonly type: 'run'; readonly run: NodeRunRow; readonly isNew: boolean }
   /** Store the row: a container began or continued, or a node run ended, waits or was skipped. */
   | { readonly type: 'store'; readonly run: NodeRunRow }
   | DecideCommand
-  /** Find the items of a map. Answered by `listed`, `failed` or `waiting`. */
+  /** List the items of a map. The runner reports `listed`, `failed` or `waiting`. */
   | { readonly type: 'list'; readonly run: NodeRunRow }
-  /** A loop begins a pass: for viewers. Its row, stored just before, counts it. */
+  /** Tells viewers that a loop begins a pass. The row stored just before contains its number. */
   | { readonly type: 'iterate'; readonly key: NodeKey; readonly iteration: number; readonly of: number }
   /** Stop these node runs and ignore their reports. Their cancelled rows are stored next. */
   | { readonly type: 'cancel'; readonly keys: readonly NodeKey[] }
   | { readonly type: 'warn'; readonly key: NodeKey; readonly code: string; readonly text: string }
-  /** The step limit is reached and more nodes are ready. Answered by `granted` or `stopped`. */
+  /** The step limit is reached and more nodes are ready. The runner reports `granted` or `stopped`. */
   | { readonly type: 'exhausted'; readonly maxSteps: number }
-  /** The last one of a run. */
+  /** The last command of a run. */
   | { readonly type: 'end'; readonly result: RunResult };
 
-/** Ask whether a loop continues: a condition, or a registered evaluator. Answered by `decided`, `failed` or `waiting`. */
+/** Decide whether a loop continues, by its condition or a registered evaluator. The runner reports `decided`, `failed` or `waiting`. */
 export interface DecideCommand {
   readonly type: 'decide';
   readonly run: NodeRunRow;
-  /** Of the pass in question, from 1. */
+  /** The number of the next pass, from 1. */
   readonly iteration: number;
   /** The loop's input, later the output of the last pass. */
   readonly current: string;
-  /** Of the passes so far. */
+  /** The outputs of the earlier passes. */
   readonly outputs: readonly string[];
 }
 
-/** Why a run failed. `nodeId` is one of the top, from where it can be run again; null: no node of its own. */
+/** Why a run failed. `nodeId` is a node of the top level, from which a new run can start; null: no node of the top level failed. */
 export interface RunError {
   readonly message: string;
   readonly code: string;
@@ -44,14 +44,14 @@ export interface RunError {
   readonly retry?: NodeError['retry'];
 }
 
-/** How a run ended; what the clock and the meter know is added by the runner. */
+/** How a run ended. The runner adds times and usage. */
 export interface RunResult {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly success: boolean;
   readonly output: string;
   readonly finalOutput: string;
   readonly finalNodeId: string | null;
-  /** Of the nodes of the top. */
+  /** Outputs of the nodes of the top level. */
   readonly nodeOutputs: Readonly<Record<string, string>>;
   readonly executionOrder: readonly string[];
   readonly lastActiveNodeId: string | null;

@@ -1,28 +1,28 @@
 import type { NodeError, NodeExtra, NodeKey, Settlement } from './node-run.js';
 
-/** How an executor failed, for good: retries are over. */
+/** The final failure of a node: no retry follows. */
 export interface Failure {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra;
-  /** The input of the node run, as hooks have changed it; absent: as it was. */
+  /** The input of the node run after the changes of hooks; absent: hooks did not change it. */
   readonly input?: string;
 }
 
-/** What happened outside. One that names a node run which is not at work (any more) changes nothing. */
+/** An event from the runner. An event for a node run that is not running any more has no effect. */
 export type RunEvent =
-  /** A node did its work. */
+  /** A node succeeded. */
   | { readonly type: 'settled'; readonly key: NodeKey; readonly settlement: Settlement; readonly input?: string }
   /** The items of a map are known, each as text. */
   | { readonly type: 'listed'; readonly key: NodeKey; readonly items: readonly string[] }
-  /** A node failed, or a decision, or a list. */
+  /** A node, the decision of a loop, or the listing of a map's items failed. */
   | ({ readonly type: 'failed'; readonly key: NodeKey } & Failure)
-  /** The condition of a loop has been asked. */
+  /** The condition of a loop has a result. */
   | { readonly type: 'decided'; readonly key: NodeKey; readonly iteration: number; readonly continues: boolean }
-  /** A node, or a decision, waits for an outside answer: others may run in its slot. */
+  /** A node, or the decision of a loop, waits for an outside answer; its slot becomes free. */
   | { readonly type: 'waiting'; readonly key: NodeKey }
-  /** What it waited for is there; it is handed out again. */
+  /** The answer for a waiting node run has arrived, so it needs a slot again. */
   | { readonly type: 'resumed'; readonly key: NodeKey }
-  /** A budget of the runner's is used up: until more is granted, nothing is handed out. May come before the run is started. */
+  /** A budget of the runner is used up: no slot is assigned until more is granted. May come before the run is started. */
   | { readonly type: 'exhausted' }
   /** A budget was raised; `steps`: how many more nodes may be executed. */
   | { readonly type: 'granted'; readonly steps?: number }

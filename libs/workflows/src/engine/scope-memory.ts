@@ -2,7 +2,7 @@ import type { ChatMessage } from '#models';
 
 import type { EarlierOutput, ScopeView } from './node-executor.js';
 
-/** A map that is written on top of another one, which it never copies or changes. */
+/** A map with another map beneath it, which it never copies or changes. */
 class LayeredMap implements ReadonlyMap<string, string> {
   readonly own = new Map<string, string>();
 
@@ -49,20 +49,20 @@ class LayeredMap implements ReadonlyMap<string, string> {
   }
 }
 
-/** What does not change while a scope lasts. */
+/** The part of a scope that never changes. */
 export type ScopeFacts = Pick<ScopeView, 'workflowName' | 'sessionId' | 'inputs' | 'attachments'>;
 
-/** A node that ended, as later ones remember it. */
+/** A finished node as later nodes see it. */
 export interface Remembered extends EarlierOutput {
-  /** More outputs under names of their own: branches, errors. */
+  /** Further outputs with names of their own: branches, errors. */
   readonly outputs: Readonly<Record<string, string>>;
   /** Its response in the conversation; null: none. */
   readonly response: string | null;
 }
 
 /**
- * What the nodes of a scope see. It grows only between waves, so all nodes of a wave share one view and none sees its siblings.
- * A body looks through its own memory at that of the nodes around its loop; nothing is copied for it.
+ * What the nodes of a scope see. It grows only between waves, so all nodes of a wave share one view, and none sees its siblings. The body of a loop
+ * also sees the nodes around the loop, without a copy.
  */
 export class ScopeMemory implements ScopeView {
   readonly workflowName: string;
@@ -72,7 +72,7 @@ export class ScopeMemory implements ScopeView {
   private readonly own = new Map<string, EarlierOutput>();
   private readonly named: LayeredMap;
   private readonly responses: ChatMessage[];
-  /** Made when it is first asked for after a wave. */
+  /** Created at the first use after a wave. */
   private list: readonly EarlierOutput[] | null = null;
 
   private constructor(
@@ -88,12 +88,12 @@ export class ScopeMemory implements ScopeView {
     this.named = new LayeredMap(around?.named ?? null);
   }
 
-  /** Of a whole workflow: nothing is remembered but the conversation so far. */
+  /** The memory of a whole workflow: it begins with the conversation only. */
   static of(facts: ScopeFacts, session: readonly ChatMessage[]): ScopeMemory {
     return new ScopeMemory(facts, session, null);
   }
 
-  /** Of a body: what is around it is seen, and what it adds is not seen from there. */
+  /** The memory of a body: the body sees what is around it, and additions of the body stay inside. */
   inside(): ScopeMemory {
     return new ScopeMemory(this, [], this);
   }
@@ -121,7 +121,7 @@ export class ScopeMemory implements ScopeView {
     if (response !== null) this.responses.push({ role: 'assistant', content: response });
   }
 
-  /** Takes over what a body has added, once its loop is done. */
+  /** Takes over the additions of a body when its loop has ended. */
   absorb(body: ScopeMemory): void {
     this.list = null;
     for (const [nodeId, entry] of body.own) this.own.set(nodeId, entry);

@@ -10,21 +10,21 @@ import type { ScopeMemory } from './scope-memory.js';
 
 export type ScopeEnd =
   | { readonly type: 'completed' }
-  /** `run`: the node that failed; null: it was none. */
+  /** `run`: the node that failed; null: no node failed. */
   | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
 
 export interface ScopeTerms extends Omit<Home, 'ended'> {
   readonly engine: Engine;
-  /** The loop or map whose body it goes through; null: the top of its graph. */
+  /** The loop or map whose body this scope runs; null: the top level of its graph. */
   readonly level: string | null;
-  /** The node run it is inside of; null: the run of the job itself. */
+  /** The node run around this scope; null: the run of the job. */
   readonly owner: LiveRun | null;
-  /** What runs inside of a node; null: it has an executor. */
+  /** The inside of a container node; null: the node has an executor. */
   readonly containerOf: (run: LiveRun, around: ScopeTerms) => Container | null;
   readonly onEnd: (end: ScopeEnd) => void;
 }
 
-/** Where a scope begins that takes over what an earlier one has done. */
+/** The start of a scope that takes over the results of an earlier one. */
 export interface TakenOver {
   readonly finished: readonly FinishedNode[];
   /** All nodes that run. */
@@ -35,16 +35,16 @@ export interface TakenOver {
   readonly given: ReadonlyMap<string, string>;
   /** The input of a node without one. */
   readonly text: string;
-  /** The responses of its nodes are already in the conversation. */
+  /** The responses of these nodes are in the conversation already. */
   readonly isInSession: boolean;
 }
 
-/** The format's message for a graph that cannot reach its end. */
+/** The message that the format prescribes for a graph that cannot reach its end. */
 const CIRCLE = 'Workflow execution exceeded maximum iterations - check for cycles';
 
 /**
- * One pass through a graph, or through a body, in waves: all nodes that are ready run at once, and what comes after them is
- * looked at when the last of them has ended. Nothing depends on the order in which they end.
+ * One pass through a graph, or through a body, in waves: all ready nodes run at once, and the next wave is computed when the last of them has ended.
+ * Nothing depends on the order in which they end.
  */
 export class Scope implements Home {
   readonly graph: WorkflowGraph;
@@ -53,7 +53,7 @@ export class Scope implements Home {
   readonly path: readonly string[];
   readonly iteration: readonly number[];
   readonly depth: number;
-  /** Of the nodes that were executed, in execution order. */
+  /** The executed nodes, in execution order. */
   readonly outputs = new Map<string, string>();
   private readonly engine: Engine;
   private readonly readiness: Readiness;
@@ -105,17 +105,17 @@ export class Scope implements Home {
     this.advance();
   }
 
-  /** The text of its last node. */
+  /** Returns the output of its last node. */
   get finalOutput(): string {
     return [...this.outputs.values()].at(-1) ?? '';
   }
 
-  /** The outputs of the last nodes. */
+  /** Returns the outputs of the last nodes. */
   get endings(): string {
     return joined(this.ends);
   }
 
-  /** All unfinished node runs inside. */
+  /** Returns all unfinished node runs inside. */
   *unfinished(): Generator<LiveRun> {
     for (const run of this.wave) {
       if (run.isOver) continue;
@@ -158,7 +158,7 @@ export class Scope implements Home {
     this.open = runs.length;
     for (const run of runs) this.engine.open(run);
     for (const run of runs) if (!run.isOver && !isFinished(run.row.status)) this.begin(run);
-    // The failure that stopped the earlier lease comes last: results of its siblings count.
+    // The failure that stopped the earlier lease is handled last, because results of its siblings count.
     for (const run of runs) if (!run.isOver && run.row.status === 'completed') this.begin(run);
     for (const run of runs) if (!run.isOver && run.row.status === 'error') this.engine.recall(run);
   }
@@ -178,7 +178,7 @@ export class Scope implements Home {
     this.terms.onEnd(end);
   };
 
-  /** Ends at once: what still runs is cancelled, what would have come is skipped. */
+  /** Ends at once: running nodes are cancelled, and all others are skipped. */
   private fail(run: LiveRun): void {
     this.isOver = true;
     this.engine.cancel(this.unfinished());
@@ -192,7 +192,7 @@ export class Scope implements Home {
     });
   }
 
-  /** An executed node enters what later ones see. */
+  /** Adds an executed node to what later nodes see. */
   private remember({ node, row, container }: Pick<LiveRun, 'node' | 'row' | 'container'>, isInSession = false): void {
     const { id, label, type } = node;
     const output = row.output ?? '';
@@ -203,7 +203,7 @@ export class Scope implements Home {
     this.memory.add({ nodeId: id, label, type, output, outputs: row.extra.outputs ?? {}, response });
   }
 
-  /** Gives the edges that a node of an earlier run took. */
+  /** Takes the edges that a node took in the earlier run. */
   private reuse({ nodeId, extra, ...ended }: FinishedNode, isInSession: boolean): readonly GraphEdge[] {
     const node = this.graph.nodes.get(nodeId);
     if (node === undefined) return [];
@@ -241,7 +241,7 @@ export class Scope implements Home {
     return [...this.graph.nodes.keys()].filter(this.readiness.isOnLevel);
   }
 
-  /** Runs `step` later, unless the owner has ended. */
+  /** Runs `step` later, unless its container has ended. */
   private soon(step: () => void): void {
     this.engine.soon(() => {
       if (this.terms.owner?.isOver !== true) step();

@@ -8,7 +8,7 @@ import { type NodeFailed, refusal } from './outcome.js';
 import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
 
-/** A `subflow`: another workflow, which sees nothing of this one but what it is given. */
+/** A `subflow`: another workflow, which sees only its inputs of this one. */
 export class SubflowRun implements Container {
   readonly kept = null;
   private inside: Scope | null = null;
@@ -68,7 +68,7 @@ export class SubflowRun implements Container {
     }
   }
 
-  /** Its own conversation, begun by what it is given; the session's id is what it may share. */
+  /** The subflow has its own conversation, which begins with its input. It shares the session id only if the node allows it. */
   private memoryOf(graph: WorkflowGraph, { values, text }: SubflowGiven): ScopeMemory {
     const { sessionId, attachments } = this.around.memory;
     return ScopeMemory.of(
@@ -98,16 +98,16 @@ export class SubflowRun implements Container {
 
 const TOO_DEEP = `Maximum subflow depth (${LIMITS.subflowDepth}) exceeded. Check for recursive subflows.`;
 
-/** What a subflow is given. */
+/** The inputs of a subflow. */
 interface SubflowGiven {
   readonly values: ReadonlyMap<string, unknown>;
   /** The user text of the subflow: the first declared input, else the node's input. */
   readonly text: string;
-  /** Required ones that have neither a mapping nor a default. */
+  /** Required inputs that have neither a mapping nor a default. */
   readonly missing: readonly string[];
 }
 
-/** Reads the mappings of a subflow node. Throws `too_large` for one that is filled beyond all bounds. */
+/** Evaluates the mappings of a subflow node. Throws `too_large` if a value becomes too long. */
 function subflowInputs(
   declared: readonly SubflowInput[],
   mappings: JsonObject,

@@ -18,8 +18,8 @@ import { ScopeMemory } from './scope-memory.js';
 import { SubflowRun } from './subflow-run.js';
 
 /**
- * A `map`: its body once for each item of a list, so many at once. Items do not see each other, and what comes after sees
- * nothing of them but their list of texts. The items themselves are not stored: they are found again after a crash.
+ * A `map`: runs its body once for each item of a list, a limited number at a time. Items do not see each other, and later nodes see only the list of
+ * their outputs. The items are not stored; after a crash they are listed again.
  */
 class MapRun implements Container {
   readonly kept = null;
@@ -109,15 +109,15 @@ class MapRun implements Container {
 }
 
 /**
- * A run of a workflow: takes events and returns commands. No clock, no randomness, no I/O. Its state is never stored as a
- * whole: the same plan and the stored rows rebuild it, at any point at which its process died.
+ * A run of a workflow: takes events and returns commands. It has no clock, no randomness and no I/O. Its state is never stored as a whole: the plan
+ * and the stored rows rebuild it after a crash at any point.
  */
 export class WorkflowRun {
   private readonly engine: Engine;
   private readonly top: Scope;
   private isEnded = false;
 
-  /** `rows`: the node runs that an earlier lease stored, in any order; none for a new job. */
+  /** `rows`: the node runs that earlier leases stored, in any order; none for a new job. */
   constructor(
     readonly plan: RunPlan,
     rows: readonly NodeRunRow[] = [],
@@ -151,24 +151,24 @@ export class WorkflowRun {
     return this.followUp();
   }
 
-  /** What has to be done now that this has happened. */
+  /** Handles an event and returns the commands that follow from it. */
   handle(event: RunEvent): readonly RunCommand[] {
     if (this.isEnded) return [];
     this.apply(event);
     return this.followUp();
   }
 
-  /** Nothing works, and nothing more can be handed out before something happens outside. */
+  /** Returns whether no node runs, and none can run before an event arrives from outside. */
   get resting(): boolean {
     return !this.isEnded && this.engine.places.areIdle;
   }
 
-  /** Nodes executed so far, those of an earlier life included. */
+  /** How many nodes have been executed, including those under earlier leases. */
   get steps(): number {
     return this.engine.steps;
   }
 
-  /** What a node run sees, as long as it is at work. The same object for all nodes of a wave. */
+  /** Returns what a running node sees: the same object for all nodes of a wave. */
   viewOf(key: NodeKey): ScopeView | undefined {
     const run = this.engine.find(key);
     return run?.container?.kept ?? run?.home.memory;
@@ -235,7 +235,7 @@ export class WorkflowRun {
     return [...commands, ...this.stop(halt)];
   }
 
-  /** Ends the run, regardless of its nodes. */
+  /** Ends the run, whatever state its nodes have. */
   private stop(halt: Halt): readonly RunCommand[] {
     this.engine.cancel(this.top.unfinished());
     this.end(haltedResult(this.top, halt));
@@ -266,7 +266,7 @@ function toMemory(plan: RunPlan): ScopeMemory {
   return ScopeMemory.of(facts, resumeFrom?.session ?? [...history, { role: 'user', content: input }]);
 }
 
-/** What this run takes over from an earlier one: all nodes that do not come after a node that runs again. */
+/** Returns what this run takes over from an earlier one: all nodes that do not come after a node that runs again. */
 function toTakenOver(graph: WorkflowGraph, text: string, resumeFrom: ResumeFrom): TakenOver {
   const { startNodeId, input, finished, pending, session } = resumeFrom;
   const forced = [...new Set([startNodeId, ...pending])].filter((nodeId) => isOnTop(graph, nodeId));
@@ -285,7 +285,7 @@ function isOnTop(graph: WorkflowGraph, nodeId: string): boolean {
   return graph.nodes.has(nodeId) && !graph.owners.has(nodeId);
 }
 
-/** How a run ended whose top scope did. */
+/** Returns the result of a run whose top scope has ended. */
 export function resultOf(top: Scope, end: ScopeEnd): RunResult {
   if (end.type === 'failed') return unfinished(top, 'failed', toRunError(end));
   const { finalOutput } = top;
@@ -328,7 +328,7 @@ function toRunError({ failure, run }: Extract<ScopeEnd, { type: 'failed' }>): Ru
   };
 }
 
-/** The conversation ends with what came out of it. */
+/** The conversation ends with the final output. */
 function closed(session: readonly ChatMessage[], text: string): readonly ChatMessage[] {
   const last = session.at(-1);
   if (text === '' || (last?.role === 'assistant' && last.content === text)) return [...session];

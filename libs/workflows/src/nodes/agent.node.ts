@@ -10,7 +10,7 @@ import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';
 
-/** What a model call of an agent carries besides its messages and tools. The node's own fields win over `modelRequest`. */
+/** The options of an agent's model call besides its messages and tools. The node's own fields override `modelRequest`. */
 function agentParameters(data: NodeData['agent']): ModelParameters {
   const { modelRequest, temperature, maxTokens, parallelToolCalls, structuredOutput } = data;
   return {
@@ -22,7 +22,7 @@ function agentParameters(data: NodeData['agent']): ModelParameters {
 
 const formats: ReadonlySet<unknown> = new Set(['text', 'json_object', 'json_schema']);
 
-/** A `response_format` as it is; a schema with a name, or a bare one, is wrapped into one. */
+/** Returns a `response_format` unchanged, and wraps a schema, with or without a name, into one. */
 function toResponseFormat(wanted: JsonObject): JsonObject {
   if (formats.has(memberOf(wanted, 'type'))) return wanted;
   const schema = memberOf(wanted, 'schema');
@@ -40,7 +40,7 @@ export const agentNode = defineNode({
     }),
 });
 
-/** One try of an agent: the first, or one that a person asked for by sending the last back. */
+/** One attempt of an agent: the first, or one after a person rejected the last. */
 class Agent {
   constructor(
     private readonly context: ContextOf<'agent'>,
@@ -71,7 +71,7 @@ class Agent {
     };
   }
 
-  /** All permitted iterations asked for tools; `last` is the text of the last one. */
+  /** The model requested tools in all permitted iterations; `last` is the text of the last one. */
   private async atLimit(request: Omit<Conversing, 'maxIterations'>, last: string): Promise<NodeOutcome> {
     const { onMaxToolIterations, maxToolIterations: limit } = this.context.node.data;
     switch (onMaxToolIterations) {

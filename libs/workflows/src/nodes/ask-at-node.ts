@@ -8,7 +8,7 @@ import { refusal } from './to-node-error.js';
 type Asking = ContextOf<'approval'> | ContextOf<'input'>;
 type Asked = Pick<Question, 'mode' | 'options' | 'inputSchema' | 'dataRequired' | 'decidableBy' | 'fourEyes'>;
 
-/** A node that is a question: answered, its output is what was given, else its input. */
+/** A node that asks a person. Its output is the data of the answer, or its input if the answer has none. */
 export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutcome> {
   const { node, input, ports } = context;
   const { prompt, timeout, defaultAction = 'timeout' } = node.data;
@@ -36,7 +36,7 @@ export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutc
   }
 }
 
-/** The request expired without an answer: that is not an approval. */
+/** An expired request is not an approval. */
 function timedOut(context: Asking): NodeOutcome {
   if (leadsOn(context, 'timeout')) return handOn(context.input, ['timeout']);
   throw refusal('HITL: Request timed out');

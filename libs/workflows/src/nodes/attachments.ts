@@ -4,7 +4,7 @@ import { defined } from '#platform';
 
 import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
-/** Before the hash of a file of the workspace. */
+/** The prefix of the hash of a workspace file. */
 export const fileScheme = 'file:';
 
 /** The attachment that refers to a file of the workspace. */
@@ -39,7 +39,7 @@ export async function userMessage(
   return toMessage(text, parts);
 }
 
-/** As `userMessage`, with images only; the rest is of no use here and is passed over in silence. */
+/** As `userMessage`, with images only. Other attachments are left out without a warning. */
 export async function userMessageWithImages(
   { view, ports }: Pick<NodeContext, 'view' | 'ports'>,
   text: string,
@@ -58,7 +58,7 @@ async function canSeeImages(
   return view.attachments.some(({ type }) => type === 'image') && (await ports.modelTakes(model, 'image'));
 }
 
-/** What conversations have words for. A file of the workspace has a URL of our own, and stays a reference until the model is called. */
+/** The types that chat messages support. A workspace file has a URL of our own, which stays a reference until the model is called. */
 export function toPart({ type, url, name, mimeType }: Attachment): ContentPart | null {
   if (url.startsWith(fileScheme)) {
     const named = {

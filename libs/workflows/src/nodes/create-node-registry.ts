@@ -17,14 +17,14 @@ import { toolNode } from './tool.node.js';
 import { transformNode } from './transform.node.js';
 import { waitNode } from './wait.node.js';
 
-/** Nodes that run other nodes: the engine itself does. */
+/** Container nodes, which the engine runs itself. */
 const containers: ReadonlySet<NodeType> = new Set(['whileLoop', 'subflow', 'map']);
 
-/** Who does the work of each type of node. */
+/** The executors by node type. */
 export class NodeRegistry {
   private readonly executors = new Map<NodeType, NodeExecutor>();
 
-  /** Throws when a type has no executor, or more than one: the process must not start like that. */
+  /** Throws if a type has no executor or more than one, so that the process does not start. */
   constructor(executors: readonly NodeExecutor[]) {
     for (const executor of executors) {
       if (containers.has(executor.type)) throw new Error(`Nodes of type "${executor.type}" are run by the engine`);
@@ -43,7 +43,7 @@ export class NodeRegistry {
   }
 }
 
-/** Who does the work of every type of node there is. */
+/** The executors of all built-in node types. */
 export function createNodeRegistry(clock: Clock): NodeRegistry {
   return new NodeRegistry([
     startNode,

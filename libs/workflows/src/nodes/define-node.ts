@@ -2,7 +2,7 @@ import type { GraphNodeOf } from '../definition/graph.js';
 import type { NodeType } from '../definition/node-types.js';
 import type { NodeContext, NodeExecutor, NodeOutcome } from '../engine/node-executor.js';
 
-/** A node of one type, what it may reach and what it sees. */
+/** A node of one type, with its ports and its view of the run. */
 export type ContextOf<T extends NodeType> = NodeContext & { readonly node: GraphNodeOf<T> };
 
 interface NodeDefinition<T extends NodeType> {
@@ -12,13 +12,13 @@ interface NodeDefinition<T extends NodeType> {
   readonly run: (context: ContextOf<T>) => NodeOutcome | Promise<NodeOutcome>;
 }
 
-/** The executor of one type of node, which is handed nodes of that type only. */
+/** The executor of one type of node; it receives nodes of that type only. */
 export function defineNode<T extends NodeType>({ type, isPure, run }: NodeDefinition<T>): NodeExecutor {
   return {
     type,
-    // The registry goes by the type, and the graph has read the data by it.
+    // The registry selects by type, and the graph has parsed the data by the same type.
     isPure: (node) => isPure?.(node.data as GraphNodeOf<T>['data']) ?? false,
-    run: async (context) => run(context as ContextOf<T>), // likewise
-    runNow: (context) => run(context as ContextOf<T>), // likewise
+    run: async (context) => run(context as ContextOf<T>), // for the same reason
+    runNow: (context) => run(context as ContextOf<T>), // for the same reason
   };
 }

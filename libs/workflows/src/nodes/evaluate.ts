@@ -5,8 +5,8 @@ import { textOrJson } from './json-text.js';
 import { refusal } from './to-node-error.js';
 
 /**
- * The value of an expression that sees `input` (a value, where the text is JSON), `text`, `outputs` and `inputs`. Throws for one
- * that cannot be used, fails, takes too long, or gives too much.
+ * Evaluates an expression over `input` (parsed, if the text is JSON), `text`, `outputs` and `inputs`. Throws if it is invalid, fails, takes too
+ * long, or returns too much.
  */
 export function evaluate(expression: string, { input, view }: Pick<NodeContext, 'input' | 'view'>): unknown {
   const compiled = compileExpression(expression);
@@ -14,7 +14,7 @@ export function evaluate(expression: string, { input, view }: Pick<NodeContext, 
   const answer = compiled.evaluate({
     input: textOrJson(input),
     text: input,
-    outputs: lazyMembers(view.outputs), // all of a run's are many, and most expressions name few of them
+    outputs: lazyMembers(view.outputs), // a run has many outputs, and most expressions name few of them
     inputs: lazyMembers(view.inputs),
   });
   if (!answer.ok) throw refusal(`The expression ${answer.problem}`);

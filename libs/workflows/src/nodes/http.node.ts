@@ -13,7 +13,7 @@ import { codeOfStatus, refusal, toNodeError } from './to-node-error.js';
 const defaultTimeoutMs = 30_000;
 const longestExcerpt = 300;
 
-/** Sends an HTTP request; the text of the response, or the selected part of it, is passed on. */
+/** Sends an HTTP request. Its output is the text of the response, or the selected part of it. */
 export const httpNode = defineNode({
   type: 'http',
   run: async (context) => {
@@ -46,7 +46,7 @@ async function answerTo(context: ContextOf<'http'>): ReturnType<ContextOf<'http'
   }
 }
 
-/** What is inserted cannot leave its place in the URL, unless it is how the URL begins. */
+/** An inserted text cannot leave its part of the URL, unless the URL begins with it. */
 function fillUrl(url: string, lookup: Lookup): string {
   const [first, ...rest] = parseTemplate(url).parts;
   if (first === undefined) return '';
@@ -72,12 +72,12 @@ function bodyOf(body: unknown, lookup: Lookup): { readonly text: string | null; 
   return { text: JSON.stringify(fillJson(body, lookup)), isJson: isJsonObject(body) || Array.isArray(body) };
 }
 
-/** RFC 9110, 9.2.2: asked twice, these do what they do once. */
+/** RFC 9110, 9.2.2: these methods may be repeated without another effect. */
 function isRepeatable(method: string): boolean {
   return method !== 'POST' && method !== 'PATCH';
 }
 
-/** Both say that nothing was done: RFC 6585, 4; RFC 9110, 15.6.4. */
+/** Both statuses mean that the server did nothing: RFC 6585, 4; RFC 9110, 15.6.4. */
 const untouched: ReadonlySet<number> = new Set([429, 503]);
 
 function refused({ node }: ContextOf<'http'>, status: number, text: string): NodeFailure {

@@ -1,6 +1,9 @@
 import { refusal } from './to-node-error.js';
 
-/** A JSON value as nodes hand it on: a text as it is, anything else as JSON. Throws for what is nested too deep to be written. */
+/**
+ * Converts a JSON value to the text that nodes exchange: texts stay as they are, other values become JSON. Throws for a value that is nested too
+ * deep.
+ */
 export function jsonText(value: unknown): string {
   if (typeof value === 'string') return value;
   try {
@@ -10,9 +13,9 @@ export function jsonText(value: unknown): string {
   }
 }
 
-/** The value that a text is JSON of; a text that is none is a text. */
+/** Parses a text as JSON; a text that is not JSON is returned unchanged. */
 export function textOrJson(text: string): unknown {
-  if (!/^\s*["[{\dtfn-]/.test(text)) return text; // most texts are none, and failing to read them is dear
+  if (!/^\s*["[{\dtfn-]/.test(text)) return text; // most texts are not JSON, and a failed parse is expensive
   try {
     const value: unknown = JSON.parse(text);
     return value;

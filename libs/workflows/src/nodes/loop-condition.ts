@@ -3,13 +3,13 @@ import type { NodePorts, Waiting } from '../engine/node-executor.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import { refusal } from './to-node-error.js';
 
-/** What a loop knows before a pass. */
+/** The state of a loop before a pass. */
 export type LoopState = Pick<DecideCommand, 'iteration' | 'current' | 'outputs'>;
 
 /** Decides whether a loop continues; named by `customEvaluator`. If it throws, the node fails. */
 export type LoopEvaluator = (state: LoopState, signal: AbortSignal) => boolean | Promise<boolean>;
 
-/** What is asked before a pass. */
+/** The question before a pass. */
 export interface LoopQuestion {
   readonly node: GraphNodeOf<'whileLoop'>;
   readonly state: LoopState;
@@ -42,7 +42,7 @@ export class LoopCondition {
   }
 }
 
-/** The iterations made so far are what definitions count by. */
+/** Definitions count the finished iterations. */
 async function askModel({ node, state, ports, signal }: LoopQuestion): Promise<LoopAnswer> {
   const { conditionPrompt, conditionModel } = node.data;
   const label = state.outputs.length === 0 ? 'Initial input:' : 'Last output:';

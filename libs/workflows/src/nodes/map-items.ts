@@ -5,7 +5,7 @@ import { jsonText, textOrJson } from './json-text.js';
 import { lookupOf } from './template-lookup.js';
 import { refusal } from './to-node-error.js';
 
-/** The items of a map node, as the texts that its body reads. `items`: a template or an expression; absent: the input. */
+/** Returns the items of a map node as the texts that its body reads. `items`: a template or an expression; absent: the input. */
 export function mapItems(items: string | undefined, context: Pick<NodeContext, 'input' | 'view'>): readonly string[] {
   const list = listOf(items, context);
   if (!Array.isArray(list)) throw refusal('Invalid items of a map: they are not a list');

@@ -4,7 +4,7 @@ import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 
-/** Keeps a text for later nodes and runs of the session, or finds what was kept. */
+/** Stores a text for later nodes and runs of the session, or finds stored texts. */
 export const memoryNode = defineNode({
   type: 'memory',
   run: (context) => {

@@ -21,7 +21,7 @@ export const outputNode = defineNode({
   },
 });
 
-/** A template beside no mode is how older documents say that it is raw. */
+/** In older documents a template without a mode is raw. */
 function modeOf({ useRawTemplate, template, mode }: NodeData['output']): 'raw' | 'combine' | 'synthesis' {
   const hasTemplate = template !== undefined && template !== '';
   if (useRawTemplate || (hasTemplate && mode === undefined)) return 'raw';
@@ -72,7 +72,7 @@ function sourceBlocks({ node, graph, view, input }: ContextOf<'output'>): string
   return sources.map(block).join('\n\n');
 }
 
-/** Of a node, or of a branch and its node; else the source as it is written. */
+/** The label of a node, or of a branch and its node; otherwise the source itself. */
 function labelOf({ nodes }: ContextOf<'output'>['graph'], source: string): string {
   const direct = nodes.get(source);
   if (direct !== undefined) return direct.label;
@@ -97,15 +97,15 @@ function finish({ node, view, ports }: ContextOf<'output'>, text: string): NodeO
   return handOn(formatOutput(text, format, includeMetadata ? metadata() : null), []);
 }
 
-/** How a text came to be. */
+/** The origin of a text. */
 interface OutputMetadata {
-  /** Ids of the nodes before, in execution order. */
+  /** Ids of the earlier nodes, in execution order. */
   readonly nodeChain: readonly string[];
   /** ISO 8601. */
   readonly timestamp: string;
 }
 
-/** A text in the format of an output node, with what is known of it where that is wanted. */
+/** Formats a text for an output node, with metadata if the node wants it. */
 export function formatOutput(
   text: string,
   format: NodeData['output']['format'],
@@ -130,6 +130,6 @@ function toJson(text: string, metadata: OutputMetadata | null): string {
     const value: unknown = JSON.parse(text);
     return metadata === null ? JSON.stringify(value, null, 2) : wrapped(value);
   } catch {
-    return wrapped(text); // no JSON, or nested deeper than can be written
+    return wrapped(text); // not JSON, or nested too deep
   }
 }

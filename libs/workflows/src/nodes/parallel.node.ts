@@ -14,7 +14,7 @@ import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { refusal, toNodeError } from './to-node-error.js';
 
-/** How a branch of a parallel node ended, or what it waits for. */
+/** The result of a branch of a parallel node, or what it waits for. */
 type BranchEnd =
   | { readonly type: 'answered'; readonly text: string }
   | { readonly type: 'failed'; readonly message: string }
@@ -81,7 +81,7 @@ function converse(context: ContextOf<'parallel'>, branch: Branch, overtime: Abor
 const MERGE_ID = '__merge__';
 const MERGE_LABEL = 'Merge';
 
-/** Asks several models the same at once, and one more to merge what they say. */
+/** Sends the same input to several models at once, and may have another model merge their responses. */
 export function createParallelNode(clock: Clock): NodeExecutor {
   return defineNode({ type: 'parallel', run: (context) => runParallel(context, clock) });
 }
@@ -92,7 +92,7 @@ async function runParallel(context: ContextOf<'parallel'>, clock: Clock): Promis
   if (branches.length === 0) throw refusal('Parallel node has no branches configured');
   const running = branches.map((branch) => runBranch(context, branch, clock));
   await Promise.allSettled(running);
-  // What aborts the node, aborts its branches: none of them has failed by itself.
+  // An abort of the node aborts its branches, and none of them counts as failed.
   context.signal.throwIfAborted();
   const ends = await Promise.all(running);
   const waits = ends.filter((end) => end.type === 'waiting');
@@ -114,7 +114,7 @@ async function runParallel(context: ContextOf<'parallel'>, clock: Clock): Promis
   return typeof merged === 'string' ? handOn(merged, ['merged'], { outputs }) : merged;
 }
 
-/** Successful ones in the order in which they are declared, then what went wrong. */
+/** Successful branches in the order of their declaration, then the failures. */
 function resultText(branches: readonly Branch[], ends: readonly BranchEnd[]): string {
   const labelled = ends.map((end, index) => ({ end, label: branches[index]?.label ?? '' }));
   const texts = labelled.flatMap(({ end, label }) => (end.type === 'answered' ? [`## ${label}\n${end.text}`] : []));

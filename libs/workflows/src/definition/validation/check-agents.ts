@@ -1,7 +1,7 @@
 import { type Draft, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Reports nodes that name an unknown agent: such a node cannot run. */
+/** Reports nodes that name an unknown agent, because such a node cannot run. */
 export function checkAgents(draft: Draft, known: ReadonlySet<string>, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type !== 'agent' || node.data.agent === undefined || known.has(node.data.agent)) continue;

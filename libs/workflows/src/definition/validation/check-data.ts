@@ -3,7 +3,7 @@ import type { Fault } from '../read-tolerantly.js';
 import { type BrokenNode, type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Fields with a rule and a code of their own. */
+/** Fields with a rule and an issue code of their own. */
 const OWN_RULES: ReadonlySet<string> = new Set([
   'agent.model',
   'output.format',
@@ -14,12 +14,12 @@ const OWN_RULES: ReadonlySet<string> = new Set([
   'memory.operation',
   'memory.limit',
 ]);
-/** Ours, so there are no older documents to be lenient with; and what limits a run is not to be dropped in silence. */
+/** Only Nightshift has these types, so no older documents need leniency, and no limit of a run may be dropped silently. */
 const STRICT_META: ReadonlySet<PropertyKey> = new Set(['tools', 'compat', 'subflow', 'execution']);
 
 /**
- * Reports fields of a wrong type. Without `strict` they count as absent, except in our own node types and in prompts for people, where
- * that would be dangerous.
+ * Reports fields of a wrong type. Without `strict` they count as absent, except in our own node types and in prompts for people, where an absent
+ * field would be dangerous.
  */
 export function checkData(
   draft: Draft,
@@ -47,7 +47,7 @@ export function fieldFault(path: readonly PropertyKey[], message: string, nodeId
 }
 
 function isReported(node: DraftNode | BrokenNode, path: readonly PropertyKey[], strict: boolean): boolean {
-  const type = node.type ?? node.knownAs; // what has no type is broken
+  const type = node.type ?? node.knownAs; // a node without a type is reported as broken
   if (type === null || (path.length === 1 && OWN_RULES.has(`${type}.${String(path[0])}`))) return false;
   return strict || path[0] === 'hitl' || (isOwnType(type) && path[0] !== 'label');
 }

@@ -2,7 +2,7 @@ import type { NodeType } from '../node-types.js';
 import { type BrokenNode, type Draft, type DraftEdge, type DraftNode, placeOf, placeOfEdge } from './draft.js';
 import type { IssueList, IssuePlace } from './issue.js';
 
-/** Output handles of each type, beside `error`; those that depend on a node's data come in addition. */
+/** Output handles of each node type, besides `error`. Handles that depend on a node's data are added to these. */
 export const OUTPUT_HANDLES: Readonly<Record<NodeType, readonly string[]>> = {
   start: ['output'],
   agent: ['output', 'rejected'],
@@ -23,15 +23,13 @@ export const OUTPUT_HANDLES: Readonly<Record<NodeType, readonly string[]>> = {
   plugin: ['output'],
 };
 
-/** What a subflow takes and gives. */
+/** The inputs and outputs of a subflow. */
 export interface SubflowPorts {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
 }
 
-/**
- * Checks handles and required inputs. `portsOf` returns the ports of a subflow node; null: unknown, so any port may be right.
- */
+/** Checks handles and required inputs. `portsOf` returns the ports of a subflow node; null: the ports are unknown, so every handle is accepted. */
 export function checkEdges(draft: Draft, portsOf: (node: DraftNode) => SubflowPorts | null, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     checkRequired(node, issues);
@@ -68,7 +66,7 @@ function inputsOf(node: DraftNode, portsOf: (node: DraftNode) => SubflowPorts | 
   return ports === null ? null : new Set(['input', ...ports.inputs]);
 }
 
-/** Where an edge names a handle that its node does not have, and what to say of it. */
+/** The place of an edge that names an unknown handle, and the message for it. */
 function strayEnd(edge: DraftEdge, node: DraftNode, end: 'sourceHandle' | 'targetHandle'): [IssuePlace, string] {
   const verb = end === 'sourceHandle' ? 'begins' : 'ends';
   const message = `Edge "${edge.id}" ${verb} at "${String(edge[end])}", which node "${node.id}" (${node.name}) does not have.`;

@@ -2,7 +2,7 @@ import { extentOf, memberOf } from '../json.js';
 import { LIMITS } from '../limits.js';
 import type { IssueList } from './issue.js';
 
-/** Checks what needs no parsing: the size and the version of the document. Returns false when validation must stop here. */
+/** Checks the size and the version of the document, which needs no parsing. Returns false if validation must stop here. */
 export function checkEnvelope(json: unknown, issues: IssueList): boolean {
   const { depth, values } = extentOf(json, LIMITS.jsonDepth);
   if (depth > LIMITS.jsonDepth)

@@ -9,7 +9,7 @@ import type { IssueList } from './issue.js';
 
 type NodeOf<T extends NodeType> = Extract<DraftNode, { type: T }>;
 
-/** What each type asks of its nodes. */
+/** The rules for the nodes of each type. */
 export function checkNodes(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     checkDeadEnd(node, issues);
@@ -18,7 +18,7 @@ export function checkNodes(draft: Draft, issues: IssueList): void {
   }
 }
 
-/** A rule that stumbles over one node leaves the others to be judged. */
+/** If a rule throws for one node, the other nodes are still checked. */
 function tried(node: DraftNode, issues: IssueList): void {
   try {
     checkHitl(node, issues);
@@ -30,13 +30,13 @@ function tried(node: DraftNode, issues: IssueList): void {
 }
 
 function checkBroken(node: BrokenNode, issues: IssueList): void {
-  if (node.knownAs !== null) return; // checkData reports the missing fields with its other faults
+  if (node.knownAs !== null) return; // checkData reports missing fields together with the other problems of the data
   const message = `Node "${node.id}" has the type "${node.name}", which this server does not have.`;
   issues.error('UNKNOWN_NODE_TYPE', placeOf(node, 'type'), message);
 }
 
 function checkDeadEnd(node: DraftNode | BrokenNode, issues: IssueList): void {
-  const type = node.type ?? node.knownAs; // what has no type is broken
+  const type = node.type ?? node.knownAs; // a node without a type is reported as broken
   if (type === 'start' || type === 'output' || node.outgoing.length > 0) return;
   issues.warning('DEAD_END_NODE', placeOf(node), `Nothing follows node "${node.id}".`);
 }
@@ -102,7 +102,7 @@ function checkNode(node: DraftNode, issues: IssueList): void {
 
 function checkAgent(node: NodeOf<'agent'>, issues: IssueList): void {
   const { model, prompt, agent } = node.data;
-  if (agent !== undefined) return; // it has what the node leaves out
+  if (agent !== undefined) return; // the agent has the settings that the node leaves out
   if (model.trim() === '')
     issues.error('MISSING_MODEL', placeOf(node, 'data', 'model'), `Agent "${node.id}" has no model; choose one.`);
   if (prompt.trim() === '')
@@ -176,7 +176,7 @@ function checkBody(node: NodeOf<'whileLoop' | 'map'>, issues: IssueList): void {
     issues.warning('MISSING_EXIT', placeOf(node), `Nothing follows node "${node.id}" when it is done.`);
 }
 
-/** Its input and output are no obligation. */
+/** The input and output of a subflow are not required. */
 function checkEnds(node: NodeOf<'subflow' | 'output'>, issues: IssueList): void {
   if (node.incoming.length === 0) issues.warning('NO_INPUT', placeOf(node), `Nothing leads to node "${node.id}".`);
   if (node.type === 'subflow' && node.outgoing.length === 0)

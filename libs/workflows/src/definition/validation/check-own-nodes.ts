@@ -8,7 +8,7 @@ import { type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
 type OwnNode = Extract<DraftNode, { type: 'approval' | 'input' | 'wait' | 'http' | 'transform' | 'map' }>;
-/** Of a field, or (null) of the node. */
+/** The field with the problem; null: the node as a whole. */
 type Report = (field: string | null, message: string) => void;
 
 interface Reporting {
@@ -16,7 +16,7 @@ interface Reporting {
   readonly issues: IssueList;
 }
 
-/** What the nodes that only we have ask beyond their fields' types. */
+/** The rules for our own node types, beyond the types of their fields. */
 export function checkOwnNode(node: OwnNode, issues: IssueList): void {
   const report: Report = (field, message) => {
     issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...(field === null ? [] : [field])), message);

@@ -16,7 +16,7 @@ const TEMPLATES: Fields = {
   http: ['url', 'headers', 'body'],
 };
 
-/** What people and models read as it is written. */
+/** Fields that people and models read without replacement. */
 const PLAIN: Fields = {
   agent: ['prompt', 'hitl'],
   router: ['prompt', 'hitl'],
@@ -26,7 +26,7 @@ const PLAIN: Fields = {
   input: ['prompt'],
 };
 
-/** Placeholders that are not what they look like: of nodes that are not there, and in texts that are no templates. */
+/** Reports placeholders without effect: those that name unknown nodes, and those in texts that are not templates. */
 export function checkPlaceholders(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type === null) continue;
@@ -67,7 +67,7 @@ interface NamedIn {
   readonly names: readonly string[];
 }
 
-/** The names that placeholders in fields of a node have, by their places in its data. */
+/** The names in the placeholders of a node's fields, by the place of the field in its data. */
 function namedIn(node: DraftNode, fields: Fields): readonly NamedIn[] {
   return (fields[node.type] ?? []).flatMap((field) => namedInValue(memberOf(node.raw, field), [field]));
 }

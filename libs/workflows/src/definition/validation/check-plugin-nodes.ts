@@ -5,11 +5,11 @@ import type { IssueList } from './issue.js';
 
 /** The types of nodes that the plugins of this server define. */
 export interface PluginNodeTypes {
-  /** What is wrong with the data of a node, one clause each; null: no plugin defines the type. Never throws. */
+  /** Returns the problems of a node's data, one clause each; null: no plugin defines the type. Never throws. */
   problemsOf(type: string, given: JsonObject): readonly string[] | null;
 }
 
-/** Nodes of plugins: the plugin has to be there, and data without placeholders has to be valid by its schema. */
+/** Checks nodes of plugins: a plugin must define the type, and data without placeholders must match its schema. */
 export function checkPluginNodes(draft: Draft, types: PluginNodeTypes | null, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type !== 'plugin') continue;
@@ -28,7 +28,10 @@ export function checkPluginNodes(draft: Draft, types: PluginNodeTypes | null, is
   }
 }
 
-/** Their values are known when the node runs: the whole is validated then. One member per level of the definition, which is not deep. */
+/**
+ * The values of placeholders are known only when the node runs, and the data is validated again then. Recurses once per level of the definition,
+ * which is not deep.
+ */
 function hasPlaceholders(value: unknown): boolean {
   if (typeof value === 'string') return namesIn(parseTemplate(value)).length > 0;
   if (Array.isArray(value)) return value.some(hasPlaceholders);

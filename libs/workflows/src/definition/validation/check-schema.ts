@@ -5,7 +5,7 @@ import { isJsonObject, memberOf } from '../json.js';
 import { type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** A JSON Schema in a node's data has to be one that can be checked by. */
+/** A JSON Schema in a node's data must be one that the validator can compile. */
 export function checkSchema(node: DraftNode, path: readonly string[], issues: IssueList): void {
   let schema: unknown = node.raw;
   for (const name of path) schema = memberOf(schema, name);

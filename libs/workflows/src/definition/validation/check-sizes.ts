@@ -4,7 +4,7 @@ import type { NodeType } from '../node-types.js';
 import { type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** The texts with which nodes ask people: each request stores a copy, and lists show many requests. */
+/** The texts in which nodes ask people. Each request stores a copy, and lists show many requests. */
 const QUESTIONS: Partial<Record<NodeType, readonly string[]>> = {
   approval: ['prompt', 'options', 'inputSchema'],
   input: ['prompt', 'schema'],
@@ -12,7 +12,7 @@ const QUESTIONS: Partial<Record<NodeType, readonly string[]>> = {
   router: ['hitl'],
 };
 
-/** Limits the texts that each run of a node stores again, however large the document may be. */
+/** Limits the texts that every run of a node stores again, whatever the size limit of the document is. */
 export function checkSizes(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type === null) continue;

@@ -24,7 +24,7 @@ export function checkStopPolicy(
 
 const longestMessage = 1_000;
 
-/** Those that a node names; what has none is asked of the workspace's default model. */
+/** The models that nodes name. A node without one uses the default model of the workspace. */
 function modelsOf(data: unknown): readonly string[] {
   const branches: unknown = memberOf(data, 'branches');
   const asked: readonly unknown[] = Array.isArray(branches) ? branches : [];

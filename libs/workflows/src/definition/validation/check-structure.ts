@@ -3,11 +3,11 @@ import { topologicalOrder } from '../topological-order.js';
 import { type BrokenNode, type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Nodes that do nothing unless something leads to them. */
+/** Node types that have no effect unless an edge leads to them. */
 const WORKERS: ReadonlySet<string> = new Set(['agent', 'router', 'parallel', 'tool', 'memory']);
 const SHOWN_IDS = 20;
 
-/** How the nodes hang together: one start, everything behind it, no circle, no node in the bodies of two loops. */
+/** Checks the graph: one start node, all nodes reachable from it, no cycle, and no node in the bodies of two loops. */
 export function checkStructure(draft: Draft, issues: IssueList): void {
   const start = checkStart(draft, issues);
   checkReached(draft, start, issues);
@@ -39,7 +39,7 @@ function checkStart(draft: Draft, issues: IssueList): DraftNode | null {
   return others.length === 0 ? start : null;
 }
 
-/** Without a single start, only what nothing leads to is certain. */
+/** Without exactly one start node, only nodes without any incoming edge are certainly unreachable. */
 function checkReached(draft: Draft, start: DraftNode | null, issues: IssueList): void {
   const outgoing = outgoingOf(draft);
   const reached = start === null ? null : reachableFrom([start.id], outgoing);

@@ -64,7 +64,7 @@ function checkSubflow(node: SubflowNode, known: Known, issues: IssueList): void 
     issues.warning('NO_SUBFLOW_OUTPUTS', placeOf(node), `The subflow of node "${node.id}" declares no output.`);
 }
 
-/** Without its agent, a node would not ask for the approvals that the agent asks for. */
+/** Without its agent, a node would run without the approvals that the agent requires. */
 function checkAgentsBehind(node: SubflowNode, { shapes, workflowId, agents }: Known, issues: IssueList): void {
   if (agents === null) return;
   for (const name of shapes.agentsOf(node.data.subflowId, workflowId)) {

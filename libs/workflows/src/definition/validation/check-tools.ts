@@ -1,7 +1,7 @@
 import { type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Reports names of tools that do not exist: an agent is not offered them, and a tool node fails. */
+/** Reports unknown tools: an agent does not get them, and a tool node that names one fails. */
 export function checkTools(draft: Draft, known: ReadonlySet<string>, issues: IssueList): void {
   const isKnown = (name: string): boolean => name === '' || name === '*' || known.has(name);
   for (const [index, name] of draft.document.meta.tools.entries())

@@ -31,12 +31,12 @@ export interface DraftEdge extends DocumentEdge {
   readonly index: number;
 }
 
-/** A document on the way to be judged: as far as it holds together, faults and all. */
+/** A document during validation, with its problems: its nodes and edges as far as they can be read. */
 export interface Draft {
   readonly document: WorkflowDocument;
   /** By id; of two with the same id the first. */
   readonly nodes: ReadonlyMap<string, DraftNode | BrokenNode>;
-  /** In document order, without those that lead to or from nowhere. */
+  /** In document order, without edges that have no existing source or target. */
   readonly edges: readonly DraftEdge[];
 }
 

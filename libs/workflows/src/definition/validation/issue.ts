@@ -29,7 +29,7 @@ export const errorCodes = [
   'OVERLAPPING_BODIES',
 ] as const;
 
-/** It can be run, and may not do what was meant. */
+/** The workflow can run, but perhaps not as its author intended. */
 export const warningCodes = [
   'EMPTY_PROMPT',
   'DEAD_END_NODE',
@@ -53,7 +53,7 @@ export const warningCodes = [
 export type ErrorIssueCode = (typeof errorCodes)[number];
 export type WarningIssueCode = (typeof warningCodes)[number];
 
-/** Something that is wrong with a definition, or looks like it. */
+/** A problem, or a possible problem, of a definition. */
 export interface WorkflowIssue {
   readonly type: 'error' | 'warning';
   readonly code: ErrorIssueCode | WarningIssueCode;
@@ -72,16 +72,16 @@ export interface IssuePlace {
   readonly edgeId?: string;
 }
 
-/** Of each kind; more would not help the author. */
+/** Maximum issues of each kind; more would not help the author. */
 const MOST_ISSUES = 500;
 
-/** What was found so far. */
+/** The issues found so far. */
 export class IssueList {
   readonly errors: WorkflowIssue[] = [];
   readonly warnings: WorkflowIssue[] = [];
-  /** Of all schemas of the document: checking them is bounded for all together. */
+  /** One limit for the checks of all schemas in the document. */
   readonly schemaBudget = new SchemaBudget();
-  /** Of all expressions of the document that were compiled, as `celSize` counts. */
+  /** The total size of the compiled expressions of the document, as `celSize` counts. */
   expressionsSize = 0;
 
   error(code: ErrorIssueCode, place: IssuePlace, message: string): void {

@@ -2,23 +2,23 @@ import { type DocumentNode, parseDocument, type SubflowInput, type SubflowOutput
 import { memberOf } from '../json.js';
 import { LIMITS } from '../limits.js';
 
-/** A definition, as far as those that use it need to know. */
+/** The parts of a definition that the workflows that use it need. */
 export interface SubflowShape {
   readonly inputs: readonly SubflowInput[];
   readonly outputs: readonly SubflowOutput[];
-  /** The subflows that it uses itself. */
+  /** The subflows that it uses directly. */
   readonly uses: readonly string[];
   /** The agents that its own nodes name. */
   readonly agents: readonly string[];
 }
 
-/** The definition's JSON; undefined: there is none. */
+/** The JSON of the definition; undefined: the definition does not exist. */
 export type SubflowLookup = (subflowId: string) => unknown;
 
-/** Where a chain of subflows leads. */
+/** The depth of a chain of subflows, or the cycle in it. */
 export type Nesting =
   | { readonly type: 'ends'; readonly depth: number }
-  /** Ids from the one that comes again to the one before it does. */
+  /** The ids on the cycle, beginning with the repeated id. */
   | { readonly type: 'circle'; readonly ids: readonly string[] }
   | { readonly type: 'too_many' };
 
@@ -50,7 +50,10 @@ export class SubflowShapes {
     return agents;
   }
 
-  /** How deep it goes behind a subflow, itself included; not looked at far beyond what is allowed. `above` is the workflow that uses it; null: it has no id yet. */
+  /**
+   * Returns the depth of a subflow, itself included; stops soon after the allowed depth. `above` is the workflow that uses it; null: that workflow
+   * has no id yet.
+   */
   nesting(subflowId: string, above: string | null): Nesting {
     const path: string[] = above === null ? [] : [above];
     const stack = [{ id: subflowId, next: 0, depth: 0 }];
