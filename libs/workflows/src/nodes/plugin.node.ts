@@ -5,7 +5,7 @@ import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 import { refusal } from './to-node-error.js';
 
-/** Runs the code of a plugin with the node's data, templates filled. */
+/** Runs the code of a plugin with the node's data after its templates were filled. */
 export const pluginNode = defineNode({
   type: 'plugin',
   run: async (context) => {

@@ -3,7 +3,7 @@ import type { Question } from '../engine/node-executor.js';
 
 type Options = NonNullable<Question['options']>;
 
-/** What an approval offers that names nothing else. */
+/** The default options of an approval. */
 export const YES_OR_NO: Options = [
   { id: 'approve', label: 'Approve', action: 'approve' },
   { id: 'reject', label: 'Reject', action: 'reject' },

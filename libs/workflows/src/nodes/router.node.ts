@@ -50,7 +50,7 @@ async function route(context: ContextOf<'router'>, { routes, input, rejections }
   return notChosen(context, routes, input);
 }
 
-/** No answer of the model names a route. */
+/** The model's response names no route. */
 function notChosen(context: ContextOf<'router'>, routes: Routing['routes'], input: string): NodeOutcome {
   const { node, ports } = context;
   switch (node.data.fallbackBehavior) {

@@ -5,7 +5,7 @@ import type { NodeError } from '../engine/node-run.js';
 import { defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 
-/** Lets pass what fits a JSON Schema. */
+/** Passes its input on if it matches a JSON Schema. */
 export const schemaValidationNode = defineNode({
   type: 'schemaValidation',
   isPure: () => true,

@@ -6,7 +6,7 @@ import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
 
 const longestMessage = 2_000;
 
-/** The message for unforeseen failures: their own text may contain data that the reader must not see. */
+/** The message for unexpected failures. Their own text may contain data that the reader must not see. */
 const UNEXPECTED = 'The node failed for an unexpected reason';
 
 /** Converts any thrown value to the error that the node run reports: with a code for retries, and without a stack. Never throws. */
@@ -22,18 +22,18 @@ export function toNodeError(thrown: unknown, nodeId: string): NodeError {
   };
 }
 
-/** Whether trying again would give the same. */
+/** Returns whether a retry would fail in the same way. */
 export function isFinalFailure(thrown: unknown): boolean {
   if (thrown instanceof NodeFailure) return thrown.details.isFinal === true;
   return thrown instanceof AppError && hookCodes.has(thrown.code);
 }
 
-/** A failure that no retry mends, with the code of its message. */
+/** A failure that a retry cannot fix, with the code for its message. */
 export function refusal(message: string): NodeFailure {
   return new NodeFailure(message, codeOfMessage(message), { isFinal: true });
 }
 
-/** By the status of an answer; undefined: it is none of a failure. */
+/** The code for the status of a response; undefined: the status is not one of a failure. */
 export function codeOfStatus(status: number): NodeErrorCode | undefined {
   if (status === 429) return 'RATE_LIMIT';
   if (status === 401 || status === 403) return 'AUTH';
@@ -50,13 +50,13 @@ const codesOfMessages: readonly (readonly [NodeErrorCode, readonly string[]])[] 
   ['VALIDATION', ['validation', 'invalid']],
 ];
 
-/** By the words of a message; the first that is found counts. */
+/** The code for words in a message; the first match counts. */
 export function codeOfMessage(message: string): NodeErrorCode {
   const text = message.toLowerCase();
   return codesOfMessages.find(([, words]) => words.some((word) => text.includes(word)))?.[0] ?? 'UNKNOWN';
 }
 
-/** Our own errors say by their code what their words, which are for people, do not. */
+/** Our own errors are recognized by their code, because their texts are for people. */
 const codesOfModelErrors: Readonly<Record<ModelErrorCode, NodeErrorCode>> = {
   model_unauthorized: 'AUTH',
   model_rate_limited: 'RATE_LIMIT',
@@ -85,13 +85,13 @@ const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> 
   outbound_too_large: 'VALIDATION',
 };
 
-/** A hook of a plugin has denied a model call of the node, or has failed: it would do so again. */
+/** A plugin hook denied a model call of the node, or failed. A retry would end in the same way. */
 const codesOfHooks = { hook_denied: 'hook_denied', hook_failed: 'hook_failed' } as const satisfies Readonly<
   Record<string, NodeErrorCode>
 >;
 const hookCodes: ReadonlySet<string> = new Set(Object.keys(codesOfHooks));
 
-/** For errors that wrap others: they keep the code, independent of their class. */
+/** Reads the code of an error that wraps another, whatever its class is. */
 const codesOfErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
   ...Object.entries(codesOfModelErrors),
   ...Object.entries(codesOfOutboundErrors),

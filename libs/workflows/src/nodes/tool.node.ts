@@ -17,7 +17,7 @@ export const toolNode = defineNode({
     const called = await ports.callTool({ name: toolId, arguments: JSON.stringify(argumentsOf(context, schema)) });
     if (called.type === 'waiting') return called;
     if (called.status === 'completed') return handOn(called.text);
-    // A call that has ended is not run again: its effects may be there.
+    // A call that has ended does not run again, because its effects may have happened.
     const code = called.status === 'timed_out' ? 'TIMEOUT' : codeOfMessage(called.text);
     throw new NodeFailure(called.text, code, { isFinal: true });
   },

@@ -3,7 +3,7 @@ import { evaluate } from './evaluate.js';
 import { jsonText } from './json-text.js';
 import { handOn } from './settlements.js';
 
-/** Makes something else of the input, by an expression. */
+/** Computes its output from the input by an expression. */
 export const transformNode = defineNode({
   type: 'transform',
   isPure: () => true,

@@ -4,7 +4,7 @@ import { givenText, handOn, leadsOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 import { refusal } from './to-node-error.js';
 
-/** Waits for a time or for an event: the event's data is passed on, else the input. */
+/** Waits for a time or for an event. Its output is the data of the event, or else its input. */
 export const waitNode = defineNode({
   type: 'wait',
   run: async (context) => {

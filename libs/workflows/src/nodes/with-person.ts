@@ -5,14 +5,14 @@ import type { NodeContext, NodeOutcome, PersonAnswer, Question } from '../engine
 import { toOptions, YES_OR_NO } from './question-options.js';
 import { givenText, handOn, leadsOn, rejectedBefore, requestRejected } from './settlements.js';
 
-/** A node's own work. `rejections`: how often a person has sent it back; each time is a conversation of its own. */
+/** The work of a node itself. `rejections`: how often a person has rejected the result; each attempt is a conversation of its own. */
 export type Work = (input: string, rejections: number) => Promise<NodeOutcome>;
 
 interface Asking {
   readonly context: NodeContext;
   readonly hitl: Hitl;
   readonly work: Work;
-  /** What a skipped node takes. */
+  /** The edges that a skipped node takes. */
   readonly onward: readonly string[];
 }
 
@@ -20,7 +20,7 @@ type Answered = Extract<PersonAnswer, { type: 'answered' }>;
 
 const MOST_RERUNS = 10;
 
-/** Does a node's work with a person before it (`approval`, `input`) or after it (`review`), as the node has it. */
+/** Runs the work of a node, with a person before it (`approval`, `input`) or after it (`review`), as the node's settings require. */
 export async function withPerson(
   context: NodeContext,
   hitl: Hitl | undefined,
@@ -73,7 +73,7 @@ function verdictOf({ action }: Answered): 'continue' | 'reject' | 'skip' {
     case 'skip':
       return 'skip';
     case 'reject':
-    case 'timeout': // not offered here
+    case 'timeout': // this request does not offer it
       return 'reject';
   }
 }

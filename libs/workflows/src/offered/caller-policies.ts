@@ -6,7 +6,7 @@ import { AgentsService } from '#chat';
 import { type VersionRef, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { CallingJob, CallingNode } from './offered-workflows.repository.js';
 
-/** The layers of the policy that agents bring along: what they call for does not escape them, however deep it is. */
+/** The policy layers of calling agents. They apply to everything that the agents start, at any depth. */
 @Injectable()
 export class CallerPolicies {
   constructor(
@@ -14,7 +14,7 @@ export class CallerPolicies {
     private readonly agents: AgentsService,
   ) {}
 
-  /** Those that hold for the calling job already, and the one of the agent that calls. Throws `agent_gone`. */
+  /** Returns the layers of the calling job and that of the calling agent. Throws `agent_gone`. */
   async of(
     workspaceId: string,
     { callerPolicies, agent, node }: Pick<CallingJob, 'callerPolicies' | 'agent' | 'node'>,
@@ -25,7 +25,7 @@ export class CallerPolicies {
     return [...(callerPolicies ?? []), ...own];
   }
 
-  /** Where definitions share the id of a node, the agents of all of them count: that can only tighten. */
+  /** If several definitions have a node with this id, the agents of all these nodes count, which can only tighten the policy. */
   private async agentsOf(workspaceId: string, { id, definitions, agents }: CallingNode): Promise<VersionRef[]> {
     const versions = await this.versions.load(workspaceId, definitions);
     const nodes = versions.flatMap((version) => version?.graph.nodes.get(id) ?? []);

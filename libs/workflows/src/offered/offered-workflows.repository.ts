@@ -5,32 +5,32 @@ import { Prisma, PrismaService } from '#platform';
 
 import type { VersionRef } from '../definitions/versions-in-use.js';
 
-/** A node of a workflow, as its job was accepted. */
+/** A node of a workflow in the versions that its job pinned. */
 export interface CallingNode {
   readonly id: string;
-  /** Where it may stand: the workflow and its subflows. */
+  /** The workflow and the subflows that may contain it. */
   readonly definitions: readonly VersionRef[];
-  /** By the names that nodes give them. */
+  /** Pinned agents by the names in nodes. */
   readonly agents: Readonly<Record<string, VersionRef>>;
 }
 
-/** What a sub-job takes over from the job that called for it. */
+/** What a sub-job inherits from the job that called it. */
 export interface CallingJob {
-  /** A provider key given for that job, sealed for its row. */
+  /** The provider key of that job, encrypted for its row. */
   readonly keyCipher: Uint8Array | null;
-  /** Rules of its request: they hold for what it calls for as well. */
+  /** The approvals that its request requires; they apply to its sub-jobs, too. */
   readonly toolApproval: ApprovalPolicy | null;
-  /** Layers of the agents whose calls have led to it. */
+  /** Policy layers of the agents whose calls led to that job. */
   readonly callerPolicies: readonly ApprovalPolicy[] | null;
-  /** The agent that responds in the calling job; null: none, or the job is a workflow. */
+  /** The agent of the calling job; null: it has none, or it is a workflow job. */
   readonly agent: VersionRef | null;
-  /** The node that calls; null: none does. */
+  /** The node that calls; null: the caller is a chat. */
   readonly node: CallingNode | null;
-  /** Workflows that it and those above it run. */
+  /** The workflows that the job and its parents run. */
   readonly workflowIds: readonly string[];
 }
 
-/** A job that was to choose its agent has it in its round 0. */
+/** If a job chooses its agent itself, its round 0 contains the choice. */
 const agent = Prisma.sql`coalesce(nullif(j.input->'agent', 'null'), CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
     WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END)`;
 const nodeOf = (
@@ -42,12 +42,12 @@ const nodeOf = (
     JOIN node_run n ON n.workspace_id = r.workspace_id AND n.job_id = r.job_id AND n.ordinal = r.node_run
    WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id AND c.id = ${callId}::uuid)`;
 
-/** Workflows as tools, for jobs at work: their right to them is the workspace's. */
+/** Workflows as tools of running jobs, which may use them by the right of the workspace. */
 @Injectable()
 export class OfferedWorkflowsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those that are offered and published, oldest first. */
+  /** Returns the published workflows that models may call, oldest first. */
   async offered(workspaceId: string, limit: number): Promise<(VersionRef & { readonly toolSlug: string })[]> {
     const isOffered = { deletedAt: null, offeredAsTool: true, publishedVersion: { not: null } };
     const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>

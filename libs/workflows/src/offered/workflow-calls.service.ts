@@ -12,7 +12,7 @@ import { CallerPolicies } from './caller-policies.js';
 import { OfferedWorkflowsRepository } from './offered-workflows.repository.js';
 import type { OfferedWorkflow, WorkflowCallInput } from './workflow-tool.js';
 
-/** Starts workflow jobs for calls of other jobs: with the rights, the rules and the key of those. */
+/** Starts workflow jobs for tool calls of other jobs, with their rights, approvals and provider key. */
 @Injectable()
 export class WorkflowCalls {
   constructor(
@@ -23,7 +23,7 @@ export class WorkflowCalls {
     private readonly policies: CallerPolicies,
   ) {}
 
-  /** Gives the id of the job, which is the same however often a call is started. Throws as `StartWorkflowService.start`. */
+  /** Returns the id of the job, which is the same for every start of one call. Throws as `StartWorkflowService.start`. */
   async start(workflow: OfferedWorkflow, input: WorkflowCallInput, context: ToolContext): Promise<string> {
     const { workspaceId, jobId, toolCallId, idempotencyKey: key } = context;
     const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId, toolCallId);
@@ -46,7 +46,7 @@ export class WorkflowCalls {
     return this.secretBox.open(keyCipher, jobKeyPlace(job));
   }
 
-  /** As they are now: who left meanwhile starts nothing any more. */
+  /** The current rights: a member who has left can start nothing. */
   private async requesterOf({ workspaceId, principal }: ToolContext): Promise<Principal> {
     if (principal === 'system') return systemPrincipal(workspaceId);
     const requester = await this.principals.find(workspaceId, principal);

@@ -20,7 +20,7 @@ export interface WorkflowCallInput {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Tools out of workflows, in this order, each by what its workflow is called as one. Pure. */
+/** Converts workflows to tools in the same order, with their tool names. Pure. */
 export function workflowTools(
   workflows: readonly OfferedWorkflow[],
   start: (workflow: OfferedWorkflow, input: WorkflowCallInput, context: ToolContext) => Promise<string>,
@@ -32,7 +32,7 @@ export function workflowTools(
       description: descriptionOf(meta),
       input: parametersOf(meta.subflow.inputs),
       runtime: 'server',
-      // What starts the job honours the key: the same call never starts another one.
+      // The start honors the key: the same call never starts a second job.
       effect: 'idempotent',
       isolation: 'job',
       version: `${id}@${version}`,
@@ -55,7 +55,7 @@ const schemaOf: Readonly<Record<SubflowInput['type'], JsonSchema>> = {
   any: anything,
 };
 
-/** An only input without a type is what the user would say: text. */
+/** A single input without a type is the user's text. */
 function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
   const [only] = inputs;
   const isPlain = inputs.length === 1 && only?.type === 'any';
@@ -69,7 +69,7 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
   const required = inputs.filter((input) => input.required && input.default === undefined).map(({ id }) => id);
   return {
     type: 'object',
-    properties: Object.fromEntries(properties) as JsonSchema, // its own members, under any name
+    properties: Object.fromEntries(properties) as JsonSchema, // only own members, whatever their names are
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   };

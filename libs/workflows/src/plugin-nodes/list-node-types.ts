@@ -6,7 +6,7 @@ import { type BuiltInType, nodeTypes, schemas } from '../definition/node-types.j
 import { OUTPUT_HANDLES } from '../definition/validation/check-edges.js';
 import type { PluginNode } from './plugin-nodes.js';
 
-/** A type of node as an editor shows it. */
+/** A node type, for editors. */
 export interface ListedNodeType {
   readonly type: string;
   readonly title: string;
@@ -19,7 +19,7 @@ export interface ListedNodeType {
   readonly inputSchema: JsonObject;
   /** JSON Schema of a value that the node returns; null: any. */
   readonly outputSchema: JsonObject | null;
-  /** Where edges may begin, beside those that depend on the data of the node. */
+  /** Output handles, without those that depend on the node's data. */
   readonly outputHandles: readonly string[];
 }
 
@@ -72,7 +72,10 @@ function handlesOf(type: keyof typeof OUTPUT_HANDLES): readonly string[] {
   return type === 'output' ? [] : [...OUTPUT_HANDLES[type], 'error'];
 }
 
-/** Fields that are read as absent when they are wrong are required by the validation nevertheless: their descriptions say so. */
+/**
+ * The validation requires some fields that the parser treats as absent when they are wrong. The descriptions of these fields say that they are
+ * required.
+ */
 function ownSchema(fields: z.ZodRawShape, without: ReadonlySet<string>): JsonObject {
   const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !without.has(name)));
   const {

@@ -11,10 +11,10 @@ import type { NodeData } from '../definition/node-types.js';
 import type { PluginNodeTypes } from '../definition/validation/check-plugin-nodes.js';
 import { NodeFailure } from '../engine/node-executor.js';
 
-/** How the attempts of a node are limited. */
+/** The limits of a node's attempts. */
 export type AttemptLimits = Pick<NodeData['plugin'], 'errorHandling' | 'timeoutMs'>;
 
-/** A type of node that a plugin defines. */
+/** A node type of a plugin. */
 export class PluginNode {
   readonly input: JsonSchema;
   readonly output: JsonSchema | null;
@@ -36,7 +36,7 @@ export class PluginNode {
     return this.definition.effect ?? 'once';
   }
 
-  /** One clause for each problem, at most a handful. */
+  /** Returns one clause for each problem, a few at most. */
   problemsOf(given: JsonObject): readonly string[] {
     return compileSchema(this.input)(given);
   }
@@ -64,7 +64,7 @@ function invalid(message: string): NodeFailure {
   return new NodeFailure(message, 'VALIDATION', { isFinal: true });
 }
 
-/** The types of nodes that the plugins of this process define. */
+/** The node types of the plugins of this process. */
 @Injectable()
 export class PluginNodes implements PluginNodeTypes {
   private readonly byType: ReadonlyMap<string, PluginNode>;

@@ -1,19 +1,19 @@
 import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { RunPlan } from '../engine/run-plan.js';
 
-/** A node and the graph it is in. */
+/** A node and its graph. */
 export interface LocatedNode {
   readonly node: GraphNode;
   readonly graph: WorkflowGraph;
 }
 
-/** The nodes of a plan by their ids as reported: a loop asks for the same ones again and again. */
+/** Finds the nodes of a plan by their reported ids, and caches them: a loop asks for the same ids again. */
 export class PlanNodes {
   private readonly found = new Map<string, LocatedNode>();
 
   constructor(private readonly plan: RunPlan) {}
 
-  /** Throws for one that the plan does not have. */
+  /** Throws if the plan does not contain the node. */
   find(nodeId: string): LocatedNode {
     const known = this.found.get(nodeId);
     if (known !== undefined) return known;
@@ -32,7 +32,7 @@ function locateNode(plan: RunPlan, nodeId: string): LocatedNode {
   return { node, graph };
 }
 
-/** Goes into the subflow that the id begins with; null: it names a node of `graph`. */
+/** Enters the subflow that the id begins with; null: the id names a node of `graph`. */
 function enter(plan: RunPlan, graph: WorkflowGraph, id: string) {
   if (!id.startsWith('sf:') || graph.nodes.has(id)) return null;
   const end = id.indexOf('|');

@@ -15,7 +15,7 @@ type Row = readonly [
   metadata: object,
 ];
 
-/** A node that is run again after a crash finds what it has stored before. */
+/** A node that runs again after a crash finds what it stored before. */
 const memories: CommitPart<Row> = {
   name: 'memories',
   columns: [
@@ -48,7 +48,7 @@ export function memoryRow(
   return partRow(memories, [workspaceId, jobId, newId(), String(nodeRun), sessionId, text, metadata]);
 }
 
-/** What is looked for in the memory of a session. */
+/** A search in the memory of a session. */
 export interface MemoryQuery {
   readonly workspaceId: string;
   readonly sessionId: string;
@@ -59,7 +59,7 @@ export interface MemoryQuery {
 
 const searched = 2_000;
 
-/** The newest memories of the session, best first: by how many of the words of the text they have, then by age. */
+/** Returns memories of the session, best first: by the number of matching words, then newest first. */
 const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery) => {
   const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
   const filter = JSON.stringify(query.filter);
@@ -76,7 +76,7 @@ const mostWords = 50;
 
 const forgottenAtOnce = 1_000;
 
-/** What is older than an id of that time, and of each session all but its newest. */
+/** Deletes memories older than an id of that time, and all but the newest of each session. */
 
 /** What workflows remember, by session. */
 @Injectable()

@@ -23,7 +23,7 @@ export function nodeStarted(jobId: string, row: NodeRunRow): NewJobEvent {
   return { type: 'node-started', body: placeOf(jobId, row) };
 }
 
-/** The events published when a node run has ended: the route it took, then its end. */
+/** The events of a node run that ended: its route, then its end. */
 export function nodeFinished(jobId: string, row: NodeRunRow, facts: NodeRunFacts): readonly NewJobEvent[] {
   const { nodeId, status, output, error, extra } = row;
   const { route } = extra;

@@ -12,22 +12,23 @@ import { nodeRunRow } from './node-run.part.js';
 import type { Hooked } from './run-facts.js';
 import type { RunScope } from './run-scope.js';
 
-/** A node run that is to be executed. */
+/** A node run before its execution. */
 interface Execution extends LocatedNode {
   readonly row: NodeRunRow;
   readonly signal: AbortSignal;
 }
 
 /**
- * The `beforeNode` and `afterNode` hooks of one lease. That the hooks before a node have run is stored with their changes before the node
- * has an effect, so they run once per node run, also when it waits for a person. The changes after it are stored with the end of the run.
+ * The `beforeNode` and `afterNode` hooks of one lease. Before the node has an effect, the changes of `beforeNode` hooks are stored together with the
+ * fact that they ran, so they run once per node run, even if it waits for a person. The changes of `afterNode` hooks are stored with the end of the
+ * node run.
  */
 export class NodeHooks {
   private known: Promise<HookedJob> | undefined;
 
   constructor(private readonly scope: Pick<RunScope, 'run' | 'facts' | 'services'>) {}
 
-  /** Whether a node run has to be executed with hooks. */
+  /** Returns whether hooks apply to a node run. */
   concern(row: NodeRunRow): boolean {
     return row.extra.hooks !== undefined || this.mayMatch('beforeNode', row) || this.mayMatch('afterNode', row);
   }
@@ -37,13 +38,13 @@ export class NodeHooks {
     return hooks.has(on) && hooks.has(on, { ...this.fields, node: nodeOf(row) });
   }
 
-  /** The fields that all events of the job have and that are known at once. */
+  /** The event fields that are the same for the whole job. */
   private get fields(): Omit<HookedJob, 'userId'> {
     const { workspaceId, jobId, threadId, principal, kind, workflowId: workflow, labels } = this.scope.run.job;
     return { workspaceId, jobId, threadId, principal, kind, agent: null, workflow, labels };
   }
 
-  /** `work` gets the row with the input after the hooks, and retries by itself: hooks run once for all attempts. */
+  /** `work` gets the row with the input after the hooks. It does the retries, so hooks run once for all attempts. */
   async around(execution: Execution, work: (row: NodeRunRow) => Promise<Report>): Promise<Report> {
     const { row, signal } = execution;
     const { input, hooks } = await this.before(row, signal);
@@ -92,7 +93,7 @@ export class NodeHooks {
     return { event: { ...event, settlement: { ...settlement, output } } };
   }
 
-  /** A text after the hooks; a changed one without known secrets. */
+  /** Returns a text after the hooks; known secrets are removed from a changed text. */
   private textOf<Name extends string>(
     {
       event,
@@ -145,7 +146,7 @@ function toEnd(end: Denied | HookEnd<'beforeNode'> | HookEnd<'afterNode'>): Hook
   }
 }
 
-/** A skipped node passes its input on, as one that a person skips. */
+/** Like a node that a person skips, a node that a hook skips passes its input on. */
 function endedBefore({ graph, node }: LocatedNode, row: NodeRunRow, end: HookedEnd): Report {
   if (end.type === 'failed') return { event: failedBy(row, end) };
   const routes = node.type === 'router' ? routesOf(graph, node.id).map(({ id }) => id) : ['output'];

@@ -6,13 +6,13 @@ import type { PersonAnswer, Question, ScopeView } from '../engine/node-executor.
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { StoredQuestion } from './node-runs.repository.js';
 
-/** Who asks. */
+/** The node run that asks. */
 export interface Asker {
   readonly row: Pick<NodeRunRow, 'ordinal' | 'nodeId' | 'path' | 'label' | 'input'>;
   readonly view: Pick<ScopeView, 'workflowName' | 'sessionId'>;
 }
 
-/** What a node lets pass, or waits for. */
+/** The answer of a request, or the request for which the node waits. */
 interface Awaited {
   readonly event: string | null;
   readonly at: number | null;
@@ -25,14 +25,14 @@ const defaultWaitMs = 7 * 86_400_000;
 const actions = ['approve', 'reject', 'submit', 'modify', 'skip', 'custom'] as const;
 type Action = (typeof actions)[number];
 
-/** What the nodes of one run ask people. A question is asked once, and its answer kept, however often its node is run. */
+/** The questions of one run's nodes to people. A question is asked once, and its answer is kept, however often its node runs. */
 export class NodeQuestions {
   /** By node run, then by key. */
   private readonly known = new Map<number, Map<string, StoredQuestion>>();
 
   constructor(private readonly run: JobRun) {}
 
-  /** What the database knows. */
+  /** The stored requests. */
   load(stored: readonly StoredQuestion[]): void {
     for (const question of stored) {
       const { nodeRun, key } = question;
@@ -40,12 +40,12 @@ export class NodeQuestions {
     }
   }
 
-  /** All that were asked by a node run, oldest first. */
+  /** Returns the requests of a node run, oldest first. */
   of(nodeRun: number): readonly StoredQuestion[] {
     return [...(this.known.get(nodeRun)?.values() ?? [])];
   }
 
-  /** The answer, or the request that is open. A new one goes with the run's next commit. */
+  /** Returns the answer or the open request. The run's next commit stores a new request. */
   ask(asker: Asker, question: Question, now: number): PersonAnswer {
     return this.once(asker, question, () => toQuestion(this.run.job, { asker, question, now }));
   }
@@ -88,7 +88,7 @@ function answerOf({ id, status, outcome }: StoredQuestion, { defaultAction }: Ke
   if (status !== 'resolved' || action === undefined) {
     return { type: 'answered', action: defaultAction, data: undefined };
   }
-  // Null and absent both mean that none was given.
+  // Null and absent both mean that the answer has no data.
   return { type: 'answered', action, data: outcome?.answer?.data ?? undefined };
 }
 
@@ -141,7 +141,7 @@ interface About extends Omit<Asked, 'question'> {
   readonly expiresAt: number;
 }
 
-/** What all of them say. */
+/** The fields that all requests have. */
 function toInterrupt(job: JobRun['job'], { asker, question, about, now, expiresAt }: About) {
   const { row } = asker;
   const id = newId();
@@ -161,7 +161,7 @@ function toInterrupt(job: JobRun['job'], { asker, question, about, now, expiresA
   };
 }
 
-/** Texts in it are a workflow's own, and a node's; the members stay what they are. */
+/** Cleans the texts, which come from workflows and nodes; the structure does not change. */
 function storable(request: Readonly<Record<string, unknown>>): NewInterrupt['request'] {
   return toStorable(request) as NewInterrupt['request']; // an object stays one
 }

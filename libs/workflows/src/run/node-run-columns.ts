@@ -1,8 +1,8 @@
 import type { NodeRunRow } from '../engine/node-run.js';
 
 /**
- * Columns of `node_run n` whose usual value is stored as null: a node at the top is inside of nothing, and one that has completed
- * mostly took its plain output. Without them a row of a simple node is a fifth shorter.
+ * Columns of `node_run n` whose usual value is stored as null: a node of the top level has no container, and most completed nodes took their plain
+ * output. This makes the row of a simple node a fifth shorter.
  */
 export const usualColumns = {
   path: `coalesce(n.path, '{}')`,
@@ -10,10 +10,10 @@ export const usualColumns = {
   handles: `coalesce(n.handles, CASE n.status WHEN 'completed' THEN '{output}'::text[] END)`,
 } as const;
 
-/** Jobs before this format may go over to workers that read nothing into null. */
+/** Jobs of older formats may continue on workers that do not know the meaning of null. */
 const sinceFormat = 3;
 
-/** What is stored of these columns in a job of that format. */
+/** The stored values of these columns in a job of that format. */
 export function unusualOf({ path, iteration, handles, status }: NodeRunRow, format: number) {
   if (format < sinceFormat) return { path, iteration, handles };
   const isPlain = status === 'completed' && handles?.length === 1 && handles[0] === 'output';

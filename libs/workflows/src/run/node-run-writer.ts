@@ -8,7 +8,7 @@ import { nodeFinished, nodeStarted } from './node-events.js';
 import { nodeRunRow } from './node-run.part.js';
 import type { RunScope } from './run-scope.js';
 
-/** Writes node runs in their current state, and publishes events when one begins and ends. */
+/** Writes the current state of node runs, and publishes events when one begins and ends. */
 export class NodeRunWriter {
   constructor(private readonly scope: Pick<RunScope, 'run' | 'facts'>) {}
 
@@ -34,7 +34,7 @@ export class NodeRunWriter {
     if (isNews) run.append({ events: [nodeStarted(jobId, row)] });
     if (isOver) facts.end(row.ordinal);
     this.append(row);
-    // In the commit of the row: a later worker runs the hooks again if there is none.
+    // In the same commit as the row: without the row, a later worker runs the hooks again.
     if (isOver) run.append({ events: facts.takeChanges(row.ordinal) });
     if (isOver && !isReused) run.append({ events: nodeFinished(jobId, row, facts.of(row.ordinal)), progress: true });
     if (isOver) crashpoint('after-node-end');

@@ -8,7 +8,7 @@ import type { NodeRunFacts } from './node-run.part.js';
 import { usualColumns } from './node-run-columns.js';
 import type { PublishedNodeEvent, ShownContent } from './run-facts.js';
 
-/** A question that a node asked, as its request stands. */
+/** The request of a node's question. */
 export interface StoredQuestion {
   readonly id: string;
   readonly nodeRun: number;
@@ -33,7 +33,7 @@ export interface Answers extends Awaited {
   readonly questions: readonly StoredQuestion[];
 }
 
-/** What was stored of a run. */
+/** The stored state of a run. */
 export interface StoredRun {
   readonly nodeRuns: readonly (NodeRunRow & NodeRunFacts)[];
   readonly questions: readonly StoredQuestion[];
@@ -67,14 +67,14 @@ const [path, iteration, handles] = [
 const request = Prisma.sql`json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int, 'key', i.request->>'key',
       'status', i.status, 'outcome', i.outcome)`;
 
-/** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
+/** The row of a running node was written before its rounds, so its usage is on the rounds. */
 const tokens = (column: 'prompt_tokens' | 'completion_tokens') =>
   Prisma.raw(
     `CASE WHEN n.finished_at IS NOT NULL THEN n.${column} ELSE (SELECT coalesce(sum(r.${column}), 0)
       FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal) END`,
   );
 
-/** One statement, so that nothing in it disagrees. */
+/** One statement, so that all parts are of one instant. */
 const storedRun = ({
   workspaceId,
   jobId,
@@ -91,7 +91,7 @@ const storedRun = ({
   (SELECT json_agg(${request})
      FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.request ? 'nodeRun') AS questions`;
 
-/** Reads what a workflow job has done so far, as the API's role inside its workspace. */
+/** Reads the stored state of a workflow job, as the API role inside its workspace. */
 @Injectable()
 export class NodeRunsRepository {
   constructor(
@@ -104,7 +104,7 @@ export class NodeRunsRepository {
     return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [], published: row?.published ?? [] };
   }
 
-  /** What its log shows as content. */
+  /** Reads the text that the log shows as content. */
   async contentOf(job: JobRef): Promise<ShownContent> {
     const { text, reasoning } = await this.shown.read(job);
     return { text: joined(text), reasoning: joined(reasoning) };

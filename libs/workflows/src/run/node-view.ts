@@ -3,29 +3,29 @@ import type { JobRun, NewJobEvent, RunWrite } from '#jobs';
 
 import type { UsedByModel } from '../definitions/run-spending.js';
 
-/** How the text of a conversation is shown. */
+/** How viewers see the text of a conversation. */
 export interface Showing {
-  /** Whether it is streamed at all: conditions and routes are not. */
+  /** Whether the text is streamed; the text of conditions and routers is not. */
   readonly isShown: boolean;
-  /** Whether it is the job's own output too. */
+  /** Whether the text is also the output of the job. */
   readonly isContent: boolean;
 }
 
-/** What is counted up for all conversations of a run. */
+/** Counts of all conversations of a run. */
 export interface RunTally {
   readonly addUsage: (nodeRun: number, promptTokens: number, completionTokens: number) => void;
   readonly spend: (used: UsedByModel) => void;
   readonly addContent: (text: string) => void;
-  /** Of the content. */
+  /** The length of the content. */
   readonly addReasoning: (text: string) => void;
-  /** Some of it was withdrawn. */
+  /** Whether some of the content was withdrawn. */
   readonly loseContent: () => void;
 }
 
 /** The part of a run that belongs to one conversation of a node: it has its own abort signal, and its events name the node. */
 export class NodeView implements NodeCallingRun {
   readonly signal: AbortSignal;
-  /** Whom the present round asks. */
+  /** The model of the current round. */
   private model = '';
 
   constructor(
@@ -92,7 +92,7 @@ export class NodeView implements NodeCallingRun {
     return this.run.commit(this.toOwn(write));
   }
 
-  /** What is refused is not counted: it is written again, as cancelled. */
+  /** A refused call is not counted here: it is written again, as cancelled. */
   async commitUnlessCancelled(write: RunWrite): Promise<void> {
     await this.run.commitUnlessCancelled(this.toOwn(write));
     this.count(write);
@@ -129,5 +129,5 @@ const namedTypes: ReadonlySet<string> = new Set([
 
 function atNode(event: NewJobEvent, nodeId: string): NewJobEvent {
   if (!namedTypes.has(event.type)) return event;
-  return { ...event, body: { ...event.body, nodeId } } as NewJobEvent; // the bodies of these types have a place for it
+  return { ...event, body: { ...event.body, nodeId } } as NewJobEvent; // the bodies of these event types have this field
 }

@@ -21,18 +21,18 @@ import type { NodeHooks } from './node-hooks.js';
 import type { Report } from './node-report.js';
 import type { NodeServices } from './node-services.js';
 
-/** One piece of work for one node run. */
+/** One piece of work of a node run. */
 export interface Assignment {
   readonly row: NodeRunRow;
   readonly view: ScopeView;
-  /** What the node may do, as long as the signal lets it. `row`: with the input that hooks have changed. */
+  /** The actions of the node while the signal is not aborted. `row` has the input that hooks changed. */
   readonly portsWithin: (signal: AbortSignal, row?: NodeRunRow) => NodePorts;
   readonly signal: AbortSignal;
 }
 
 type Finished = Extract<NodeOutcome, { type: 'finished' }>;
 
-/** Does what the engine asks for: executes nodes, asks the conditions of loops, lists the items of maps. */
+/** Executes the commands of the engine: nodes, conditions of loops, and listings of maps. */
 export class NodeWork {
   constructor(
     private readonly nodes: PlanNodes,
@@ -167,7 +167,7 @@ function waitingFor(key: NodeKey, waits: Waiting): Report {
   return { event: { type: 'waiting', key }, waits };
 }
 
-/** Gives an attempt its own time; people and the isolated queue are not waited for within it. */
+/** Limits the time of an attempt. Waits for people and for isolated calls are not part of it. */
 async function withinTime(
   timeoutMs: number | undefined,
   signal: AbortSignal,

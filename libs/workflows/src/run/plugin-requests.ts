@@ -9,7 +9,10 @@ type Row = Pick<NodeRunRow, 'ordinal' | 'nodeId' | 'path' | 'label'>;
 
 const longestWaitMs = 7 * 86_400_000;
 
-/** A node whose type no plugin of the process defines. Its expiry at `at` (ms since the epoch) is the timer of the next look. */
+/**
+ * A node whose type no plugin of the process defines. The request expires at `at` (ms since the epoch), which is when a worker looks for the plugin
+ * again.
+ */
 export function missingPlugin(
   job: Job,
   row: Row,

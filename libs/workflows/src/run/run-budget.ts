@@ -19,8 +19,8 @@ const units: Readonly<Record<Kind, string>> = { steps: 'steps', tokens: 'tokens'
 const NO_NODE = 0;
 
 /**
- * What a run may use before it asks a person whether it continues. Each approval grants the same amount again, on top of the usage
- * at that time: the number in the question's key.
+ * The budget of a run, after which it asks a person whether to continue. Each approval grants the same amount again, on top of the usage at that
+ * time, which the question's key contains.
  */
 export class RunBudget {
   constructor(
@@ -28,22 +28,22 @@ export class RunBudget {
     private readonly run: JobRun,
     private readonly terms: {
       readonly questions: NodeQuestions;
-      /** Of the run's models and those of jobs below it. */
+      /** Usage of the run's models and of all descendants. */
       readonly spending: RunSpending;
-      /** Ms that earlier leases worked; waiting is not counted. */
+      /** Ms that earlier leases worked, without waits. */
       readonly workedMs: number;
-      /** Since when this one works. */
+      /** When this lease began to work. */
       readonly enteredAt: number;
       readonly now: () => number;
     },
   ) {}
 
-  /** Nodes that may be executed, what was granted included; null: as many as there are. */
+  /** Maximum nodes to execute, including grants; null: no limit. */
   get maxSteps(): number | null {
     return this.granted('steps');
   }
 
-  /** Which limit of the runner's is reached; null: none. Steps are counted by the engine. */
+  /** The reached limit, if the runner counts it; null: none. The engine counts steps. */
   get usedUp(): UsedUp | null {
     const { promptTokens, completionTokens } = this.run.totals;
     const { spending } = this.terms;
@@ -55,13 +55,13 @@ export class RunBudget {
     return all.find(({ kind, used }) => used >= (this.granted(kind) ?? Infinity)) ?? null;
   }
 
-  /** How long it may still work; null: as long as it wants. */
+  /** How long the run may continue to work; null: no limit. */
   get msLeft(): number | null {
     const granted = this.granted('time');
     return granted === null ? null : Math.max(0, granted - this.msUsed);
   }
 
-  /** Asks whether the run may continue; an existing answer counts at once. */
+  /** Asks whether the run may continue; a stored answer counts at once. */
   ask(workflowName: string, { kind, used }: UsedUp): PersonAnswer {
     const asked = this.questionsOf(kind).find(({ isApproved }) => !isApproved);
     const row = { ordinal: NO_NODE, nodeId: '', path: [], label: workflowName, input: '' };
@@ -84,7 +84,7 @@ export class RunBudget {
     );
   }
 
-  /** As people read it. */
+  /** The limit in words, for people. */
   tell({ kind, used }: UsedUp): string {
     return `It has used ${used} of ${this.granted(kind) ?? used} ${units[kind]}.`;
   }

@@ -18,7 +18,7 @@ interface Attempts {
   readonly lost: number;
 }
 
-/** What the hooks before a node have decided about one of its runs. */
+/** The decision of the hooks before a node about one of its runs. */
 export interface Hooked {
   readonly input: string;
   readonly hooks: NonNullable<NodeExtra['hooks']>;
@@ -30,24 +30,24 @@ export interface PublishedNodeEvent {
   readonly what: string;
 }
 
-/** What a viewer of a job has been shown as its content. */
+/** The text that viewers of a job saw as its content. */
 export interface ShownContent {
   text: string;
   reasoning: string;
 }
 
-/** When the node runs of one job began and ended, and what they used; by ordinal. */
+/** Begin, end and usage of the node runs of one job, by ordinal. */
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
   private readonly published = new Map<number, Set<string>>();
-  /** Attempts of nodes of plugins, by ordinal. */
+  /** Attempts of plugin nodes, by ordinal. */
   private readonly attempts = new Map<number, Attempts>();
   private readonly hooked = new Map<number, Hooked>();
-  /** Changes by hooks after a node, to be written with the end of its run; by ordinal. */
+  /** Changes of hooks after a node, which the end of its run stores; by ordinal. */
   private readonly changes = new Map<number, readonly NewJobEvent[]>();
   /** UTF-16 units that finished node runs have read and written. */
   private text = 0;
-  /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
+  /** The text and reasoning that leaves of the top level showed as the job's content; null: the exact text is unknown. */
   shown: ShownContent | null = { text: '', reasoning: '' };
 
   /** Called with the usage of each model call; undefined: no budget counts it. */
@@ -73,7 +73,7 @@ export class RunFacts implements RunTally {
     return published;
   }
 
-  /** False: it was begun before. */
+  /** Returns false if it was begun before. */
   begin(ordinal: number): boolean {
     if (this.byOrdinal.has(ordinal)) return false;
     this.byOrdinal.set(ordinal, { ...nothing, startedAt: this.now() });
@@ -86,19 +86,19 @@ export class RunFacts implements RunTally {
     if (facts !== undefined) facts.finishedAt ??= this.now();
   }
 
-  /** The number of the attempt that an earlier worker began and that this one has not followed up; 0: none. */
+  /** The number of the attempt that an earlier worker began and this worker did not handle yet; 0: none. */
   lostAttempt(ordinal: number): number {
     return this.attempts.get(ordinal)?.lost ?? 0;
   }
 
-  /** The number of the attempt that begins, from 1. */
+  /** Returns the number of the next attempt, from 1. */
   beginAttempt(ordinal: number): number {
     const begun = (this.attempts.get(ordinal)?.begun ?? 0) + 1;
     this.attempts.set(ordinal, { begun, lost: 0 });
     return begun;
   }
 
-  /** The row with what only these facts know of it. */
+  /** Adds the facts to the row. */
   completed(row: NodeRunRow): NodeRunRow {
     const begun = this.attempts.get(row.ordinal)?.begun;
     const { input, hooks } = this.hooked.get(row.ordinal) ?? { input: row.input, hooks: row.extra.hooks };
@@ -107,12 +107,12 @@ export class RunFacts implements RunTally {
     return { ...row, input, extra: { ...row.extra, ...attempts, ...defined({ hooks }) } };
   }
 
-  /** The hooks before a node have run. */
+  /** Records that the hooks before a node have run. */
   passHooks(ordinal: number, hooked: Hooked): void {
     this.hooked.set(ordinal, hooked);
   }
 
-  /** Undefined: under this lease, they have not run. */
+  /** Undefined: they have not run under this lease. */
   hookedOf(ordinal: number): Hooked | undefined {
     return this.hooked.get(ordinal);
   }

@@ -11,7 +11,7 @@ import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use
 import type { WorkflowInput } from '../definitions/workflow-input.js';
 import type { RunPlan } from '../engine/run-plan.js';
 
-/** Makes the plan of a workflow job: its definition and those of its subflows, as they were pinned when it was accepted. */
+/** Creates the plan of a workflow job from its definition and its subflows, in the versions pinned at its start. */
 @Injectable()
 export class RunPlanLoader {
   constructor(
@@ -60,6 +60,6 @@ function graphOf(version: VersionInUse | undefined): WorkflowGraph {
   return version.graph;
 }
 
-/** A job whose definition cannot be read any more. */
+/** The definition of a job cannot be read any more. */
 export const definitionGone = () =>
   new AppError({ code: 'workflow_gone', message: 'The definition of this workflow cannot be read any more' });

@@ -5,7 +5,7 @@ import { Prisma, PrismaService } from '#platform';
 
 import type { UsedByModel } from '../definitions/run-spending.js';
 
-/** Depth is bounded when jobs are started. */
+/** The start of jobs limits the depth. */
 const usageOf = ({ workspaceId, jobId }: JobRef) => Prisma.sql`WITH RECURSIVE tree AS (
   SELECT id FROM job WHERE workspace_id = ${workspaceId}::uuid AND id = ${jobId}::uuid
   UNION
@@ -14,7 +14,7 @@ SELECT t.id = ${jobId}::uuid AS "isOwn", r.model, sum(r.prompt_tokens)::float8 A
   FROM tree t JOIN round r ON r.workspace_id = ${workspaceId}::uuid AND r.job_id = t.id
  WHERE r.prompt_tokens + r.completion_tokens > 0 GROUP BY 1, 2`;
 
-/** What the rounds of a job and of all jobs below it have used, as far as they are committed. */
+/** The usage of the committed rounds of a job and of all its descendants. */
 @Injectable()
 export class RunUsageRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -25,7 +25,7 @@ type Fetched = Parameters<NodePorts['fetch']>[0];
 type Wait = Parameters<NodePorts['waitFor']>[0];
 type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
 
-/** What the node run may do outside: through the run of its job, so nothing of it outlives the lease or is done twice. */
+/** The actions of a node run outside the engine. They go through the run of its job, so none outlives the lease or happens twice. */
 export class RunningNode implements NodePorts {
   private readonly job: JobRun['job'];
   constructor(
@@ -75,14 +75,14 @@ export class RunningNode implements NodePorts {
   }
 
   async recall(query: Parameters<NodePorts['recall']>[0]): Promise<readonly MemoryEntry[]> {
-    await this.scope.run.commit(); // what other nodes have stored is to be found
+    await this.scope.run.commit(); // so that the memory contains what other nodes stored
     const { workspaceId } = this.job;
     return this.scope.services.memory.recall({ workspaceId, sessionId: this.view.sessionId, ...query });
   }
 
-  /** A request that may change something names its node run, so that the far side can tell it when it comes again. */
+  /** A request that may change something carries the id of its node run, so that the receiver can detect a repetition. */
   fetch(request: Fetched): ReturnType<NodePorts['fetch']> {
-    // While a request is under way, a process that stops does not take the job for one that waits for a model.
+    // During a request, a process that stops must not treat the job as one that waits for a model.
     return this.scope.run.activity.track(this.send(request));
   }
 
@@ -159,7 +159,7 @@ export class RunningNode implements NodePorts {
     return { nodeRunId: nodeRunId(this.job.jobId, this.row), nodeId: this.row.nodeId, branchId, label };
   }
 
-  /** Whether the event is not published yet: by this run of the node, or by the one that an earlier worker lost. */
+  /** Returns whether the event was not published yet, by this node run or by a crashed worker. */
   private isUnpublished(what: string): boolean {
     const published = this.scope.facts.publishedOf(this.row.ordinal);
     const isUnpublished = !published.has(what);
@@ -177,12 +177,12 @@ export class RunningNode implements NodePorts {
   }
 }
 
-/** So much of what a model can read stays free, for its answer and its tools; a small model has at least this much. In tokens. */
+/** This part of the context window, in tokens, stays free for the response and the tools; a small model keeps at least this much. */
 const reserved = 10_000;
 const least = 1_000;
-/** The newest messages are never left out, however long they are. */
+/** The newest messages always stay, however long they are. */
 const newest = 5;
-/** An estimate of the providers' token counts, which are not known without their tokenizers. */
+/** An estimate: the exact counts would need the tokenizers of the providers. */
 const charactersPerToken = 4;
 const tokensPerPiece = 1_000;
 
@@ -193,8 +193,8 @@ export interface Compacted {
 }
 
 /**
- * Cuts a conversation to what a model of `contextTokens` can read: the oldest messages go first, system messages and the five
- * newest stay. Pure, linear.
+ * Shortens a conversation to the context window of the model: the oldest messages are dropped first, and system messages and the five newest stay.
+ * Pure, linear.
  */
 export function compactSession(messages: readonly ChatMessage[], contextTokens: number): Compacted {
   const limit = Math.max(least, contextTokens - reserved);

@@ -12,7 +12,7 @@ import { RunningNode } from './running-node.js';
 
 interface Work {
   readonly name: string;
-  /** The answers known when it began. */
+  /** The answers known when the work began. */
   readonly answers: number;
   readonly controller: AbortController;
   readonly done: Promise<void>;
@@ -28,27 +28,27 @@ export interface PoolParts {
   readonly scope: RunScope;
   readonly nodes: PlanNodes;
   readonly viewOf: (row: NodeRunRow) => ScopeView | undefined;
-  /** Reads what of this has come. */
+  /** Reads which of these answers have arrived. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
-  /** Something has happened to a node run. */
+  /** A node run has an event. */
   readonly tell: (event: RunEvent) => void;
-  /** Some work has ended, or was asked again. */
+  /** Some work has ended or restarted. */
   readonly wake: () => void;
-  /** The lease has ended: the run has to be left. */
+  /** The lease has ended, so the run must stop. */
   readonly release: () => void;
 }
 
-/** The node runs of one lease that work or wait for an answer: started, asked again, cancelled. */
+/** The node runs of one lease that are executed or wait for an answer. Starts, restarts and cancels them. */
 export class WorkPool {
   /** By ordinal. */
   private readonly works = new Map<number, Work>();
-  /** Node runs that wait, and for what; by ordinal. */
+  /** The node runs that wait, with the ids that they wait for; by ordinal. */
   private readonly waiting = new Map<number, WaitingNode>();
-  /** How often an answer may have come. */
+  /** How often an answer may have arrived. */
   private answers = 0;
-  /** An answer may have come, and the last look for it failed. */
+  /** An answer may have arrived, and the last search for it failed. */
   private mustLook = false;
-  /** What given up nodes had open is being closed. */
+  /** The open requests of abandoned nodes are being closed. */
   private readonly closings: Promise<void>[] = [];
   private isClosed = false;
 
@@ -58,12 +58,12 @@ export class WorkPool {
     return this.works.size === 0;
   }
 
-  /** Whether nodes that had something open were given up. */
+  /** Whether nodes with open requests were abandoned. */
   get gaveUp(): boolean {
     return this.closings.length > 0;
   }
 
-  /** What node runs wait for. */
+  /** The ids that node runs wait for. */
   get awaited(): readonly string[] {
     return [...this.waiting.values()].flatMap(({ waits }) => waits.interruptIds);
   }
@@ -100,13 +100,13 @@ export class WorkPool {
     this.waiting.delete(ordinal);
   }
 
-  /** An answer may have come. */
+  /** An answer may have arrived. */
   heard(): void {
     this.answers += 1;
     void this.lookAgain();
   }
 
-  /** Looks again if the last look failed and a node run still works. */
+  /** Searches again if the last search failed and a node is still executed. */
   lookIfMissed(): void {
     if (this.mustLook && !this.isIdle) void this.lookAgain();
   }
@@ -131,7 +131,7 @@ export class WorkPool {
     this.isClosed = true;
   }
 
-  /** Nothing of it outlives the lease. */
+  /** No work of the pool outlives the lease. */
   async stop(): Promise<void> {
     this.abort(this.parts.scope.run.signal.reason ?? new Error('the run has ended'));
     await Promise.all([...this.works.values()].map(({ done }) => done));
@@ -144,13 +144,13 @@ export class WorkPool {
     if (!signal.aborted) {
       if (waits !== undefined) this.waiting.set(row.ordinal, { key: row, waits });
       this.parts.tell(event);
-      // It may have looked before the answer came.
+      // The work may have read before the answer arrived.
       if (waits !== undefined && work?.answers !== this.answers) void this.lookAgain();
     }
     this.parts.wake();
   }
 
-  /** What stops the run as a whole: the end of the lease, or a call whose policy fails its job. */
+  /** The errors that stop the whole run: the end of the lease, and a call whose policy fails its job. */
   private fail(thrown: unknown): void {
     const { tell, release } = this.parts;
     if (thrown instanceof ConversationFailed && thrown.endsJob) {
@@ -159,8 +159,8 @@ export class WorkPool {
   }
 
   /**
-   * An answer arrived while other node runs work: only the node runs that waited for it run again. When no node run works, the
-   * whole run is rebuilt instead.
+   * An answer arrived while other nodes are executed: only the node runs that wait for it run again. If no node is executed, the whole run is
+   * rebuilt instead.
    */
   private async lookAgain(): Promise<void> {
     this.mustLook = this.isIdle;
@@ -174,7 +174,7 @@ export class WorkPool {
     this.parts.wake();
   }
 
-  /** Null: the lease is lost, or the database is unavailable for a moment. */
+  /** Null: the lease is lost, or the database is unavailable at the moment. */
   private async readAnswers(): Promise<Answers | null> {
     const { scope, answersTo } = this.parts;
     try {

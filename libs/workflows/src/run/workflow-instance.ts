@@ -8,14 +8,14 @@ import { RunSpending } from '../definitions/run-spending.js';
 import type { RunFacts } from './run-facts.js';
 import { RunUsageRepository } from './run-usage.repository.js';
 
-/** What a run has spent, and how to hear of what is spent below it. */
+/** The spending of a run, and the subscription to the spending of its descendants. */
 export interface WatchedSpending {
   readonly spending: RunSpending;
-  /** Looks what jobs below have used by now. */
+  /** Reads the current usage of descendants. */
   readonly refresh: () => Promise<void>;
 }
 
-/** The settings of this instance that runs need, and what they spend by its prices. */
+/** The settings and prices of this instance that runs need. */
 @Injectable()
 export class WorkflowInstance {
   private readonly prices: readonly ModelPrice[];
@@ -27,7 +27,7 @@ export class WorkflowInstance {
     this.prices = toModelPrices(config.values.MODEL_PRICES);
   }
 
-  /** Reads nothing for a run without such a limit. Viewers are notified of models whose price is unknown, when that matters. */
+  /** Reads nothing for a run without a cost limit. Tells viewers about models without a price if the run has such a limit. */
   async spendingOf(
     run: JobRun,
     { maxTokens, maxCostUsd }: StopPolicy,

@@ -17,18 +17,18 @@ import type { RunBudget, UsedUp } from './run-budget.js';
 import type { RunScope } from './run-scope.js';
 import { WorkPool } from './work-pool.js';
 
-/** The reaction to a reached limit. */
+/** What to do about a reached limit. */
 type Asked =
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
   /** The run must stop. */
   | { readonly type: 'stopped'; readonly message: string };
 
 /**
- * Watches the limits of a run. At the time limit the run is released, as in a drain, so that a node that hangs cannot delay the question.
- * Open rounds may still commit within `pauseMs`.
+ * Watches the limits of a run. At the time limit, the run is released as in a drain, so that a hanging node cannot delay the question. Open rounds
+ * may still commit within `pauseMs`.
  */
 class BudgetWatch {
-  /** Until more is granted nothing is begun. */
+  /** No node begins until more is granted. */
   private exhausted: UsedUp | null = null;
   private timer: Timer | undefined;
 
@@ -37,14 +37,14 @@ class BudgetWatch {
     private readonly run: JobRun,
     private readonly terms: {
       readonly workflowName: string;
-      /** How long nodes at work may continue. */
+      /** How long running nodes may continue. */
       readonly pauseMs: number;
-      /** It is time to look again. */
+      /** Called when the limits should be checked again. */
       readonly wake: () => void;
     },
   ) {}
 
-  /** True once: when a limit has been reached. */
+  /** Returns true once, when a limit has been reached. */
   look(): boolean {
     if (this.exhausted !== null) return false;
     this.exhausted = this.budget.usedUp;
@@ -53,7 +53,7 @@ class BudgetWatch {
     return this.exhausted !== null;
   }
 
-  /** The steps are counted elsewhere. */
+  /** The engine counts the steps. */
   useUp(steps: number): void {
     this.exhausted ??= { kind: 'steps', used: steps };
   }
@@ -89,32 +89,32 @@ class BudgetWatch {
   }
 }
 
-/** How a lease's work on a workflow came to rest. */
+/** How a lease's work on a workflow ended. */
 export type RunnerRest =
-  /** `gaveUp`: nodes that had something open were given up on the way. */
+  /** `gaveUp`: nodes with open requests were abandoned meanwhile. */
   | { readonly type: 'ended'; readonly result: RunResult; readonly gaveUp: boolean }
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
-  /** Another worker continues the run, or none does: the run's signal holds the reason. */
+  /** Another worker continues the run, or no worker does: the signal of the run has the reason. */
   | { readonly type: 'released' };
 
-/** So many pure nodes take about 10 ms. */
+/** This many pure nodes take about 10 ms. */
 const turnsAtOnce = 100;
 
-/** What one lease's run of a workflow is made of. */
+/** The parts of one lease's run of a workflow. */
 export interface RunnerParts {
   readonly engine: WorkflowRun;
   readonly scope: RunScope;
   readonly plan: RunPlan;
   readonly budget: RunBudget;
-  /** How long nodes at work may continue when the time limit is reached. */
+  /** How long running nodes may continue after the time limit. */
   readonly pauseMs: number;
   /** Reads which awaited requests and calls are settled. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
 }
 
 /**
- * Drives the engine under one lease: executes its commands, reports their outcomes to it, and writes the rows it wants stored.
- * Concurrent nodes share the run of the job; the runner itself decides nothing.
+ * Drives the engine under one lease: executes its commands, reports the outcomes, and writes rows. Concurrent nodes share the run of the job. The
+ * engine makes all decisions.
  */
 export class WorkflowRunner {
   private readonly work: NodeWork;
@@ -125,7 +125,7 @@ export class WorkflowRunner {
   private wake: (() => void) | undefined;
   private result: RunResult | undefined;
   private isReleased = false;
-  /** Since it began, without anything outside. */
+  /** Pure nodes since the last one with an effect outside. */
   private turns = 0;
 
   constructor(private readonly parts: RunnerParts) {
@@ -167,7 +167,7 @@ export class WorkflowRunner {
   private async reachRest(): Promise<RunnerRest> {
     const { engine, scope } = this.parts;
     for (;;) {
-      this.watchBudget(); // before anything follows from what has happened
+      this.watchBudget(); // stored before anything that depends on it
       for (const event of this.events.splice(0)) this.obey(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.pool.gaveUp };
       this.pool.lookIfMissed();
@@ -232,7 +232,7 @@ export class WorkflowRunner {
     return !this.isReleased;
   }
 
-  /** False: it has to be executed like any other. */
+  /** Returns false if the node must be executed like any other. */
   private executeNow(row: NodeRunRow): boolean {
     const event = this.work.executeNow(this.pool.assignmentOf(row, this.parts.scope.run.signal));
     if (event !== null) this.events.push(event);
@@ -260,7 +260,7 @@ export class WorkflowRunner {
     if (this.limits.look()) this.obey(this.parts.engine.handle({ type: 'exhausted' }));
   }
 
-  /** The ids it waits for; null: the run was ended. Only asked when no node works: one that still works may be the last. */
+  /** The ids that the run waits for; null: the run has ended. Called only if no node is executed, because such a node may be the last. */
   private askForMore(): readonly string[] | null {
     const asked = this.limits.ask();
     if (asked === null) return [];

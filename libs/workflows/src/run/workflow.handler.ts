@@ -28,7 +28,7 @@ import type { RunScope } from './run-scope.js';
 import { WorkflowInstance } from './workflow-instance.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
-/** The outcome of opening a run, for the code that has to end it. */
+/** The result of opening a run, which the caller must end. */
 interface Opened {
   scope?: RunScope;
 }
@@ -39,7 +39,7 @@ const now = (): number => Date.now();
 @Injectable()
 export class WorkflowHandler implements JobHandler {
   readonly kind = 'workflow';
-  /** A run that was answered while it was about to wait starts again. */
+  /** A run starts again if an answer arrived just before it would have waited. */
   private readonly enteredAt = new WeakMap<JobRun, number>();
 
   constructor(
@@ -103,7 +103,7 @@ export class WorkflowHandler implements JobHandler {
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
-    // Also requests of nodes that were cancelled just before a crash.
+    // Includes requests of nodes that were cancelled just before a crash.
     if (!rest.result.success || rest.gaveUp || !isFirstLook) await conversations.closeAll();
     return this.end(scope, rest.result);
   }
@@ -130,7 +130,7 @@ export class WorkflowHandler implements JobHandler {
     return { status: 'completed', reason: 'stop' };
   }
 
-  /** Unless another worker continues the run. */
+  /** Not if another worker continues the run. */
   private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
     const { text, reasoning } = await this.contentOf(run, facts);
     const isOver = !run.signal.aborted || endsJob(run.signal.reason);
@@ -138,14 +138,14 @@ export class WorkflowHandler implements JobHandler {
       run.append(keptContent(run, { text, reasoning, round: conversations.takeRound(), startedAt: now() }));
   }
 
-  /** Exact text; after a restart only the log has it. */
+  /** The exact text; after a restart only the log contains it. */
   private async contentOf(run: JobRun, { shown }: RunFacts): Promise<ShownContent> {
     if (shown !== null) return shown;
     await run.commit();
     return this.stored.contentOf(run.job);
   }
 
-  /** Client-side tools may run at any client of the requester. */
+  /** Any client of the requester may run client-side tools. */
   private clientOf({ job }: JobRun): { readonly client?: ClientSide } {
     const mayServe = this.instance.config.values.FEATURE_CLIENT_TOOLS && job.createdBy !== null;
     return mayServe ? { client: { deviceId: null, tools: {} } } : {};
@@ -163,18 +163,18 @@ function outputLimit(bytes: number): JobOutcome {
 /** The final content of a job. */
 interface FinalContent {
   readonly text: string;
-  /** What was shown with it. */
+  /** The reasoning shown with it. */
   readonly reasoning: string;
-  /** The round it is stored as; free in the job. */
+  /** The number of the round that stores it; no other round of the job has it. */
   readonly round: number;
-  /** Whether what was streamed as content is this very text. */
+  /** Whether the streamed content equals this text. */
   readonly isShown: boolean;
   readonly startedAt: number;
 }
 
 /**
- * The content of a finished workflow job is its final output, stored as a round of no node. Where something else was shown
- * meanwhile (several leaves, a node that only puts together), that is withdrawn first. Pure but for what it reads of `run`.
+ * The content of a finished workflow job is its final output, stored as a round that belongs to no node. If viewers saw another text (several
+ * leaves, or a node that only combines texts), that text is withdrawn first. Reads `run`, and is otherwise pure.
  */
 function finalContent(run: JobRun, { text, reasoning, round, isShown, startedAt }: FinalContent): RunWrite {
   const isWithdrawn = !isShown && run.contentLength > 0;
@@ -195,7 +195,7 @@ function finalContent(run: JobRun, { text, reasoning, round, isShown, startedAt 
   };
 }
 
-/** What was shown as content of a job that ends before its time: kept as a round of no node too, without another word. */
+/** The content that viewers saw of a job that ends early is kept as a round that belongs to no node, without a new event. */
 function keptContent(run: JobRun, { text, reasoning, round, startedAt }: Omit<FinalContent, 'isShown'>): RunWrite {
   const row = roundRow(run.job, {
     ...{ number: round, model: '', text, reasoning, finishReason: 'interrupted', partial: true },

@@ -4,7 +4,7 @@ import type { StartWorkflow } from './start-workflow.js';
 /** The prompt limit of a workflow, in UTF-16 units. */
 export const longestPrompt = 12_000;
 
-/** What a start may bring along, in UTF-16 units and entries. */
+/** Limits of the history and attachments of a start, in UTF-16 units and entries. */
 const most = { prompt: longestPrompt, attachments: 20, history: 200, historyEntry: 8_000 } as const;
 
 /** Throws `too_large`. */

@@ -11,7 +11,7 @@ import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { workflowInvalid } from '../definitions/workflows.errors.js';
 import { asksModels, toolsOf } from './tools-of.js';
 
-/** A version that can be run in its workspace as it is now, and what it is pinned to. */
+/** A version that can run in its workspace now, and the versions that it is pinned to. */
 export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins' | 'agents'> {
   readonly graph: WorkflowGraph;
   readonly asksModels: boolean;
@@ -19,12 +19,12 @@ export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins
 
 interface Kept {
   tools: WorkspaceTools;
-  /** What the tools were. */
+  /** The versions of the tools. */
   readonly toolNames: string;
   readonly ready: ReadyVersion;
 }
 
-/** Holds versions against their workspace before they are started; the same one, among the same tools, once. */
+/** Validates versions against their workspace before a start. The result is cached per version and set of tools. */
 @Injectable()
 export class ReadyVersions {
   private readonly kept = new WeakMap<VersionInUse, Kept>();
@@ -42,7 +42,7 @@ export class ReadyVersions {
     const { document, result, subflows, tools, agents } = checked;
     if (document === null || !result.isValid) throw workflowInvalid(result.errors);
     const ready = toReady(version.graph, checked);
-    // What subflows are published, and what agents are made of, may be another thing any moment.
+    // Published subflows and agents can change at any time, so they are read for each start.
     if (subflows.size === 0 && agents.size === 0) this.kept.set(version, { tools, toolNames: namesOf(tools), ready });
     return ready;
   }
@@ -60,7 +60,7 @@ function namesOf(tools: WorkspaceTools): string {
 }
 
 function toReady(graph: WorkflowGraph, { subflows, tools, agents }: CheckedDefinition): ReadyVersion {
-  // One with faults of its own was refused together with the workflow.
+  // A subflow with problems of its own was rejected together with the workflow.
   const offered = tools.list().map(({ name }) => name);
   const given = new Map([...agents].map(([name, agent]) => [name, toNodeAgent(agent, offered)]));
   const graphs = [graph, ...[...subflows.values()].map(({ document }) => toGraph(document))].map((each) =>

@@ -24,17 +24,17 @@ import { fromNodeRuns } from './to-resume-from.js';
 import { asksModels } from './tools-of.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
-/** A node of an ended job to run again, and all behind it. */
+/** A node of an ended job that runs again, with all nodes after it. */
 export interface RerunFromNode {
   readonly jobId: string;
-  /** A node of the top. */
+  /** A node of the top level. */
   readonly nodeId: string;
-  /** Replaces what the node would read; null: what it read. */
+  /** Replaces the input of the node; null: it gets the same input again. */
   readonly editedInput: string | null;
   readonly idempotency: StartRequest['idempotency'];
 }
 
-/** Runs a part of an ended job again, as a new job: what had finished before is taken over, not run. */
+/** Runs a part of an ended job again, as a new job that takes over the results of the other nodes. */
 @Injectable()
 export class RerunWorkflowService {
   constructor(
@@ -61,8 +61,8 @@ export class RerunWorkflowService {
   }
 
   /**
-   * Runs a failed or cancelled job again as it was asked for, from where it began, as a new job of the same thread. Throws as
-   * `rerunFromNode`, and `conflict` for a job that completed well.
+   * Runs a failed or cancelled job again with the same request, as a new job of the same thread. Throws as `rerunFromNode`, and `conflict` for a
+   * completed job.
    */
   async retry(
     principal: MemberPrincipal,

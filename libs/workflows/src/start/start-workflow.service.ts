@@ -100,7 +100,7 @@ export class StartWorkflowService {
     });
   }
 
-  /** Contents become files of the workspace, so that the row of the job only refers to them. */
+  /** Attached contents become files of the workspace, so that the row of the job only refers to them. */
   private async accepted(principal: Principal, attachments: readonly Attachment[]): Promise<readonly Attachment[]> {
     const parts = attachments.flatMap((attachment) => toPart(attachment) ?? []);
     if (parts.length === 0) return attachments;
@@ -144,13 +144,13 @@ function toInput(
   };
 }
 
-/** Throws when the client's copy is not what would run. */
+/** Throws if the client's copy differs from the version that would run. */
 function assertKnown(
   { updatedAt, version, definition }: KnownDefinition,
   present: StartableVersion,
   json: unknown,
 ): void {
-  // When the draft equals the published version, that version is as new as the draft.
+  // If the draft equals the published version, that version is as new as the draft.
   const newest = present.draftHash === present.hash ? present.updatedAt : present.createdAt;
   if (updatedAt !== undefined && updatedAt > newest) throw workflowStale();
   if (version !== undefined && !isVersion(version, { number: present.version, json })) throw workflowVersionMismatch();

@@ -6,36 +6,36 @@ import type { Secret } from '#platform';
 
 import type { Attachment } from '../engine/node-executor.js';
 
-/** What a client believes to be running; each member that is there is compared. */
+/** The version that a client expects to run. Every given member is compared. */
 export interface KnownDefinition {
-  /** Of its own copy, ms since the epoch. */
+  /** When the client's copy was updated, ms since the epoch. */
   readonly updatedAt?: number;
-  /** A number of ours, or the document's `meta.version`. */
+  /** Our version number, or the document's `meta.version`. */
   readonly version?: number | string;
-  /** Its copy; only its content counts. */
+  /** The client's copy; only its content is compared. */
   readonly definition?: unknown;
 }
 
-/** What an earlier run has left, as a client knows it. */
+/** The results of an earlier run, as a client knows them. */
 export interface KnownRun {
   readonly startNodeId: string;
-  /** By node id; those of nodes that are not in the workflow are passed over. */
+  /** By node id; unknown nodes are ignored. */
   readonly nodeOutputs: Readonly<Record<string, string>>;
   readonly executionOrder: readonly string[];
   readonly pendingNodes: readonly string[];
   readonly sessionMessages: readonly ChatMessage[] | null;
-  /** Replaces what the node would read. */
+  /** Replaces the input of the node. */
   readonly resumeInput: string | null;
 }
 
 /** A request to run a workflow in the background. Shared by all endpoints. */
 export interface StartWorkflow {
-  /** Our id, or the one its document came with. */
+  /** Our id of the workflow, or the id in its document. */
   readonly workflowRef: string;
-  /** Null: what is published. */
+  /** Null: the published version. */
   readonly version: number | null;
   readonly prompt: string;
-  /** Our id of the thread, or the client's own. Null: the job belongs to none. */
+  /** Our id of the thread, or the client's id. Null: the job belongs to no thread. */
   readonly threadRef: string | null;
   /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
@@ -49,22 +49,22 @@ export interface StartWorkflow {
   readonly historyField?: string;
   readonly attachments: readonly Attachment[];
   readonly whenBusy: WhenBusy | null;
-  /** Accepted now, and begun at this instant (ms since the epoch). Absent or past: at once. */
+  /** The job is accepted now and begins at this instant (ms since the epoch). Absent or past: at once. */
   readonly startAt?: number;
   /** Labels of the job. Absent: none. */
   readonly labels?: JobLabels;
   readonly idempotency: Idempotency | null;
-  /** For this job only; stored encrypted and erased when the job ends. */
+  /** The provider key for this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
-  /** Counts before the instance's and the agents' settings while the model provider is down. */
+  /** Settings for a model provider that is down; they override those of the instance and of agents. */
   readonly providerDown?: ProviderDownOptions;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;
-  /** Of a start for a call: which one, values of the declared inputs, and the rules that hold for the caller. */
+  /** For a start by a tool call: the call, values of the declared inputs, and the policy layers of the caller. */
   readonly parent?: ParentCall;
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly toolApproval?: ApprovalPolicy | null;
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Rows that are written with the job, or keep it from being accepted. */
+  /** Rows to write with the job; a conflict of one prevents the start. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

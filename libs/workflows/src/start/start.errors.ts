@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** The client has something newer than what would run. */
+/** The client has a newer version than the one that would run. */
 export const workflowStale = () =>
   new AppError({ code: 'workflow_stale', message: 'Workflow is stale on server. Sync and retry.' });
 
@@ -22,7 +22,7 @@ export const tooManyEntries = (field: string, limit: number) =>
 export const entryTooLong = (field: string, limit: number) =>
   new AppError({ code: 'too_large', message: `An entry of ${field} exceeds ${limit} chars`, field });
 
-/** Also a node inside of a loop: a run begins on the top. */
+/** Also for a node inside a loop, because a run begins on the top level. */
 export const startNodeUnknown = () =>
   new AppError({
     code: 'bad_request',
@@ -30,7 +30,7 @@ export const startNodeUnknown = () =>
     field: 'resumeFrom',
   });
 
-/** A node to run again: unknown, inside of a loop, a map or a subflow, or never reached. */
+/** The node to run again is unknown, inside a loop, map or subflow, or was never reached. */
 export const cannotRerun = (problem: string) =>
   new AppError({ code: 'bad_request', message: problem, field: 'nodeId' });
 
@@ -38,11 +38,11 @@ export const cannotRerun = (problem: string) =>
 export const tooMuchToTakeOver = (limit: number) =>
   new AppError({ code: 'too_large', message: `The texts to take over exceed ${limit} chars`, field: 'nodeId' });
 
-/** What a model reads whose call would run a workflow within itself. */
+/** The error that a model reads if its call would run a workflow inside itself. */
 export const workflowWithinItself = () =>
   new AppError({ code: 'workflow_recursion', message: 'This workflow is already running above this call' });
 
-/** Its work is a job, and only a job's own call can wait for one. */
+/** A workflow call starts a job, and only a call of a job can wait for it. */
 export const callOutsideJob = () =>
   new AppError({ code: 'bad_request', message: 'A workflow is called by a job; start it as a job instead' });
 

@@ -7,7 +7,7 @@ import type { FinishedNode, ResumeFrom } from '../engine/run-plan.js';
 import { cannotRerun, startNodeUnknown, tooMuchToTakeOver } from './start.errors.js';
 import type { KnownRun } from './start-workflow.js';
 
-/** What a client knows of an earlier run. Throws `bad_request` when the node is not on the top level of the workflow. Pure. */
+/** Reads what a client knows about an earlier run. Throws `bad_request` if the node is not on the top level of the workflow. Pure. */
 export function fromKnownRun(graph: WorkflowGraph, known: KnownRun): ResumeFrom {
   const { startNodeId, nodeOutputs, executionOrder, pendingNodes, sessionMessages, resumeInput } = known;
   const isOnTop = (id: string): boolean => graph.nodes.has(id) && !graph.owners.has(id);
@@ -28,16 +28,16 @@ export function fromKnownRun(graph: WorkflowGraph, known: KnownRun): ResumeFrom 
   };
 }
 
-/** What an ended job has done, and what it had taken over itself. */
+/** The stored results of an ended job, including those that it had taken over. */
 export interface EndedRun {
   readonly rows: readonly NodeRunRow[];
   readonly before: ResumeFrom | null;
 }
 
 /**
- * What an ended job leaves to run again from a node of the top that it had reached: the texts themselves, since that job may be
- * removed at any time; none of nodes that run again. They are no more than one run may read and say. Throws `bad_request`,
- * `too_large`. Pure.
+ * Collects the results of an ended job for a run that starts at a reached node of the top level. Contains the texts themselves, because the ended
+ * job may be deleted at any time, but no texts of nodes that run again. Their total is limited to what one run may read and write. Throws
+ * `bad_request`, `too_large`. Pure.
  */
 export function fromNodeRuns(
   graph: WorkflowGraph,
@@ -83,7 +83,7 @@ function sessionOf(
   return [...before.session, ...responses.map(({ output }) => ({ role: 'assistant', content: output ?? '' }) as const)];
 }
 
-/** What finished nodes led to, and did not get done, besides what runs again anyway. Pure. */
+/** Returns the nodes that finished nodes led to and that did not finish, besides those that run again anyway. Pure. */
 export function pendingBeside(
   graph: WorkflowGraph,
   nodeId: string,
@@ -99,7 +99,7 @@ export function pendingBeside(
   return [...reached].filter((id) => !again.has(id) && !done.has(id) && !graph.owners.has(id));
 }
 
-/** What was skipped is not taken over: why it was may hold no more. */
+/** Skipped nodes are not taken over, because the reason may no longer apply. */
 function toFinished(row: NodeRunRow): readonly FinishedNode[] {
   const { nodeId, output, input, handles, handOn, extra } = row;
   if (row.status !== 'completed' && !continuedPast(row)) return [];

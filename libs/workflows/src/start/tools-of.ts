@@ -1,6 +1,6 @@
 import type { WorkflowGraph } from '../definition/graph.js';
 
-/** Names of the tools that a workflow may call; `*` stands for all. */
+/** Names of the tools that a workflow may call; `*` means all tools. */
 export function toolsOf(graph: WorkflowGraph): ReadonlySet<string> {
   const names = new Set(graph.tools);
   for (const node of graph.nodes.values()) {
@@ -21,7 +21,7 @@ const quiet: ReadonlySet<string> = new Set([
   ...['approval', 'input', 'wait', 'http', 'transform', 'map', 'subflow', 'plugin'],
 ]);
 
-/** Whether a run may have to ask a model. */
+/** Returns whether a run may call a model. */
 export function asksModels(graph: WorkflowGraph): boolean {
   return [...graph.nodes.values()].some((node) => {
     if (node.type === 'output') return node.data.mode === 'synthesis';

@@ -8,23 +8,23 @@ import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 import { workflowFormat, type WorkflowInput, type WorkflowPin } from '../definitions/workflow-input.js';
 import type { StartWorkflow } from './start-workflow.js';
 
-/** A run that may begin: everything about it has been checked. */
+/** A validated run that can start. */
 export interface ReadyWorkflow extends Pick<
   StartRequest,
   'thread' | 'messageClientId' | 'whenBusy' | 'startAt' | 'labels' | 'idempotency' | 'retryOf' | 'parent'
 > {
   readonly workflow: WorkflowPin;
   readonly input: WorkflowInput;
-  /** Whether it is of use without any model. */
+  /** Whether it can run without any model. */
   readonly asksModels: boolean;
   readonly providerKey: Secret | null;
   readonly beside?: StartWorkflow['beside'];
 }
 
-/** The model of nodes that name none when the workspace has no default either; such a run calls no model. */
+/** The model name for nodes without one if the workspace has no default, either; such a run calls no model. */
 const noModel = 'openai/gpt-4o-mini';
 
-/** Hands workflow jobs over to the job starter. */
+/** Passes workflow jobs to the job starter. */
 @Injectable()
 export class WorkflowLaunch {
   constructor(
@@ -33,7 +33,7 @@ export class WorkflowLaunch {
     private readonly secretBox: SecretBox,
   ) {}
 
-  /** The job that this key has started before; null: none. Throws as `JobStarter.replay`. */
+  /** The job that an earlier start with this key created; null: none. Throws as `JobStarter.replay`. */
   replay(
     { workspaceId, id: principal }: Principal,
     idempotency: NonNullable<StartRequest['idempotency']>,

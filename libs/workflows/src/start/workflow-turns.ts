@@ -11,7 +11,7 @@ export const workflowTurns: TurnStarter = {
   rows: (turn: Turn): readonly PartRow[] => turnRows(turn, messagesOf(toWorkflowInput(turn.input))),
 };
 
-/** A run that takes up or repeats an earlier one asks nothing new. */
+/** A run that continues or repeats an earlier one adds no user message. */
 function messagesOf({ prompt, attachments, resumeFrom, retryOf }: WorkflowInput): readonly ChatMessage[] {
   if (resumeFrom !== undefined || retryOf !== undefined) return [];
   const parts = attachments.flatMap((attachment) => toPart(attachment) ?? []);

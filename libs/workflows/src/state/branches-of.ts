@@ -6,14 +6,14 @@ import type { CutText, PublishedBranch, RunState, ShownRun } from './run-state.r
 import { isAtWork } from './shown-text.js';
 import type { WorkflowBranchState } from './workflow-state.js';
 
-/** Published branch states, by the ids of nodes as they are reported. */
+/** Published branch states, by the reported ids of nodes. */
 type PublishedByNode = ReadonlyMap<string, readonly PublishedBranch[]>;
 
 export function publishedByNode({ published }: Pick<RunState, 'published'>): PublishedByNode {
   return Map.groupBy(published, ({ nodeId }) => nodeId);
 }
 
-/** What the branches of parallel nodes are made from. */
+/** The input for the branches of parallel nodes. */
 export interface BranchFacts {
   readonly state: RunState;
   readonly published: PublishedByNode;
@@ -22,7 +22,7 @@ export interface BranchFacts {
   readonly callsOf: (run: ShownRun, branch: string) => readonly ToolCallItem[];
 }
 
-/** Whether a branch with an answer has no published event: its node was taken over from an earlier run. */
+/** Returns whether a branch with a response has no published event, because its node was taken over from an earlier run. */
 export function hasUnpublishedBranches(state: Pick<RunState, 'runs' | 'published'>): boolean {
   const published = publishedByNode(state);
   return state.runs.some((run) => {
@@ -31,7 +31,7 @@ export function hasUnpublishedBranches(state: Pick<RunState, 'runs' | 'published
   });
 }
 
-/** The branches of a parallel node, those at work and those that failed too, by `<node>:<branch>`. Pure. */
+/** Returns the branches of a parallel node by `<node>:<branch>`, including running and failed ones. Pure. */
 export function branchesOf(run: ShownRun, facts: BranchFacts): readonly (readonly [string, WorkflowBranchState])[] {
   const { state, graph, callsOf } = facts;
   const published = new Map(facts.published.get(run.nodeId)?.map((one) => [one.branch, one]));
@@ -59,7 +59,7 @@ function statusWithin(run: ShownRun, state: RunState): 'active' | 'waiting' | 's
   return run.status === 'waiting' ? 'waiting' : 'active';
 }
 
-/** What branches gave, by their own ids: outputs have the id of the node in its document. */
+/** The outputs of branches, by their own ids: stored outputs have the id of the node in its document. */
 function answersOf({ nodeId, outputs }: ShownRun): ReadonlyMap<string, CutText> {
   const own = `${nodeId.slice(nodeId.lastIndexOf('|') + 1)}:`;
   const entries = Object.entries(outputs ?? {}).filter(([name]) => name.startsWith(own));

@@ -58,7 +58,7 @@ export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null)
   };
 }
 
-/** Ids come from documents: no name of theirs reaches a prototype. */
+/** Ids come from documents, so none may reach a prototype. */
 function toRecord<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   return Object.fromEntries(entries);
 }
@@ -98,7 +98,7 @@ function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCal
   };
 }
 
-/** The text of its newest conversation: text that a person rejected is withdrawn. Branches have their own. */
+/** The text of its newest conversation, without text that a person rejected. Branches have their own text. */
 function streamingTextOf(run: ShownRun, state: RunState): string | undefined {
   if (run.type === 'parallel' || !isAtWork(run, state)) return undefined;
   const newest = state.streamed.findLast(({ nodeId }) => nodeId === run.nodeId);
@@ -129,12 +129,12 @@ function resultOf(state: RunState, failedNodeId: string | null): WorkflowResult 
   };
 }
 
-/** The node of the top that ended a failed run; undefined: none did. Pure. */
+/** The node of the top level that ended a failed run; undefined: no node did. Pure. */
 function failedRun(state: RunState, graph: WorkflowGraph | null): ShownRun | undefined {
   return state.status === 'failed' ? state.runs.findLast((run) => isOnTop(run) && hasStopped(run, graph)) : undefined;
 }
 
-/** Where a run that failed or was stopped can continue; null: it cannot, or no node had begun. Pure. */
+/** Where a failed or stopped run can continue; null: it cannot, or no node had begun. Pure. */
 function resumeStateOf(state: RunState, graph: WorkflowGraph | null): WorkflowResumeState | null {
   if (state.status !== 'failed' && state.status !== 'cancelled') return null;
   const begun = state.runs.filter((run) => isOnTop(run) && run.status !== 'skipped' && run.status !== 'pending');
@@ -155,23 +155,23 @@ function resumeStateOf(state: RunState, graph: WorkflowGraph | null): WorkflowRe
   };
 }
 
-/** Whether it was at work when the run ended. */
+/** Returns whether it was executed when the run ended. */
 function isLeft({ status }: ShownRun): boolean {
   return status === 'cancelled' || !isFinished(status);
 }
 
-/** Whether it failed where nothing could come after it. */
+/** Returns whether it failed and no node could run after it. */
 function hasStopped({ nodeId, status, handles }: ShownRun, graph: WorkflowGraph | null): boolean {
   const mode = graph?.nodes.get(nodeId)?.data.errorHandling.mode;
   return status === 'error' && (handles ?? []).length === 0 && mode !== 'continue';
 }
 
-/** The id that clients answer by: the one that was shown in the request, else our own. */
+/** The id that clients use in an answer: the id shown in the request, or else our own. */
 function requestIdOf({ id, request }: ShownQuestion): string {
   return typeof request['id'] === 'string' ? request['id'] : id;
 }
 
-/** Questions of a run by the ids that clients answer them by, each with its answer if it has one. */
+/** Questions of a run by the ids that clients use, each with its answer if it has one. */
 function toHitlRequests({ questions }: Pick<RunState, 'questions'>): WorkflowState['hitlRequests'] {
   return Object.fromEntries(
     questions.map((question) => {
@@ -218,7 +218,7 @@ export function sessionOf(state: RunState, except: string | null = null): readon
   ];
 }
 
-/** A conversation ends with what came out of it. Pure. */
+/** Ends a conversation with the final output. Pure. */
 export function closedWith(session: readonly ChatMessage[], finalOutput: string): readonly ChatMessage[] {
   const last = session.at(-1);
   const isInSession = last?.role === 'assistant' && last.content === finalOutput;

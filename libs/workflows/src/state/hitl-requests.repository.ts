@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import { isId, PrismaService, type Scope, toStorableText } from '#platform';
 
-/** Questions of workflow jobs by the ids that clients know them by. */
+/** Finds questions of workflow jobs by the ids that clients use. */
 @Injectable()
 export class HitlRequestsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Our id of a question of this job: by itself, or by the id in its request. Null: none that the scope may read. */
+  /** Our id of a question of this job, found by itself or by the id in its request. Null: the scope may read no such question. */
   findInScope(
     scope: Scope,
     { jobId, requestId }: { readonly jobId: string; readonly requestId: string },

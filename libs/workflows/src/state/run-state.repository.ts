@@ -7,13 +7,13 @@ import { Prisma, PrismaService } from '#platform';
 import type { NodeError, NodeExtra, NodeRunStatus } from '../engine/node-run.js';
 import { usualColumns } from '../run/node-run-columns.js';
 
-/** The beginning of a text, and how long the whole of it is in UTF-8. */
+/** The beginning of a text, and the length of the whole text in UTF-8. */
 export interface CutText {
   readonly text: string;
   readonly bytes: number;
 }
 
-/** The last published state of a branch; `status`: null while it is at work. */
+/** The last published state of a branch; `status` null: it is running. */
 export interface PublishedBranch extends CutText {
   readonly nodeId: string;
   readonly branch: string;
@@ -36,7 +36,7 @@ export interface Spoken extends CutText {
   readonly isReused: boolean;
 }
 
-/** A node run as it is shown; instants in ms since the epoch. */
+/** A node run for clients; instants in ms since the epoch. */
 export interface ShownRun {
   readonly ordinal: number;
   readonly nodeId: string;
@@ -45,16 +45,16 @@ export interface ShownRun {
   readonly type: string;
   readonly label: string;
   readonly status: NodeRunStatus;
-  /** Its beginning; null: not yet there. */
+  /** The beginning of its output; null: there is none yet. */
   readonly output: string | null;
-  /** Of the whole of it, in UTF-8. */
+  /** The length of the whole output in UTF-8. */
   readonly outputBytes: number | null;
-  /** Of jobs that ended without success: the beginning of what it read. */
+  /** For jobs that ended without success: the beginning of its input. */
   readonly input: string | null;
   readonly inputBytes: number | null;
   readonly handles: readonly string[] | null;
   readonly extra: Omit<NodeExtra, 'outputs'>;
-  /** Of parallel nodes: what branches gave, by `<node>:<branch>`. */
+  /** Outputs of the branches of a parallel node, by `<node>:<branch>`. */
   readonly outputs: Readonly<Record<string, CutText>> | null;
   readonly error: NodeError | null;
   readonly tokens: number;
@@ -63,7 +63,7 @@ export interface ShownRun {
   readonly finishedAt: number | null;
 }
 
-/** A question to a person, as its request stands. */
+/** The request of a question to a person. */
 export interface ShownQuestion {
   readonly id: string;
   readonly nodeId: string | null;
@@ -79,7 +79,7 @@ export interface ShownQuestion {
   readonly expiresAt: number | null;
 }
 
-/** A workflow job and what it has done, read in one statement, so that nothing in it disagrees. */
+/** The state of a workflow job, read in one statement, so that all parts are of one instant. */
 export interface RunState {
   readonly status: JobStatus;
   readonly seq: number;
@@ -98,12 +98,12 @@ export interface RunState {
   readonly runs: readonly ShownRun[];
   readonly questions: readonly ShownQuestion[];
   readonly calls: readonly (SnapshotCall & { readonly nodeRun: number; readonly branch: string | null })[];
-  /** Of branches of the newest runs, in the order in which they were begun. */
+  /** Branches of the newest node runs, in the order of their begin. */
   readonly published: readonly PublishedBranch[];
   readonly streamed: readonly Streamed[];
   /** The newest ones, oldest first. */
   readonly spoken: readonly Spoken[];
-  /** A call with an unknown outcome is open. */
+  /** Whether a call with an unknown outcome is open. */
   readonly isInterrupted: boolean;
 }
 
@@ -118,7 +118,7 @@ const [path, iteration, handles] = [
   Prisma.raw(usualColumns.handles),
 ];
 
-/** All texts together; what is more is cut evenly. */
+/** Limits all texts together; longer texts are cut evenly. */
 const shownCharacters = 8_388_608;
 const longestShown = 32_769;
 const mostCalls = 2_000;
@@ -205,7 +205,7 @@ SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "wo
   FROM job j LEFT JOIN workflow f ON f.workspace_id = j.workspace_id AND f.id = j.workflow_id
  WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid AND j.kind = 'workflow'`;
 
-/** Reads workflow jobs whole, texts at the size of a screen. */
+/** Reads the state of whole workflow jobs, with texts shortened to 32 KiB. */
 @Injectable()
 export class RunStateRepository {
   constructor(private readonly prisma: PrismaService) {}

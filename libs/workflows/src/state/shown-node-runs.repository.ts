@@ -4,10 +4,10 @@ import { type NodeRunTableRow, Prisma, PrismaService, type Scope } from '#platfo
 
 import type { NodeError, NodeExtra, NodeRunRow, NodeRunStatus } from '../engine/node-run.js';
 
-/** A node run as people look at it. Instants in ms since the epoch. */
+/** A node run for people. Instants in ms since the epoch. */
 export interface NodeRun extends Omit<NodeRunRow, 'handles' | 'handOn'> {
   readonly jobId: string;
-  /** Whether `input` or `output` is only the beginning. */
+  /** Whether `input` or `output` was shortened. */
   readonly isCut: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -15,7 +15,7 @@ export interface NodeRun extends Omit<NodeRunRow, 'handles' | 'handOn'> {
   readonly finishedAt: number | null;
 }
 
-/** A page by ordinal: after one, upwards; with `reverse` before one, downwards. */
+/** A page of ordinals: upwards after one, or with `reverse` downwards before one. */
 export interface NodeRunPage {
   readonly limit: number;
   readonly after?: number;
@@ -32,7 +32,7 @@ type Row = Omit<NodeRunTableRow, 'workspaceId' | 'epoch' | 'handles' | 'handOn'>
 export class ShownNodeRunsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Texts cut to the size of a screen. One more than `limit` may come back: then there is a next page. */
+  /** Texts are shortened. Returns up to one row more than `limit`; that row means that there is a next page. */
   async listInScope(scope: Scope, jobId: string, page: NodeRunPage): Promise<readonly NodeRun[]> {
     const { limit, after, reverse = false } = page;
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -57,7 +57,7 @@ export class ShownNodeRunsRepository {
     );
   }
 
-  /** Where the newest run of each node stands, by the ids of nodes as they are reported. */
+  /** The status of the newest run of each node, by the reported ids of nodes. */
   async statusesInScope(scope: Scope, jobId: string): Promise<ReadonlyMap<string, NodeRunStatus>> {
     const rows = await this.prisma.withWorkspace(scope, (tx) =>
       tx.nodeRun.findMany({
@@ -67,10 +67,10 @@ export class ShownNodeRunsRepository {
         orderBy: { ordinal: 'desc' },
       }),
     );
-    return new Map(rows.map(({ nodeId, status }) => [nodeId, status as NodeRunStatus])); // the table's CHECK, again
+    return new Map(rows.map(({ nodeId, status }) => [nodeId, status as NodeRunStatus])); // the table's CHECK allows no other
   }
 
-  /** Whole. Null: none, or of a job that may not be read. */
+  /** Returns a node run with its whole texts. Null: it does not exist, or its job may not be read. */
   async findInScope(
     scope: Scope,
     { jobId, ordinal }: { readonly jobId: string; readonly ordinal: number },

@@ -4,7 +4,7 @@ import { projectResult } from '#tools';
 import { isFinished } from '../engine/node-run.js';
 import type { RunState, ShownRun } from './run-state.repository.js';
 
-/** What a node run gave, at the size of a screen. */
+/** The shortened texts of a node run. */
 export function outputOf({ output, outputBytes }: ShownRun): string {
   return projectResult(output ?? '', 'ui', outputBytes ?? undefined);
 }
@@ -14,12 +14,12 @@ export function inputOf({ input, inputBytes }: ShownRun): string | null {
   return input === null ? null : projectResult(input, 'ui', inputBytes ?? undefined);
 }
 
-/** Whether it has neither ended nor been left behind by the end of its job. */
+/** Whether the node run is unfinished and its job has not ended. */
 export function isAtWork({ status }: Pick<ShownRun, 'status'>, job: Pick<RunState, 'status'>): boolean {
   return !isFinished(status) && !isTerminal(job.status);
 }
 
-/** On the top of the workflow, inside of nothing. */
+/** Whether the node is on the top level of the workflow. */
 export function isOnTop({ path, iteration }: Pick<ShownRun, 'path' | 'iteration'>): boolean {
   return path.length === 0 && iteration.length === 0;
 }

@@ -24,12 +24,12 @@ export class WorkflowDiagrams {
     private readonly nodeRuns: ShownNodeRunsRepository,
   ) {}
 
-  /** Of the draft, faults and all. Throws `not_found`. */
+  /** The diagram of the draft, including its problems. Throws `not_found`. */
   async ofDraft(principal: MemberPrincipal, id: string, format: DiagramFormat): Promise<string> {
     return draw[format](readDocument(await this.workflows.draft(principal, id)));
   }
 
-  /** Of the version that the job runs, nodes coloured by their newest runs. Null: no workflow job that may be read. */
+  /** The diagram of the version that the job runs, with nodes colored by their newest runs. Null: no such workflow job may be read. */
   async ofJob(scope: Scope, jobId: string, format: DiagramFormat): Promise<string | null> {
     const job = await this.jobs.findInScope(scope, jobId);
     if (job === null || job.workflowId === null || job.workflowVersion === null) return null;

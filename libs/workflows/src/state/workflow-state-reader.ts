@@ -8,7 +8,7 @@ import { buildWorkflowState } from './build-workflow-state.js';
 import { type RunState, RunStateRepository } from './run-state.repository.js';
 import type { WorkflowState } from './workflow-state.js';
 
-/** Shows workflow jobs in the words of the OR3 protocol. */
+/** Presents workflow jobs in the format of the OR3 protocol. */
 @Injectable()
 export class WorkflowStateReader {
   constructor(
@@ -30,7 +30,7 @@ export class WorkflowStateReader {
   }
 }
 
-/** What its rows alone do not say: what would have come next, and the labels of branches that ran in an earlier job. */
+/** Facts that the rows do not contain: the nodes that would have run next, and the labels of branches that an earlier job executed. */
 function needsGraph(state: RunState): boolean {
   return state.status === 'failed' || state.status === 'cancelled' || hasUnpublishedBranches(state);
 }

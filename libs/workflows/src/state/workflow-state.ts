@@ -6,14 +6,14 @@ import type { NodeRunStatus } from '../engine/node-run.js';
 
 type NodeState = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
 
-/** One node as clients of the OR3 protocol show it: of several runs the newest. */
+/** One node for clients of the OR3 protocol: its newest run. */
 export interface WorkflowNodeState {
   readonly status: NodeState;
   readonly label: string;
   readonly type: string;
   readonly modelId?: string;
   readonly output: string;
-  /** The text streamed so far, while the node is at work. */
+  /** The text streamed so far, while the node is executed. */
   readonly streamingText?: string;
   readonly error?: string;
   /** Of an error: whether the same work may succeed later. */
@@ -53,7 +53,7 @@ export interface WorkflowRequest {
   readonly [member: string]: unknown;
 }
 
-/** Where a run that failed or was stopped can continue: the value for `resumeFrom` of a start. */
+/** Where a failed or stopped run can continue: the value of `resumeFrom` for a start. */
 export interface WorkflowResumeState {
   readonly startNodeId: string;
   readonly nodeOutputs: Readonly<Record<string, string>>;
@@ -86,7 +86,7 @@ export interface WorkflowResult {
   } | null;
 }
 
-/** The state of a workflow job in the words of the OR3 protocol. Made from rows when it is read; texts at the size of a screen. */
+/** The state of a workflow job in the format of the OR3 protocol. It is computed from rows at each read, with shortened texts. */
 export interface WorkflowState {
   readonly type: 'workflow-execution';
   readonly workflowId: string | null;
@@ -106,12 +106,12 @@ export interface WorkflowState {
   readonly nodeOutputs: Readonly<Record<string, string>>;
   readonly sessionMessages: readonly ChatMessage[];
   readonly resumeState: WorkflowResumeState | null;
-  /** Only grows. */
+  /** It only grows. */
   readonly version: number;
   readonly result: WorkflowResult | null;
 }
 
-/** Clients know no word for what was cancelled. */
+/** The protocol has no word for cancelled nodes. */
 export function toNodeState(status: NodeRunStatus): NodeState {
   return status === 'cancelled' ? 'skipped' : status;
 }
