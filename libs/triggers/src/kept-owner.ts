@@ -1,6 +1,9 @@
 import { isId } from '#platform';
 
-/** The owner of what is saved again; `known`: what was saved before. Rows that are older than owners name the user who saved them last. */
+/**
+ * The owner of a row that is saved again; `known`: the row before. Rows that are older than the column have no owner and name the user who saved
+ * them last.
+ */
 export function keptOwner(
   known: { readonly owner: string | null; readonly savedBy: string } | null,
   { userId }: { readonly userId: string },

@@ -5,7 +5,7 @@ import { DateTime, defineEnum, payloadOf } from '#platform/api';
 
 import type { ChannelKind, NotificationChannel } from '../outbound/notifications/notification-channel.js';
 
-/** How a channel sends. */
+/** The transport of a channel. */
 export const NotificationChannelKindEnum = defineEnum('NotificationChannelKind', 'How a channel sends notifications.', {
   EMAIL: ['email', 'By e-mail. The operator must have set a mail server.'],
   WEBHOOK: ['webhook', 'By a signed `POST` to the URL.'],

@@ -31,7 +31,7 @@ const bodies = {
   page: named('DocumentPage', z.object({ documents: z.array(document), nextCursor: z.string().optional() })),
 };
 
-/** The own rows of a thread, for the receiver of a delivery with `preIssuedToken`. */
+/** Serves the own rows of a thread to the receiver of a delivery with `preIssuedToken`. */
 @ApiTags('Triggers')
 @Controller('trigger/v1/databases/:database')
 @UseGuards(PreIssuedTokenGuard)

@@ -9,7 +9,7 @@ import { OwnDocuments, type TokenBearer } from '../inbound/own-documents.service
 
 const bearers = new WeakMap<Request, TokenBearer>();
 
-/** Admits the token of a delivery, and nothing else. */
+/** Admits only the token of a delivery. */
 @Injectable()
 export class PreIssuedTokenGuard extends PrincipalGuard {
   constructor(
@@ -29,7 +29,7 @@ export class PreIssuedTokenGuard extends PrincipalGuard {
   }
 }
 
-/** Whose token it is. Only for routes behind `PreIssuedTokenGuard`. */
+/** The owner of the token. Only for routes behind `PreIssuedTokenGuard`. */
 export const CurrentBearer = createParamDecorator((_: undefined, context: ExecutionContext): TokenBearer => {
   const bearer = bearers.get(context.switchToHttp().getRequest<Request>());
   if (bearer === undefined) throw new Error('CurrentBearer stands on a route without PreIssuedTokenGuard');

@@ -50,7 +50,7 @@ const replies: Readonly<Record<HookOutcome, PublicReply>> = {
   'too-many': { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 },
 };
 
-/** Where changes of documents arrive. */
+/** Receives changes of documents. */
 @ApiTags('Triggers')
 @Controller()
 @UseGuards(PrincipalGuard)
@@ -73,7 +73,7 @@ export class TriggersController {
   }
 }
 
-/** Where requests to triggers arrive. Their signature is the credential. */
+/** Receives requests to triggers. Their signature is the credential. */
 @ApiTags('Triggers')
 @Controller('hooks')
 @Public()

@@ -29,11 +29,14 @@ export interface StoredChange {
   readonly isOwn: boolean;
 }
 
-/** A repetition is recognized for so long. */
+/** How long a repeated change is recognized. */
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
 const longestKey = 500;
-/** Of the bodies that are evaluated together. A page ends with the change that reaches it, so that large changes do not fill the memory. */
+/**
+ * Maximum bytes of the bodies that are evaluated together. A page ends with the change that reaches it, so that large changes do not fill the
+ * memory.
+ */
 export const openBytes = 1_048_576;
 
 /** Changes of documents, until they are evaluated. */
@@ -41,7 +44,7 @@ export const openBytes = 1_048_576;
 export class ChangesRepository implements ExpiredRows {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Stores those that are not known, in their order. Returns how many that were. */
+  /** Stores the unknown changes, in their order. Returns how many were unknown. */
   async insert(
     tx: PrismaTransaction,
     { workspaceId, database }: { readonly workspaceId: string; readonly database: string },
@@ -80,7 +83,7 @@ export class ChangesRepository implements ExpiredRows {
       SELECT id, database, body, own AS "isOwn" FROM page ORDER BY ordinal`;
   }
 
-  /** They are evaluated; only their keys stay. */
+  /** Marks changes as evaluated; only their keys are kept. */
   async close(tx: PrismaTransaction, workspaceId: string, ids: readonly string[]): Promise<void> {
     await tx.documentChange.deleteMany({ where: { workspaceId, id: { in: [...ids] }, key: null } });
     await tx.$executeRaw`
@@ -115,7 +118,7 @@ export class ChangesRepository implements ExpiredRows {
   }
 }
 
-/** Null: the change has nothing by which a repetition is known. */
+/** Null: the change has no field that identifies a repetition. */
 function keyOf({ lsn, seq, collection, documentId }: PushedChange): string | null {
   if (lsn !== undefined) return `lsn:${lsn}`;
   if (seq === undefined) return null;

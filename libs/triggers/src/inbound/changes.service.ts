@@ -51,7 +51,7 @@ export class Changes {
     private readonly queues: Queues,
   ) {}
 
-  /** Stores changes of a database; those that are known already are duplicates. Throws `forbidden`, `not_found`, `conflict`, `not_storable`. */
+  /** Stores changes of a database; known changes count as duplicates. Throws `forbidden`, `not_found`, `conflict`, `not_storable`. */
   async publish(
     principal: MemberPrincipal,
     database: string,
@@ -69,20 +69,20 @@ export class Changes {
     return { accepted, duplicates: changes.length - accepted };
   }
 
-  /** Evaluates changes of a workspace that wait, for some seconds; a new message evaluates the rest. */
+  /** Evaluates waiting changes of a workspace for some seconds; a new message evaluates the rest. */
   async evaluate(workspaceId: string): Promise<void> {
     await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await this.changes.lock(tx, workspaceId);
       const open = await this.changes.open(tx, workspaceId, atOnce);
       if (open.length === 0) return;
       const evaluated = await this.evaluateIn(tx, workspaceId, open);
-      // Also those that were committed meanwhile: the message that announces them may be this one.
+      // Includes changes that were committed meanwhile, because this message may be the one that announces them.
       if (evaluated < open.length || (await this.changes.newestOpen(tx, workspaceId)) !== null)
         await this.queues.send(tx, 'trigger.changes', [{ data: { workspaceId } }]);
     });
   }
 
-  /** Sends a message if changes of the workspace wait, one for all processes that see the same ones. Returns whether they do. */
+  /** Sends a message if changes of the workspace wait, one for all processes that see the same changes. Returns whether changes wait. */
   async announce(workspaceId: string): Promise<boolean> {
     const newest = await this.prisma.withWorkspace({ workspaceId }, (tx) => this.changes.newestOpen(tx, workspaceId));
     if (newest === null) return false;
@@ -90,7 +90,7 @@ export class Changes {
     return true;
   }
 
-  /** Sends the messages again of changes that wait for longer than half a minute. */
+  /** Sends the messages of changes again that have waited for over half a minute. */
   async sweep(): Promise<void> {
     const messages = (await this.changes.waiting(30_000, 1_000)).map((workspaceId) => ({ data: { workspaceId } }));
     if (messages.length > 0) await this.queues.send(null, 'trigger.changes', messages);
@@ -207,7 +207,7 @@ export function ownDatabasesOf({ id, name }: { readonly id: string; readonly nam
   return slug === '' ? [id] : [id, slug];
 }
 
-/** What a trigger sees of a change. `id` and `collection` of the document win over its fields of these names. */
+/** The view of a change that triggers have. `id` and `collection` of the document replace its fields of these names. */
 export function toDocumentChange({ database, body }: Pick<StoredChange, 'database' | 'body'>): DocumentChange {
   const { type, collection, documentId, document, before, timestamp } = body;
   const own = { id: documentId, collection };
@@ -218,7 +218,7 @@ export function toDocumentChange({ database, body }: Pick<StoredChange, 'databas
   };
 }
 
-/** The body of a delivery, of both generations of the format. */
+/** The body of a delivery, for both generations of the format. */
 export function deliveryBody(
   { definition }: Pick<StoredTrigger, 'definition'>,
   { database, body }: Pick<StoredChange, 'database' | 'body'>,

@@ -35,7 +35,7 @@ export class Hooks {
     return isId(id) && (await this.triggers.locate(id)) !== null;
   }
 
-  /** `ok` is committed, or the repetition of a request that was. */
+  /** `ok`: the request is committed, or repeats a committed one. */
   async receive(id: string, request: SignedRequest): Promise<HookOutcome> {
     const ref = isId(id) ? await this.triggers.locate(id) : null;
     const trigger = ref === null ? null : await this.find(ref);
@@ -80,7 +80,7 @@ export class Hooks {
     return this.prisma.withWorkspace(ref, (tx) => this.triggers.findEnabled(tx, ref));
   }
 
-  /** Which headers count: null: none, the request is refused. An id in a header counts only if the signature covers it. */
+  /** The headers that count; null: the request is refused. An id in a header counts only if the signature covers it. */
   private async verify(
     workspaceId: string,
     { definition: { secretsRef } }: StoredTrigger,

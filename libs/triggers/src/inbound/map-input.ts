@@ -15,7 +15,7 @@ const longestThread = 256;
 const mostAttachments = 20;
 const longestType = 128;
 
-/** The input of a job, or why it cannot be made: a clause. */
+/** The input of a job, or a clause that says why it cannot be computed. */
 export type MappedInput = ({ readonly ok: true } & JobInput) | Unmapped;
 
 interface JobInput {
@@ -31,7 +31,7 @@ interface Unmapped {
   readonly problem: string;
 }
 
-/** The name of the thread of a job, before its input is made. Null: a new thread, or the name has no value. */
+/** The name of the thread of a job, before its input is computed. Null: a new thread, or the name has no value. */
 export function threadOf(start: TriggerStart, event: TriggerEvent): string | null {
   if (start.thread === null) return null;
   const thread = textOf('thread', start.thread, valuesOf(event));
@@ -88,7 +88,7 @@ function filesOf(source: string, values: TriggerValues): MappedFiles {
   return { ok: true, attachments };
 }
 
-/** The reference, or why there is none. Other members are left out: the file of a document may have more. */
+/** The reference to a file, or the problem with it. Other members are ignored, because the file of a document may have more. */
 function toReference(given: unknown): FileReference | string {
   if (typeof given !== 'object' || given === null) return 'must be a map with hash and mime';
   const { hash, mime, name }: Readonly<Record<string, unknown>> = { ...given };

@@ -25,7 +25,7 @@ export interface DocumentFilter {
   readonly value: unknown;
 }
 
-/** The position of a document in its collection: ms since the epoch, and what orders documents of the same ms. */
+/** The position of a document in its collection: ms since the epoch, and a key that orders documents of the same ms. */
 export type DocumentPosition = readonly [at: number, tie: string];
 
 export interface DocumentQuery {
@@ -46,7 +46,7 @@ export interface PositionedDocument {
 /** Bytes of the documents of one response, as JSON. */
 const maxBytes = 8_388_608;
 
-/** Rows that have ended: their documents are complete. */
+/** Rows that have ended, whose documents are therefore complete. */
 const isEnded = Prisma.sql`j.status IN ('completed', 'failed', 'cancelled')`;
 
 /** Reads own rows as the documents that triggers see. */
@@ -75,7 +75,7 @@ export class OwnDocumentsRepository {
         ? Prisma.sql`true`
         : Prisma.sql`(at, tie) ${isDescending ? Prisma.sql`<` : Prisma.sql`>`} (${after[0]}::bigint, ${after[1]}::text)`;
     const inOrder = Prisma.sql`ORDER BY at ${order}, tie ${order}`;
-    // The first one is in the page whatever its size, so that the next page begins after it.
+    // The page always contains the first document, whatever its size, so that the next page begins after it.
     return tx.$queryRaw<PositionedDocument[]>`
       SELECT document, at::float8 AS at, tie, (n < found) AS "hasMore" FROM (
         SELECT p.*, row_number() OVER (${inOrder}) AS n, count(*) OVER () AS found,

@@ -39,7 +39,7 @@ export class OwnDocuments {
     private readonly documents: OwnDocumentsRepository,
   ) {}
 
-  /** Throws `unauthenticated` for a token that is not valid any more: it expired, or its trigger was deleted, disabled or changed. */
+  /** Throws `unauthenticated` for an invalid token: it expired, or its trigger was deleted, disabled or changed. */
   async enter(token: string): Promise<TokenBearer> {
     const scope = this.tokens.open(token);
     if (scope === null) throw unauthenticated();
@@ -53,7 +53,7 @@ export class OwnDocuments {
     return { principal, scope };
   }
 
-  /** Those that exist. Throws `forbidden`, `too_large`. */
+  /** Returns the documents that exist. Throws `forbidden`, `too_large`. */
   async get({ principal, scope }: TokenBearer, database: string, paths: readonly string[]): Promise<OwnDocument[]> {
     assertDatabase(scope, database);
     const wanted = paths.map((path) => {

@@ -7,9 +7,9 @@ import { Changes } from './changes.service.js';
 import type { OwnKind } from './own-kinds.js';
 import { TriggersRepository } from './triggers.repository.js';
 
-/** A workspace is looked at once in this time. */
+/** A workspace is checked once in this time. */
 const spacingMs = 250;
-/** How old the known kinds of a workspace may be. */
+/** Maximum age of the cached kinds of a workspace. */
 const kindsMs = 2_000;
 const mostWorkspaces = 10_000;
 
@@ -19,15 +19,15 @@ interface KnownKinds {
 }
 
 /**
- * Sends the queue message of changes of own rows. Their transactions send none, because they may be any writer's: the hint that follows a
- * commit makes a worker look for them. A lost hint costs a sweep.
+ * Sends the queue message of changes of own rows. The transactions that change them send none, because any code may write them: the hint after a
+ * commit makes a worker look for changes. If the hint is lost, the sweep finds them.
  */
 @Injectable()
 export class OwnRowHints {
   /** Tests replace it. */
   clock: Clock = systemClock;
   private readonly known = new LRUCache<string, KnownKinds>({ max: mostWorkspaces });
-  /** Workspaces that were looked at within `spacingMs`, and whether a hint has come since. */
+  /** Workspaces that were checked within `spacingMs`, and whether a hint has arrived since. */
   private readonly recent = new Map<string, { isHinted: boolean }>();
 
   constructor(
@@ -36,7 +36,7 @@ export class OwnRowHints {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Runs `onSent` after each message. Returns how to stop. */
+  /** Runs `onSent` after each message. Returns a function that stops it. */
   listen(onSent: () => void): () => void {
     return this.bus.subscribe('job-events', ({ workspaceId, status }) => {
       this.isWatched(workspaceId, status !== undefined).then(

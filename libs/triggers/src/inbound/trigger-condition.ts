@@ -15,7 +15,7 @@ export interface TriggerEvent {
 /** The variables that expressions see: `event`, and every field of the document under its own name. */
 export type TriggerValues = Readonly<Record<string, unknown>>;
 
-/** The value of an expression, or why there is none: a clause. */
+/** The value of an expression, or a clause that says why it has none. */
 export type TriggerValue =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string };
 
@@ -33,7 +33,7 @@ const types: Readonly<Record<string, unknown>> = Object.fromEntries(
 );
 const compiled = new Map<string, CompiledExpression & { readonly type?: string }>();
 
-/** Compiles a condition; its value must be a bool. Compiled ones are kept by their text, the least recently used are removed first. */
+/** Compiles a condition, whose value must be a bool. Compiled conditions are cached by their text; the least recently used are dropped first. */
 export function compileCondition(source: string): CompiledExpression {
   const expression = compileExpression(source);
   if (!expression.ok) return expression;
@@ -64,7 +64,7 @@ function valueOf(run: (values: TriggerValues) => unknown, values: TriggerValues)
 }
 
 function firstLine(message: string): string {
-  return toStorableText((message.split('\n')[0] ?? '').slice(0, 200)); // it is stored, and may quote the expression or the document
+  return toStorableText((message.split('\n')[0] ?? '').slice(0, 200)); // the message is stored, and may quote the expression or the document
 }
 
 /**

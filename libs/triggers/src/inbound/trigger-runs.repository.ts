@@ -160,7 +160,7 @@ export class TriggerRunsRepository implements ExpiredRows {
     });
   }
 
-  /** Its message was handled and it did not start: another one follows, also if the process that starts it dies. */
+  /** The message was handled and the run did not start: another message follows, even if the process that starts it dies. */
   private async remind(tx: PrismaTransaction, ref: RunRef, { phase, lateMs, ageMs }: CandidateRun): Promise<void> {
     if (phase === 'starting') await this.announce(tx, ref, Date.now() + startMs);
     else if (lateMs > -earlyMs) await this.deferIn(tx, ref, { error: null, delayMs: waitForSlotMs(ageMs) });
@@ -187,7 +187,7 @@ export class TriggerRunsRepository implements ExpiredRows {
     return row?.count ?? 0;
   }
 
-  /** The oldest whose time has come and whose thread has no older one. */
+  /** The oldest due run whose thread has no older one. */
   private async nextOf(tx: PrismaTransaction, workspaceId: string, triggerId: string): Promise<string | null> {
     const [row] = await tx.$queryRaw<{ id: string }[]>`
       SELECT r.id FROM trigger_run r
@@ -220,7 +220,7 @@ export class TriggerRunsRepository implements ExpiredRows {
     return row === null ? null : toRun(row);
   }
 
-  /** The end of a run: of several results the first counts; a job that was started counts even if the run was cancelled. */
+  /** Ends a run. The first result counts; a started job counts even if the run was cancelled. */
   async settle(
     { workspaceId, runId: id }: RunRef,
     end: { readonly jobId: string } | { readonly error: NonNullable<TriggerRun['error']> },

@@ -14,7 +14,7 @@ import type { TriggerStart } from './trigger-definition.js';
 import { type DueRun, type ReservedRun, type RunRef, TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggersRepository } from './triggers.repository.js';
 
-/** What is full or unavailable now is tried again, for an hour. */
+/** A start that fails because of a limit or an unavailable service is retried for an hour. */
 const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
 const tryAgainMs = 30_000;
 const rightLost = {
@@ -42,7 +42,7 @@ export class TriggerStarts {
     private readonly background: BackgroundJobs,
   ) {}
 
-  /** Starts the run and those of its trigger that are next. Does nothing for a run that is not due any more. */
+  /** Starts the run and the next runs of its trigger. Does nothing for a run that is not due any more. */
   async start(ref: RunRef): Promise<void> {
     let triggerId: string | undefined;
     for (let started = 0; started < startedInTurn; started++) {
@@ -170,8 +170,8 @@ function refusal(code: string, message: string): Refusal {
 }
 
 /**
- * Independent of the trigger's settings and of who saved it: two attempts find the same job even if the trigger was changed between them. The
- * key ends with the depth of the chain, so that the end of the job knows the depth even before the run is settled.
+ * Does not depend on the trigger's settings or on the member who saved it, so two attempts find the same job even if the trigger was changed in
+ * between. The key ends with the depth of the chain, so that the end of the job knows the depth even before the run is settled.
  */
 function idempotencyOf({ triggerId, key: runKey, depth }: DueRun): Idempotency {
   const base = `trigger:${triggerId}:${sha256(runKey)}`;

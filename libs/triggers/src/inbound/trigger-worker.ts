@@ -12,7 +12,7 @@ import { TriggerStarts } from './trigger-starts.service.js';
 /** Runs that this process starts at once. */
 const startedAtOnce = 10;
 
-/** Handles the messages of triggers: evaluates changes, starts jobs, sends what is to be delivered, and writes the ends of Syntrix jobs. */
+/** Handles the messages of triggers: evaluates changes, starts jobs, sends webhooks, and writes the ends of Syntrix jobs. */
 @Injectable()
 export class TriggerWorker extends QueueWorker {
   constructor(
@@ -47,7 +47,7 @@ export class TriggerWorker extends QueueWorker {
     return [this.deliveries, { stop: hints }, starts, changes, ends, sweeps];
   }
 
-  /** Starts and evaluates what has lost its message. */
+  /** Starts runs, and evaluates changes, whose message was lost. */
   async sweep(): Promise<void> {
     await runParts(
       () => this.changes.sweep(),

@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** Unknown, deleted, or of another workspace. */
+/** The trigger is unknown, deleted, or of another workspace. */
 export const triggerNotFound = () => new AppError({ code: 'not_found', message: 'Trigger not found' });
 
 export const badTrigger = (reason: string) =>
@@ -19,7 +19,7 @@ export const triggerOfFile = () =>
     message: 'This trigger comes from a file of the server. Ask the operator to change the file and to reload it.',
   });
 
-/** Unknown, deleted, or of another workspace. */
+/** The run is unknown, deleted, or of another workspace. */
 export const runNotFound = () => new AppError({ code: 'not_found', message: 'Run not found' });
 
 /** Its job is being started, or the run has ended. */

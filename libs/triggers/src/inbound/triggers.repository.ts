@@ -31,11 +31,11 @@ export interface NewTrigger {
   readonly ownKinds: readonly OwnKind[];
   readonly definition: TriggerDefinition;
   readonly savedBy: string;
-  /** The user whose its jobs and threads are. */
+  /** The user who owns its jobs and threads. */
   readonly owner: string | null;
 }
 
-/** What evaluations have added to a trigger. */
+/** The counts that evaluations add to a trigger. */
 export interface TriggerCounts {
   readonly id: string;
   readonly fired: number;
@@ -127,7 +127,7 @@ export class TriggersRepository {
     return (await tx.trigger.findMany({ where: { workspaceId, enabled: true } })).map(toTrigger);
   }
 
-  /** The kinds of rows of the workspace that enabled triggers are for. */
+  /** The kinds of own rows that enabled triggers may match. */
   async ownKinds(workspaceId: string): Promise<ReadonlySet<OwnKind>> {
     const rows = await this.prisma.queryInWorkspace<{ kind: OwnKind }>(
       { workspaceId },
@@ -137,12 +137,12 @@ export class TriggersRepository {
     return new Set(rows.map(({ kind }) => kind));
   }
 
-  /** Those of the files. */
+  /** The triggers that come from files. */
   async ofFiles(tx: PrismaTransaction, workspaceId: string): Promise<StoredTrigger[]> {
     return (await tx.trigger.findMany({ where: { workspaceId, origin: 'file' } })).map(toTrigger);
   }
 
-  /** By its id alone; null: there is none that is enabled. */
+  /** Finds an enabled trigger by its id alone; null: there is none. */
   async locate(id: string): Promise<TriggerRef | null> {
     const rows = await this.prisma.asEngine(
       (client) => client.$queryRaw<TriggerRef[]>`

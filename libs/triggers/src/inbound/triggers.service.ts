@@ -34,7 +34,7 @@ const testMs = 2_000;
 const sliceMs = 5;
 const notShown = 'not shown: earlier triggers reached a limit of the test';
 
-/** An event to try triggers with. */
+/** An event for a test of triggers. */
 export interface TestedEvent {
   readonly database: string;
   /** Null: a request to this trigger. */
@@ -43,7 +43,7 @@ export interface TestedEvent {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a trigger would do for an event. */
+/** The effect that a trigger would have for an event. */
 export interface TriggerMatch {
   readonly trigger: StoredTrigger;
   readonly fires: boolean;
@@ -55,7 +55,7 @@ export interface TriggerMatch {
   readonly input: Extract<MappedInput, { ok: true }> | null;
 }
 
-/** The triggers of a workspace. Those who may manage triggers see and change them; changes are audited. */
+/** The triggers of a workspace. Members with the right to manage triggers see and change them; changes are audited. */
 @Injectable()
 export class TriggersService {
   constructor(
@@ -188,7 +188,7 @@ export class TriggersService {
     });
   }
 
-  /** What the enabled triggers of a workspace would do for an event; nothing is sent, started or counted. */
+  /** Returns the effects that the enabled triggers of a workspace would have for an event. Nothing is sent, started or counted. */
   async test(
     principal: MemberPrincipal,
     { database, change, triggerId, body }: TestedEvent,

@@ -32,7 +32,7 @@ export interface DueDelivery {
   readonly endpoint: SendingEndpoint | null;
 }
 
-/** What sending to an endpoint needs. */
+/** The settings of an endpoint that a send needs. */
 export interface SendingEndpoint {
   readonly url: string;
   readonly enabled: boolean;
@@ -41,7 +41,7 @@ export interface SendingEndpoint {
   readonly secrets: SealedSecrets;
 }
 
-/** What an attempt changes. */
+/** The changes after an attempt. */
 export interface Settlement {
   readonly status: DeliveryStatus;
   readonly reason: string | null;
@@ -54,7 +54,7 @@ export interface Settlement {
 
 type DeliverMessage = QueueMessage<'webhook.deliver'>;
 
-/** The last so many attempts are kept. */
+/** Maximum kept attempts. */
 const keptAttempts = 20;
 
 interface SentRow {
@@ -99,7 +99,7 @@ export class DeliveriesRepository {
     return this.prisma.withWorkspace({ workspaceId }, work);
   }
 
-  /** One behind another of its order key gets its message when that one ends. */
+  /** A delivery behind another of its order key gets its message when that one ends. */
   async insert(tx: PrismaTransaction, delivery: NewTriggerDelivery, now: number): Promise<DeliverMessage[]> {
     const { workspaceId, id, triggerId, type, body, orderKey, target, notBefore = now } = delivery;
     await this.lockOrder(tx, workspaceId, orderKey);
@@ -208,7 +208,7 @@ export class DeliveriesRepository {
     return rows.map((row) => toMessage(workspaceId, row));
   }
 
-  /** Until the end of the transaction: the order of the rows is that of the commits, and the end of one meets no new one unseen. */
+  /** Locks the order key until the end of the transaction: rows are in the order of commits, and the end of a delivery sees every new one. */
   private async lockOrder(tx: PrismaTransaction, workspaceId: string, orderKey: string | null): Promise<void> {
     if (orderKey === null) return;
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`${workspaceId} ${orderKey}`}, 20261123))`;

@@ -8,7 +8,7 @@ import type { Attempt, NewTriggerDelivery, Verdict } from './delivery.js';
 import { EndpointHealthRepository } from './endpoint-health.repository.js';
 import { NotificationChannelsRepository } from './notifications/notification-channels.repository.js';
 
-/** What an attempt did. */
+/** The result of an attempt. */
 export interface SentDelivery {
   readonly verdict: Verdict;
   /** Null: nothing was sent. */
@@ -71,7 +71,7 @@ export class Deliveries {
     });
   }
 
-  /** Has the delivery sent later. This is not an attempt, and later deliveries of its order wait for it. */
+  /** Postpones a delivery. This is not an attempt, and later deliveries of its order wait for it. */
   postpone(due: DueDelivery, delayMs: number): Promise<void> {
     return this.settle(due, { verdict: { kind: 'retry', error: 'rate_limited' }, attempt: null, delayMs });
   }

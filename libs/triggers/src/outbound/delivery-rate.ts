@@ -10,7 +10,7 @@ const highestLimit = 10_000;
 /** A postponed delivery is counted again after at most this time. */
 const longestDelayMs = 60_000;
 
-/** The requests that triggers with a rate have sent in the current second, of all processes together. */
+/** Counts the requests that rate-limited triggers have sent in the current second, for all processes together. */
 @Injectable()
 export class DeliveryRate {
   /** Tests replace it. */

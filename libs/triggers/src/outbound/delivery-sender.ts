@@ -66,7 +66,7 @@ export class DeliverySender {
     private readonly tokens: PreIssuedTokens,
   ) {}
 
-  /** What answers for URLs without a host. Registered once, at boot. */
+  /** Receives the webhooks for URLs without a host. Registered once, at boot. */
   registerLocal(target: LocalTarget): void {
     this.local = target;
   }
@@ -108,7 +108,7 @@ export class DeliverySender {
       if (!(error instanceof AppError)) throw error;
       if (!(error instanceof OutboundError)) {
         if (error.retryable) throw error;
-        return unsent(error.code); // such as `secret_unreadable`: another attempt fails the same way
+        return unsent(error.code); // such as `secret_unreadable`: another attempt would fail in the same way
       }
       if (isBlocked(error)) return unsent('blocked_address');
       if (error.code === 'outbound_request_invalid') return unsent(error.code);

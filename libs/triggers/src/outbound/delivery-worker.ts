@@ -6,7 +6,7 @@ import { Deliveries } from './deliveries.service.js';
 import { DeliverySender } from './delivery-sender.js';
 import { NotificationDispatcher } from './notifications/notification-dispatcher.js';
 
-/** Sends to one endpoint at once, in the whole installation. */
+/** Maximum parallel sends to one endpoint, in the whole installation. */
 const sendsPerEndpoint = 4;
 const mostConcurrent = 64;
 

@@ -2,18 +2,18 @@ import type { OutboundResponse, Secret } from '#platform';
 
 import type { SignatureStyle } from '../signature.js';
 
-/** How the delivery of one webhook is repeated. */
+/** The retry schedule of one webhook. */
 export interface RetryPolicy {
   /** 1 to 20. */
   readonly maxAttempts: number;
   /** Doubles with each attempt, up to `maxBackoffMs`. */
   readonly initialBackoffMs: number;
   readonly maxBackoffMs: number;
-  /** Until the whole answer; at most 30,000. */
+  /** Timeout of the whole response; at most 30,000. */
   readonly timeoutMs: number;
 }
 
-/** Where a trigger sends to. */
+/** The target of a trigger. */
 export interface TriggerTarget {
   /** A path without host is a route of this server: a registered `LocalTarget` receives it. */
   readonly url: string;
@@ -24,7 +24,7 @@ export interface TriggerTarget {
   readonly policy: RetryPolicy;
   /** The row of the trigger, and its database: another database may have a trigger of the same name. Absent in older deliveries. */
   readonly trigger?: { readonly id: string; readonly database: string };
-  /** Deliveries of this trigger that are sent at once in the whole installation, 1 to 64. */
+  /** Maximum parallel sends for this trigger in the whole installation, 1 to 64. */
   readonly concurrency: number;
   /** Requests in a second, of all deliveries with this key in the whole installation. Null or absent: any number. */
   readonly rate?: { readonly key: string; readonly limit: number } | null;
@@ -59,15 +59,15 @@ export interface Attempt {
   /** Ms since the epoch. */
   readonly at: number;
   readonly durationMs: number;
-  /** HTTP status; null: no answer. */
+  /** HTTP status; null: no response. */
   readonly status: number | null;
   /** Code of the failure; null: none. */
   readonly error: string | null;
-  /** The first 1,024 bytes of the answer, redacted. */
+  /** The first 1,024 bytes of the response, redacted. */
   readonly excerpt: string;
 }
 
-/** What an attempt means for the delivery. `retry`: not before `notBeforeMs` from now, if the receiver asked for it. */
+/** The consequence of an attempt for the delivery. `retry`: not before `notBeforeMs` from now, if the receiver requested it. */
 export type Verdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly error: string; readonly notBeforeMs?: number }
@@ -98,7 +98,7 @@ export function unsent(reason: string): Tried {
 
 const longestRetryAfterMs = 24 * 3_600_000;
 
-/** The verdict on an answer of the receiver. `now` in ms since the epoch. */
+/** The verdict on a response of the receiver. `now` in ms since the epoch. */
 export function judgeAnswer({ status, headers }: Pick<OutboundResponse, 'status' | 'headers'>, now: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   const error = `http_${status}`;

@@ -7,7 +7,7 @@ interface EndpointRef {
   readonly id: string;
 }
 
-/** What is known of a failing endpoint. */
+/** The failures of an endpoint. */
 export interface EndpointHealth {
   /** Ms since the epoch. */
   readonly failingSince: number;

@@ -26,7 +26,7 @@ interface PastSecret {
   readonly until: number;
 }
 
-/** What is stored, and the present time in ms since the epoch. */
+/** The stored secrets, and the current time in ms since the epoch. */
 interface Moment {
   readonly stored: SealedSecrets;
   readonly now: number;
@@ -41,7 +41,7 @@ export function newEndpointSecret(): Secret {
   return new Secret(`whsec_${randomBytes(32).toString('base64')}`);
 }
 
-/** Throws `bad_request` of `secret` for one that a person gave and that does not fit the style. */
+/** Throws `bad_request` for the field `secret` if a given secret does not fit the signature style. */
 export function assertFits(secret: Secret, style: SignatureStyle): void {
   const text = secret.reveal();
   if (style === 'syntrix' ? /^[\x21-\x7e]{24,75}$/.test(text) : isStandardSecret(secret)) return;
@@ -60,12 +60,12 @@ export function isStandardSecret(secret: Secret): boolean {
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64;
 }
 
-/** What a new endpoint stores. */
+/** The secrets of a new endpoint. */
 export function firstSecret(box: SecretBox, { workspaceId, id }: EndpointRef, secret: Secret): Uint8Array {
   return box.seal(secret, endpointPlace(workspaceId, id));
 }
 
-/** What a rotation stores: the present secret and those before it sign for 24 hours after they were replaced, at most five of them. */
+/** The secrets after a rotation: the current one and those before it sign for 24 hours after they were replaced, at most five of them. */
 export function rotatedSecrets(
   box: SecretBox,
   { workspaceId, id }: EndpointRef,
@@ -81,7 +81,7 @@ export function rotatedSecrets(
   };
 }
 
-/** The secrets that sign now, the newest first. Throws `secret_unreadable` for the newest only. */
+/** The secrets that sign now, newest first. Throws `secret_unreadable` only if the newest cannot be opened. */
 export function openSecrets(box: SecretBox, ref: EndpointRef, { stored, now }: Moment): Secret[] {
   const past = pastSecrets(box, ref, { stored, now }).map(({ text }) => new Secret(text));
   return [box.open(stored.secretCipher, endpointPlace(ref.workspaceId, ref.id)), ...past];

@@ -17,7 +17,7 @@ import { SyntrixStarts } from './syntrix-starts.service.js';
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** For what is written after the end of a job; its queue message is tried again. */
+/** Timeout of writes after the end of a job; their queue message is retried. */
 const lastWriteMs = 60_000;
 
 /** Chats whose messages and tool calls are documents of a Syntrix database. */
@@ -89,7 +89,7 @@ export class SyntrixChat implements ExternalChat {
     if (failed !== undefined) await this.startNext(opened, failed, signal);
   }
 
-  /** What a job cannot write before it ends is written after it. */
+  /** Errors that a job cannot handle before it ends; the write follows after the end. */
   private async orLater({ workspaceId, jobId }: JobRef, write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -181,7 +181,7 @@ function toJsonText(text: string): string {
   }
 }
 
-/** The answer exists, so it is written when the database is back, as long as the job may take. */
+/** The response exists, so the job writes it when the database is available again, within its time limit. */
 async function untilDone(signal: AbortSignal, write: () => Promise<void>): Promise<void> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {

@@ -32,7 +32,7 @@ export interface SyntrixFilter {
   readonly value: unknown;
 }
 
-/** `ifMatch`: the document is left as it is unless these fields have these values. */
+/** `ifMatch`: the document changes only if these fields have these values. */
 type Conditional = { readonly ifMatch?: Readonly<Record<string, unknown>> };
 
 export type SyntrixWrite =
@@ -46,7 +46,7 @@ export interface ChatDocuments {
   readonly toolCalls: readonly SyntrixDocument[];
 }
 
-/** How a finished tool call is written to its document. */
+/** The fields of a tool document when its call has ended. */
 export type ToolCallResult =
   { readonly status: 'success'; readonly result: string } | { readonly status: 'failed'; readonly error: string };
 
@@ -55,7 +55,7 @@ export interface SyntrixTarget {
   readonly apiStyle: SyntrixApiStyle;
   readonly database: string;
   readonly toolCollection: string;
-  /** `preIssued`: it came with a delivery, and the routes for such tokens are used. Null: none is sent. */
+  /** `preIssued`: the token came with a delivery, and the routes for such tokens are used. Null: no token is sent. */
   readonly token: { readonly value: Secret; readonly preIssued: boolean } | null;
 }
 
@@ -211,7 +211,7 @@ export class SyntrixClient {
       : `api/v1/databases/${encodeURIComponent(database)}/documents/${encoded}`;
   }
 
-  /** The parsed answer; null for an answer without body. `asDone`: statuses that also give null. */
+  /** The parsed response; null for a response without a body. `asDone`: statuses that also give null. */
   private async call(method: string, path: string, { body, asDone = none }: Call = {}): Promise<unknown> {
     const { clock, signal } = this.options;
     for (let attempt = 1; ; attempt++) {
@@ -320,7 +320,7 @@ function idOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The database does not answer, also after retries. */
+/** The database does not respond, even after retries. */
 function unavailable(cause: unknown): AppError {
   const message = 'The Syntrix database cannot be reached or reports an error. Check its base URL, or try again later.';
   return new AppError({ code: 'syntrix_unavailable', message, retryable: true, cause });

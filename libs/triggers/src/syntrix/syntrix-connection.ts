@@ -40,9 +40,9 @@ export interface SyntrixConnection {
   readonly id: string;
   readonly name: string;
   readonly settings: SyntrixSettings;
-  /** The principal for whom its jobs run: who saved it last. */
+  /** The principal of its jobs: the member or key that saved it last. */
   readonly createdBy: string;
-  /** The user whose its jobs and threads are: who saved it first. Null: unknown, that of `createdBy`. */
+  /** The user who owns its jobs and threads: the one who saved it first. Null: unknown, so the user of `createdBy`. */
   readonly owner: string | null;
   /** In ms since the epoch, as is `updatedAt`. */
   readonly createdAt: number;
@@ -81,7 +81,7 @@ function invalid(field: string, problem: string): AppError {
   return new AppError({ code: 'bad_request', message: `${field} ${problem}`, field });
 }
 
-/** Nothing may be sent there. */
+/** The guard allows no request to this URL. */
 export function baseUrlRefused(why: string): AppError {
   return new AppError({ code: 'bad_request', message: `baseUrl: ${why}`, field: 'baseUrl' });
 }
@@ -91,7 +91,7 @@ export function connectionNotFound(): AppError {
   return new AppError({ code: 'not_found', message: 'Syntrix connection not found or unauthorized' });
 }
 
-/** The cap is there so that lists need few pages. */
+/** The cap keeps lists short. */
 export function tooManyConnections(limit: number): AppError {
   const message = `A workspace can have ${limit} Syntrix connections. Delete one first.`;
   return new AppError({ code: 'conflict', message });

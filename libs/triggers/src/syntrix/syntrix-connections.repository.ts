@@ -4,7 +4,7 @@ import { isId, Prisma, PrismaService, type PrismaTransaction, type Scope, type S
 
 import type { SyntrixConnection, SyntrixSettings } from './syntrix-connection.js';
 
-/** Workspaces may use the same name; a delivery is compared with the oldest of them, and reaches the others by id. */
+/** Several workspaces may use the same name. A delivery to a name is compared with the oldest connections; the others are reached by id. */
 export const maxOfName = 50;
 
 /** The Syntrix connections of workspaces. */
@@ -66,7 +66,7 @@ export class SyntrixConnectionsRepository {
     return row === null ? null : toConnection(row);
   }
 
-  /** Those that a delivery to this id or name may be for, in all workspaces or in one; its signature shows which. */
+  /** The connections that a delivery to this id or name may be for, in all workspaces or in one; the signature shows which. */
   async named(ref: string, workspaceId?: string): Promise<SyntrixConnection[]> {
     const within = workspaceId === undefined ? {} : { workspaceId };
     const where = { ...(isId(ref) ? { id: ref } : { name: ref }), ...within };

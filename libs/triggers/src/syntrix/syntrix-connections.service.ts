@@ -77,7 +77,7 @@ export class SyntrixConnectionsService {
     });
   }
 
-  /** The rules of the requests that the connection sends. A name that does not exist may exist later. */
+  /** The outbound rules of the connection's requests. A host name that does not resolve may exist later. */
   private async checkAddress(workspaceId: string, url: string): Promise<void> {
     try {
       await this.fetch.check(url, await this.hosts.of(workspaceId));

@@ -48,7 +48,7 @@ export interface EndedJob {
   readonly jobId: string;
   readonly status: JobStatus;
   readonly reference: SyntrixReference;
-  /** Whether it made the call of a tool document. */
+  /** Whether the job ran the call of a tool document. */
   readonly isCall: boolean;
   readonly error: string | null;
 }
@@ -86,7 +86,7 @@ export class SyntrixDeliveriesRepository implements ExpiredRows {
     });
   }
 
-  /** Before several documents are written for the turn of the job: a job that ends between two of them leaves the rest to be written. */
+  /** Called before several documents are written for the turn of the job: if the job ends between two of them, the rest is written later. */
   async planDocuments(workspaceId: string, jobId: string, documents: readonly SyntrixDocument[]): Promise<void> {
     await this.prisma.withWorkspace(
       { workspaceId },
@@ -96,7 +96,7 @@ export class SyntrixDeliveriesRepository implements ExpiredRows {
     );
   }
 
-  /** Those of `planDocuments`. */
+  /** The documents that `planDocuments` stored. */
   async plannedDocuments({ workspaceId, jobId }: JobRef): Promise<readonly SyntrixDocument[]> {
     const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.syntrixTurn.findUnique({ where: { workspaceId_jobId: { workspaceId, jobId } } }),
@@ -142,7 +142,7 @@ export class SyntrixDeliveriesRepository implements ExpiredRows {
   }
 }
 
-/** A job that ended without a response leaves its turn to another one. */
+/** A job that ended without a response leaves its turn to another job. */
 async function hasFailed(tx: PrismaTransaction, workspaceId: string, id: string): Promise<boolean> {
   return (await tx.job.count({ where: { workspaceId, id, status: { in: ['failed', 'cancelled'] } } })) > 0;
 }

@@ -12,7 +12,7 @@ export interface SyntrixTarget {
   readonly connection: string;
 }
 
-/** The connection of the paths that name none. */
+/** The connection of paths that name none. */
 export const defaultConnection = 'default';
 
 /** Reads `/webhook/llm`, `/webhook/{connection}/tool` and the like. Null: another path. */
@@ -45,7 +45,7 @@ export interface SyntrixDelivery {
   readonly order: string;
   /** Null: the body has none; it is read from the database. */
   readonly document: SyntrixDocument | null;
-  /** SHA-256 (hex) of what identifies the delivery: equal for its repetitions. */
+  /** SHA-256 (hex) of the fields that identify the delivery: the same for repetitions. */
   readonly key: string;
   readonly preIssuedToken: string | null;
 }
@@ -53,7 +53,7 @@ export interface SyntrixDelivery {
 /** Why a body is not a delivery: the text of the reply. */
 export type DeliveryProblem = 'Invalid payload' | 'Invalid path';
 
-/** What a delivery asks for. */
+/** The work that a delivery requests. */
 export type RequestedWork = 'answer' | 'call' | null;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -91,7 +91,7 @@ export function readDelivery(
   };
 }
 
-/** What there is to do, once the document is known. Null: nothing. */
+/** The work for a known document. Null: none. */
 export function requestedWork(
   route: SyntrixRoute,
   { event, isToolCall }: Pick<SyntrixDelivery, 'event' | 'isToolCall'>,

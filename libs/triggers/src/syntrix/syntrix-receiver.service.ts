@@ -25,7 +25,7 @@ export interface ReceivedAt extends SyntrixTarget {
   readonly workspaceId?: string;
 }
 
-/** How a delivery is answered. */
+/** The reply to a delivery. */
 export interface SyntrixReply {
   readonly status: 200 | 400 | 401 | 429 | 500 | 501;
   readonly text: string;
@@ -34,7 +34,7 @@ export interface SyntrixReply {
 
 const ok: SyntrixReply = { status: 200, text: 'OK' };
 const ignored: SyntrixReply = { status: 200, text: 'Ignored' };
-/** One answer for an unknown connection, a bad, missing or old signature, and a missing token. */
+/** The same reply for an unknown connection, a bad, missing or old signature, and a missing token. */
 export const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
 const tooMany: SyntrixReply = { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
 const switchedOff: SyntrixReply = { status: 501, text: 'Background jobs are switched off' };
@@ -48,7 +48,7 @@ interface Verified {
   readonly webhookId: string | undefined;
 }
 
-/** The sender may repeat a delivery that met one of these. */
+/** After one of these errors the sender may repeat the delivery. */
 const busy: ReadonlySet<string> = new Set(['thread_busy', 'job_limit_reached', 'rate_limited', 'start_in_flight']);
 const documentReadMs = 10_000;
 /** The highest `rateLimit` of a connection: one counter serves all of them. */
@@ -72,7 +72,7 @@ export class SyntrixReceiver {
     this.rate = counters.counter('syntrix-deliveries', highestRate, 1);
   }
 
-  /** Whether deliveries to it may be read. */
+  /** Returns whether deliveries to it may be read. */
   async isKnown({ connection, workspaceId }: ReceivedAt): Promise<boolean> {
     return (await this.connections.named(connection, workspaceId)).length > 0;
   }

@@ -37,7 +37,7 @@ export class SyntrixStarts {
     private readonly background: BackgroundJobs,
   ) {}
 
-  /** Committed on return. Throws the errors of `ChatService.start`, and `forbidden` if who saved the connection has left. */
+  /** The job is committed on return. Throws the errors of `ChatService.start`, and `forbidden` if the member who saved the connection has left. */
   async start(connection: SyntrixConnection, start: SyntrixStart): Promise<void> {
     this.background.assertOn(); // no client follows the job
     const { workspaceId, id: connectionId, settings } = connection;
@@ -87,7 +87,7 @@ export class SyntrixStarts {
     return this.secretBox.open(Buffer.from(sealed, 'base64'), tokenPlace(connection));
   }
 
-  /** Those that exist: a tool that was removed must not keep the chats from being answered. */
+  /** Returns the existing tools, because a removed tool must not stop the chats. */
   private async toolsOf(principal: Principal, names: readonly string[]): Promise<readonly string[]> {
     if (!this.config.values.FEATURE_BACKGROUND_TOOLS || names.length === 0) return [];
     const tools = await this.catalog.offeredTo(principal);

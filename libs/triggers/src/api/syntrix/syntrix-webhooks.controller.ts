@@ -12,7 +12,7 @@ import { replyInPublic } from '../public-refusal.js';
 
 const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
 
-/** Where the triggers of Syntrix databases deliver their changes. A signature takes the place of a credential. */
+/** Receives the changes that the triggers of Syntrix databases deliver. A signature replaces a credential. */
 @ApiTags('Syntrix')
 @ApiPublic()
 @Public()

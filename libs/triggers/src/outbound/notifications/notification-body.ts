@@ -2,7 +2,7 @@ import type { UnreadNotification } from '#jobs';
 
 import type { NotificationChannel } from './notification-channel.js';
 
-/** What a delivery to a channel contains; JSON of it is the body of a webhook. */
+/** The content of a delivery to a channel; its JSON is the body of a webhook. */
 export interface NotificationBody {
   readonly type: string;
   /** When the notification was written (ISO 8601). */
