@@ -51,7 +51,7 @@ describe('HealthServer', () => {
     expect(await response.text()).not.toContain('canary');
   });
 
-  it('knows nothing else', async () => {
+  it('responds 404 on other paths', async () => {
     expect((await fetch(`${await listen()}/secret`)).status).toBe(404);
   });
 

@@ -156,7 +156,7 @@ describe('an API key', () => {
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
   });
 
-  it('follows its user down', async () => {
+  it('loses the rights that its user loses', async () => {
     const { text } = await newKey(world.admin, { scopes: ['read', 'admin'] });
     const before = await authenticate(`Bearer ${text}`);
     await identities.auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'viewer' });
@@ -251,7 +251,7 @@ describe('recheck', () => {
 });
 
 describe('closing', () => {
-  it('leaves the bus', () => {
+  it('ends the subscription to the bus', () => {
     expect(identities.bus.listening).toBeGreaterThan(0);
     identities.auth.close();
     expect(identities.bus.listening).toBe(0);

@@ -25,7 +25,7 @@ describe('parseArguments', () => {
   });
 
   it.each(['{"a":', '{"a', '{"a":1,', '{"a":"b\\', '{a:1}', 'nope', "{'a':1}", '{"a":1}}'])(
-    'invents nothing for %s',
+    'adds no values for %s',
     (text) => {
       expect(parseArguments(text)).toEqual({ ok: false, problem: 'arguments are not valid JSON' });
     },
@@ -43,7 +43,7 @@ describe('parseArguments', () => {
     expect(parseArguments('{"a":'.repeat(10_000))).toMatchObject({ ok: false });
   });
 
-  it('keeps prototypes out', () => {
+  it('drops members that would set a prototype', () => {
     const text = '{"__proto__":{"canary":1},"a":[{"__proto__":{"canary":1}}],"constructor":{"prototype":1}}';
     expect(parseArguments(text)).toMatchObject({ ok: false });
     const parsed = readArguments(text);

@@ -31,7 +31,7 @@ describe('runArguments', () => {
     });
   });
 
-  it('appears to viewers', () => {
+  it('shows viewers the arguments that ran', () => {
     const call = { callId: 'c', name: 'send', arguments: proposed, status: 'running' } as const;
     const shown = { args: '{}', proposedArgs: proposed };
     expect(toToolCallItem(call)).toEqual({ id: 'c', name: 'send', status: 'loading', args: proposed });

@@ -11,7 +11,7 @@ describe('StartChecks', () => {
     }).toThrow('import ApprovalsModule');
   });
 
-  it('asks the registered check', async () => {
+  it('calls the registered check', async () => {
     const checks = new StartChecks();
     checks.register({ ask: () => Promise.resolve({ type: 'refuse' }) });
     checks.onApplicationBootstrap();

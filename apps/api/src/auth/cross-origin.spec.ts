@@ -34,7 +34,7 @@ describe('isCrossOriginRisk', () => {
     expect(isCrossOriginRisk({ method: 'POST', headers: { ...own, ...change } })).toBe(true);
   });
 
-  it('asks nothing of reading', () => {
+  it('accepts requests that only read', () => {
     expect(isCrossOriginRisk({ method: 'GET', headers: { cookie: 'a=1', origin: 'https://evil.example' } })).toBe(
       false,
     );

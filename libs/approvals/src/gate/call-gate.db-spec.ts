@@ -210,7 +210,7 @@ describe('a grant', () => {
     expect(await asked({ sort: 'mcp' })).toMatchObject({ type: 'ask' });
   });
 
-  it('covers one client', async () => {
+  it('covers only the version of the client that it names', async () => {
     const first = { ...call, version: 'first' };
     await give(red.member, operationOf(first, null));
     expect(await judge({}, first)).toMatchObject({ type: 'run', approval: 'grant' });

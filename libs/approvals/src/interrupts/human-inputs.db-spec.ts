@@ -259,7 +259,7 @@ describe('a request of another kind', () => {
     expect(refused).toEqual(['bad_request', expect.stringContaining('client-tool'), {}]);
   });
 
-  it('asks for its decision', async () => {
+  it('accepts only a decision of its own kind', async () => {
     for (const [kind, words] of [
       ['tool_approval', 'approve, deny'],
       ['unknown_outcome', 'happened, did_not_happen, repeat, report'],

@@ -16,7 +16,7 @@ describe('ApiKeyCodec', () => {
     expect(new Set(keys.map(({ prefix }) => prefix)).size).toBe(100);
   });
 
-  it('knows its own key', () => {
+  it('recognizes a key that it encoded', () => {
     const { text, hash } = codec.mint();
     expect(codec.matches(text, hash)).toBe(true);
   });

@@ -132,7 +132,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
     await expect(call(one, 'huge', { args: { bytes: 5_000_000 } })).rejects.toThrow('larger than allowed');
   });
 
-  it('hears of changed tools', async () => {
+  it('reads the tools again after the server announces a change', async () => {
     const one = await open({ era });
     const before = await one.connection.list();
     one.server.describe('send', 'Sends a mail, and a copy to eve.');

@@ -219,7 +219,7 @@ describe('who may', () => {
     });
   });
 
-  it('gives pages', async () => {
+  it('returns pages of servers', async () => {
     for (const name of ['a', 'b', 'c']) {
       await given.mcp.servers.register(given.here.admin, serverAt('http://127.0.0.1:1/', { name, enabled: false }));
     }

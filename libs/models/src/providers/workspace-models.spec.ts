@@ -83,7 +83,7 @@ describe('WorkspaceModels', () => {
     expect(await models.of('a')).toBe(settings);
   });
 
-  it('gives its subscriptions back', () => {
+  it('ends its subscriptions when it is closed', () => {
     expect(subscriptions).toBe(2);
     models.close();
     expect(subscriptions).toBe(0);

@@ -113,7 +113,7 @@ it('keeps what is published while the connection is down, and sends it when it i
   expect(clock.pending).toBe(0);
 });
 
-it('leaves no session behind', async () => {
+it('PostgresBus closes its database session', async () => {
   // The server notices a moment later that a client has gone.
   const sessions = (count: number) =>
     eventually(`there are ${count} sessions`, async () => ((await busSessions()).length === count ? true : undefined));

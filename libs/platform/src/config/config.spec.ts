@@ -97,7 +97,7 @@ describe('Config', () => {
     expect(queuesServed(Config.from({ ROLE, WORKER_QUEUES }).values)).toEqual(served);
   });
 
-  it('knows no other queue', () => {
+  it('rejects unknown queue names', () => {
     expect(problemsOf({ WORKER_QUEUES: 'jobs,mail' })).toEqual([
       'WORKER_QUEUES must be a comma-separated list of jobs and tool-execution.',
     ]);

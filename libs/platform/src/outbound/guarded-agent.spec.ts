@@ -69,7 +69,7 @@ describe('createGuardedAgent', () => {
     '127.0.0.1', '2130706433', '0x7f000001', '0x7f.1', '127.1', '0177.0.0.1', '0', '0.0.0.0', '①②⑦.⓪.⓪.①', '127。0。0。1',
     '[::1]', '[::]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[fe80::1]', '[fd00::1]',
     'localhost', 'LOCALHOST', '10.0.0.1', '172.16.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1', '224.0.0.1', '255.255.255.255',
-  ])('connects nowhere for http://%s', async (host) => {
+  ])('opens no connection for http://%s', async (host) => {
     await expect(get(host)).rejects.toMatchObject({ code: 'address_refused' });
     expect(connections).toBe(0);
   }); // prettier-ignore

@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.close();
 });
 
-it('keeps no index twice', async () => {
+it('the database has no two equal indexes', async () => {
   const { rows } = await owner.query<{ names: string[] }>(TWINS);
   expect(rows.map(({ names }) => names)).toEqual([]);
 });

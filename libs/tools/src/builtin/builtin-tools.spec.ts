@@ -33,7 +33,7 @@ async function call(name: string, args: string): Promise<string> {
 }
 
 describe('the built-in tools', () => {
-  it('change nothing', () => {
+  it('declare effects that allow a repetition', () => {
     expect(BUILTIN_TOOLS.map((tool) => [tool.name, tool.effect])).toEqual([
       ['get_current_time', 'pure'],
       ['calculate', 'pure'],

@@ -99,7 +99,7 @@ describe('turnOf', () => {
   it.each([
     ['a call is pending', [call('x', inTurn(2, 0)), call('y', { ...inTurn(2, 1), status: 'pending' })], 'pending'],
     ['a call of the turn is not written yet', [call('x', inTurn(2, 0))], 'missing'],
-  ])('waits while %s', (_, calls, why) => {
+  ])('returns no turn while %s', (_, calls, why) => {
     expect(turn(chat([user('a')], calls))).toMatchObject({ type: 'skip', why: expect.stringContaining(why) });
   });
 

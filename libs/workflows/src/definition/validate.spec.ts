@@ -127,7 +127,7 @@ describe('a wrong type', () => {
     [around(['parallel', { branches: [] }]), 'The field "branches" of node "n" must be a list of at least 1 entry.'],
     [workflowDocument(plain, line, { description: 1 }), 'The field "meta.description" must be a text.'],
     [workflowDocument(plain, line, { name: undefined }), 'The field "meta.name" is missing; it must be a text.'],
-  ])('uses plain words', (sketch, sentence) => {
+  ])('gets a message in plain words', (sketch, sentence) => {
     const json: unknown = JSON.parse(JSON.stringify(sketch));
     expect(validateWorkflow(json, strict).errors.map(({ message }) => message)).toEqual([sentence]);
   });

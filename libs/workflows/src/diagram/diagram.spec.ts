@@ -105,7 +105,7 @@ describe('a layout', () => {
     );
   });
 
-  it('handles circles too', () => {
+  it('places nodes of a cycle', () => {
     const circle = parsed({ s: 'start', a: 'agent', b: 'agent' }, ['s > a', 'a > b', 'b > a', 'b > b']);
     expect(layeredLayout(toDrawing(circle)).cells).toHaveLength(3);
     expect(toSvg(circle)).toContain('</svg>');

@@ -160,7 +160,7 @@ describe('a cancelled run (format §13)', () => {
     expect(simulated.of('cancel')[0]?.keys).toHaveLength(11);
   });
 
-  it('hears nothing more', () => {
+  it('ignores later events', () => {
     const simulated = startedFanOut(1);
     simulated.send({ type: 'cancelled' });
     expect(simulated.send({ type: 'cancelled' })).toEqual([]);

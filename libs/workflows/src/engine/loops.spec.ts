@@ -66,7 +66,7 @@ describe('passes of a loop (format §9)', () => {
     expect(simulated.result?.error?.message).toBe(message);
   });
 
-  it('fails without a body', () => {
+  it('fails if the loop has no body', () => {
     const { result } = simulate(graphWith(fixed(1), ['start -> loop', 'loop:done -> after']));
     expect(result?.error).toMatchObject({ message: 'While loop body is not connected', nodeId: 'loop' });
   });

@@ -109,7 +109,7 @@ describe('waves (format §4)', () => {
     expect(simulated.row('join').input).toBe('x');
   });
 
-  it('lets skipping spread', () => {
+  it('skips nodes that depend only on skipped nodes', () => {
     const nodes = { r: { type: 'router' }, x: agent, y: agent, z: agent };
     const graph = graphOf({ nodes, edges: ['start -> r', 'r:x -> x', 'r:y -> y', 'y -> z'] });
     const simulated = simulate(graph, { work: ({ type }) => (type === 'router' ? { handles: ['x'] } : 'done') });
@@ -121,7 +121,7 @@ describe('waves (format §4)', () => {
     ['output' as const, 'A'],
     ['input' as const, 'hello'],
     ['nothing' as const, ''],
-  ])('hands on its %s', (handOn, expected) => {
+  ])('passes on the %s of a node', (handOn, expected) => {
     const graph = graphOf({ nodes: { a: agent, b: agent }, edges: ['start -> a', 'a -> b'] });
     const simulated = simulate(graph, {
       work: ({ nodeId, input }) => (nodeId === 'a' ? { output: 'A', handOn } : input),

@@ -23,11 +23,11 @@ describe('the executors of nodes', () => {
     expect(() => registry.executorOf(nodeTypeOf(type) ?? 'start')).toThrow(/run by the engine/);
   });
 
-  it('must not be missing', () => {
+  it('throw if a type has no executor', () => {
     expect(() => new NodeRegistry(all.slice(2))).toThrow('No executor for nodes of type "start", "agent"');
   });
 
-  it('must not be double', () => {
+  it('throw if a type has two executors', () => {
     expect(() => new NodeRegistry([...all, agentNode])).toThrow('Two executors for nodes of type "agent"');
   });
 

@@ -80,7 +80,7 @@ describe('a memory node', () => {
     },
   });
 
-  it('keeps a text', async () => {
+  it('stores a text', async () => {
     kept.length = 0;
     const data = { operation: 'store', text: '{{a}} wrote {{input}}', metadata: { topic: 'x', source: 'mine' } };
     const { outcome } = await runNode({ type: 'memory', data, ports: ports(0), outputs: { a: 'Ann' } });
@@ -92,7 +92,7 @@ describe('a memory node', () => {
     expect(kept[1]).toEqual(['hello', { timestamp, source: 'agent', nodeId: 'n', sessionId: 'session-1' }]);
   });
 
-  it('finds what was kept', async () => {
+  it('finds stored texts', async () => {
     asked.length = 0;
     const line = '[2026-01-01T00:00:00.000Z] [a] likes tea';
     const first = await runNode({ type: 'memory', ports: ports(2) });
@@ -118,7 +118,7 @@ describe('a schema validation node', () => {
   const check = (input: string, onInvalid?: string): ReturnType<typeof runNode> =>
     runNode({ type: 'schemaValidation', data: { spec, onInvalid }, input });
 
-  it('lets pass what fits', async () => {
+  it('passes on a value that matches the schema', async () => {
     expect((await check('{"a":1}')).outcome).toMatchObject({ output: '{"a":1}', handles: ['output'] });
   });
 
@@ -126,7 +126,7 @@ describe('a schema validation node', () => {
     await expect(check(input)).rejects.toMatchObject({ code: 'VALIDATION' });
   });
 
-  it.each(['{"a":"x"}', 'no json'])('or sends %j elsewhere', async (input) => {
+  it.each(['{"a":"x"}', 'no json'])('sends %j along the error edge', async (input) => {
     const { outcome } = await check(input, 'route');
     expect(outcome).toMatchObject({ output: input, handles: ['invalid'], handOn: 'output' });
     const outputs = outcome.type === 'finished' ? outcome.extra?.outputs : undefined;

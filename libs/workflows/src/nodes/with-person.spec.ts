@@ -68,7 +68,7 @@ describe('a person before a node', () => {
     await expect(runNode({ ...agent({}), people, edges: [[null, 'next']] })).rejects.toThrow('HITL: Request rejected');
   });
 
-  it('skips it', async () => {
+  it('may skip the node', async () => {
     const people = { before: { action: 'skip', data: 'ignored' } } as const;
     const { outcome } = await runNode({ ...agent({}), people });
     const note = { note: 'HITL: Skipped' };
@@ -105,7 +105,7 @@ describe('a person before a node', () => {
 describe('a person after a node', () => {
   const review = agent({ mode: 'review' });
 
-  it('sees what it wrote', async () => {
+  it('sees the output of the node', async () => {
     const { record } = await runNode({ ...review, people: { 'review@1': 'waiting' } });
     expect(record.questions[0]).toMatchObject({
       key: 'review@1',

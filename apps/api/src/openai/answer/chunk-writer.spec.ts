@@ -145,7 +145,7 @@ describe('completion body', () => {
     expect(build({ ...stop, finishReason: 'length' }).completion.choices[0].message.content).toBe('');
   });
 
-  it('that failed is none', () => {
+  it('throws the error of a failed response', () => {
     expect(() => build(text('Hi'), failed)).toThrow(failed.error ?? undefined);
   });
 });

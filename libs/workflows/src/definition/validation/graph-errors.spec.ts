@@ -91,7 +91,7 @@ describe('an error in how nodes hang together', () => {
     ]);
   });
 
-  it('names the circle', () => {
+  it('names the nodes of a cycle', () => {
     const json = workflowDocument({ s: 'start', a: 'agent', b: 'agent', c: 'agent' }, [
       's > a',
       'a > b',

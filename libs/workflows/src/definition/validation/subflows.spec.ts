@@ -95,7 +95,7 @@ describe('an error of a subflow', () => {
     );
   });
 
-  it('names the circle', () => {
+  it('names the workflows of a cycle', () => {
     const json = around(['subflow', { subflowId: 'ping', inputMappings: { input: 1 } }]);
     expect(validateWorkflow(json, options).errors[0]?.message).toContain('ping → pong → ping');
   });
