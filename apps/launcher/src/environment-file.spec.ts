@@ -28,7 +28,7 @@ async function settingsWith(env: Readonly<Record<string, string>>): Promise<stri
 }
 
 describe('readEnvironmentFile', () => {
-  it('adds variables of .env and keeps those that are set', async () => {
+  it('adds variables of .env and does not replace variables that are set', async () => {
     expect(await settingsWith({ LOG_LEVEL: 'debug' })).toBe('from-file debug\n');
   });
 

@@ -290,7 +290,7 @@ describe('row-level security with CASL off', () => {
     expect(update.rowCount).toBe(0);
   });
 
-  it('shows of users only those one shares a workspace with', async () => {
+  it('shows a user only users of their own workspaces', async () => {
     const { rows } = await database.postgres.withWorkspaceSql(red(), (client) =>
       client.query<{ email: string }>('SELECT email FROM app_user'),
     );

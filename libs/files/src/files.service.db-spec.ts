@@ -83,7 +83,7 @@ describe('Files', () => {
   it.each([
     ['with', true],
     ['without', false],
-  ])('stores a content again whose object is lost, for a key %s s3:ListBucket', async (_with, mayList) => {
+  ])('stores the content of a file again if its object is lost, for a key %s s3:ListBucket', async (_with, mayList) => {
     bucket.mayList = mayList;
     const first = await save('lost in the bucket');
     const lost = await files.get(member, first.hash);

@@ -20,7 +20,7 @@ describe('systemClock', () => {
 });
 
 describe('ManualClock', () => {
-  it('runs what falls due in the order of its instant, also what is added on the way', () => {
+  it('runs due timers in the order of their instants, including timers that were added meanwhile', () => {
     const clock = new ManualClock(0);
     const seen: string[] = [];
     clock.after(20, () => seen.push('twenty'));

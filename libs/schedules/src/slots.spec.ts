@@ -97,7 +97,7 @@ describe('slots', () => {
     );
   });
 
-  it('show on the wall what was asked for, outside of the nights of changes', () => {
+  it('show the requested local time, except in the nights of clock changes', () => {
     const shown = (timeZone: string, instant: number) =>
       new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }).format(instant);
     for (const timeZone of zones) {

@@ -107,7 +107,7 @@ describe('compileSchema', () => {
     expect(() => compileSchema({ type: 'object', ...schema })).toThrow(/The JSON Schema cannot be used: (?:its|it|a)/);
   });
 
-  it('compiles once what is referred to from many places', () => {
+  it('compiles a definition once if many places refer to it', () => {
     const $defs = { wide: object(many(400, () => ({ type: 'string' }))) };
     const check = compileSchema({ $defs, allOf: Array.from({ length: 1_000 }, () => ref('wide')) });
     expect(check({ p1: 1 })).toEqual(['"p1" must be string']);

@@ -20,7 +20,7 @@ describe('parseArguments', () => {
     ['{"a":"b', { a: 'b' }],
     ['{"a":[1,2', { a: [1, 2] }],
     ['{"a":{"b":[{"c":"d\\"e', { a: { b: [{ c: 'd"e' }] } }],
-  ])('closes what was cut off: %s', (text, value) => {
+  ])('closes truncated JSON: %s', (text, value) => {
     expect(parseArguments(text)).toEqual({ ok: true, value });
   });
 
@@ -35,7 +35,7 @@ describe('parseArguments', () => {
     expect(parseArguments(text)).toEqual({ ok: false, problem: 'arguments must be a JSON object' });
   });
 
-  it('refuses what is too large or too deep', () => {
+  it('refuses arguments that are too large or nested too deep', () => {
     const large = JSON.stringify({ a: 'x'.repeat(MAX_ARGUMENT_BYTES) });
     expect(parseArguments(large)).toEqual({ ok: false, problem: 'arguments exceed 65536 bytes' });
     const deep = `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;

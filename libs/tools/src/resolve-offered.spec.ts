@@ -78,7 +78,7 @@ describe('resolveOffered', () => {
     expect(version('own', 'a')).not.toBe(version('own', 'b'));
   });
 
-  it('refuses a server tool that is not what it was when the job was accepted', () => {
+  it('refuses a server tool that changed after the job was accepted', () => {
     const pinned = (version: string) =>
       resolveOffered([advertise('server', parameters)], registry, { pins: { server: version } })[0]?.handling;
     expect(pinned(registry.find('server')?.version ?? '')).toBe('server');

@@ -9,13 +9,13 @@ describe('the life of a tool call', () => {
       expect(toolCallMoves[status].some((to) => !isOpen(to))).toBe(true);
   });
 
-  it('leaves nothing settled but an interrupted call, and that only by a decision', () => {
+  it('allows only a decision to change a settled call, and only an interrupted one', () => {
     const settled = toolCallStatuses.filter((status) => !isOpen(status));
     expect(settled.filter((status) => !isFinal(status))).toEqual(['interrupted']);
     expect(toolCallMoves.interrupted).toEqual(['pending', 'completed', 'error']);
   });
 
-  it('interrupts only what had begun', () => {
+  it('interrupts only running calls', () => {
     expect(toolCallStatuses.filter((from) => toolCallMoves[from].includes('interrupted'))).toEqual(['running']);
   });
 });

@@ -18,7 +18,7 @@ describe('validateArguments', () => {
     expect(validateArguments(tool, '{"a":"1"}')).toEqual({ ok: false, message: 'Missing required parameters: b' });
   });
 
-  it('describes what is wrong with invalid arguments', () => {
+  it('describes the problem of invalid arguments', () => {
     const message =
       'Error executing tool "x": invalid arguments: must NOT have additional properties: "c"; "b" must be number';
     expect(validateArguments(tool, '{"a":"1","b":"2","c":3}')).toEqual({ ok: false, message });

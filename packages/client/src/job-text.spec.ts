@@ -46,11 +46,11 @@ describe('the text of a job', () => {
     expect(text.take(restarted(10))).toBeUndefined();
   });
 
-  it('leaves out what is shown at a node only', () => {
+  it('leaves out text that only a node shows', () => {
     expect(new JobText().take(delta(null, 'aside'))).toBeUndefined();
   });
 
-  it('keeps of a snapshot what it has, and cuts no character in two', () => {
+  it('takes the text of a snapshot, and cuts no character in two', () => {
     const text = new JobText();
     text.take(delta(0, 'a🌍'));
     expect(text.take(snapshot('a🌍'))).toBeUndefined();

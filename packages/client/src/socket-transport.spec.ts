@@ -11,7 +11,7 @@ async function drain<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
 }
 
 describe('an inbox', () => {
-  it('gives what was put in, in order, before and after it is read', async () => {
+  it('returns messages in their order, whether they arrive before or after a read', async () => {
     const inbox = new Inbox<number>(10);
     inbox.put(1);
     const read = drain(inbox.read(signal));
@@ -23,7 +23,7 @@ describe('an inbox', () => {
     expect(await read).toEqual([1, 2, 3]);
   });
 
-  it('gives what is there before it throws', async () => {
+  it('returns waiting messages before it throws', async () => {
     const inbox = new Inbox<number>(10);
     inbox.put(1);
     inbox.finish(new Error('lost'));

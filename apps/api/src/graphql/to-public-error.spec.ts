@@ -45,7 +45,7 @@ describe('toPublicError', () => {
     expect(JSON.stringify(failWith(new Error('x')))).not.toMatch(/stack|\.ts:/);
   });
 
-  it('explains what is wrong with a request, but not what else there is', () => {
+  it('describes the problem of a request without naming other values of the schema', () => {
     const { errors = [] } = graphqlSync({ schema, source: '{ aa }' });
     const [shown] = errors.map((error) => toPublicError(error, context));
     expect(shown?.message).toBe('Cannot query field "aa" on type "Query".');

@@ -107,7 +107,7 @@ describe('JobViewer', () => {
     expect(follows).toEqual([undefined, undefined]);
   });
 
-  it('asks for the right before each batch, and shows nothing more once it is lost', async () => {
+  it('checks the right to read before each batch, and sends nothing after it is lost', async () => {
     const answers: (LostReason | null)[] = [null, 'unauthorized'];
     const { viewer, written } = scene({
       give: () => upTo(1, 2, 3),

@@ -88,7 +88,7 @@ describe('native encoder', () => {
     ]);
   });
 
-  it('gives a snapshot the number it was taken at, with the status and what is open', () => {
+  it('gives a snapshot its event number, status and open requests', () => {
     const open = { id: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 };
     const about = [
       { ...open, callId: 'call_1', nodeId: null },
@@ -278,7 +278,7 @@ describe('or3 encoder', () => {
     expect(statuses).toEqual(['waiting', 'waiting', 'queued']);
   });
 
-  it('shows a lost cursor as a snapshot that replaces everything', () => {
+  it('sends a snapshot that replaces everything if the cursor is lost', () => {
     const encoder = or3Encoder({ query: {}, base: snapshot() });
     const frames = framesOf(encoder.encode({ type: 'snapshot', snapshot: snapshot({ seq: 9 }), reset: true }).text);
     expect(shown(frames)).toMatchObject([{ event: 'snapshot', status: { content: 'ab', content_reset: true } }]);

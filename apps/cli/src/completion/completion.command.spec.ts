@@ -20,7 +20,7 @@ const program = createProgram(
 const wordsAfter = (...words: string[]) => completeWords(program, words).map(({ word }) => word);
 
 describe('completion', () => {
-  it('knows the commands, and those below them', () => {
+  it('completes commands and subcommands', () => {
     expect(wordsAfter('')).toEqual(expect.arrayContaining(['run', 'jobs', 'workflows', 'completion']));
     expect(wordsAfter('workf')).toEqual(['workflows']);
     expect(wordsAfter('--json', 'workflows', 'v')).toEqual(['validate']);
@@ -28,7 +28,7 @@ describe('completion', () => {
     expect(wordsAfter('complete')).toEqual([]);
   });
 
-  it('knows the flags of a command and those of all', () => {
+  it('completes the flags of a command and the global flags', () => {
     expect(wordsAfter('logs', '--f')).toEqual(['--follow']);
     expect(wordsAfter('serve', '--o')).toEqual(['--once']);
     expect(wordsAfter('notifications', '--u')).toEqual(['--unread', '--url']);

@@ -20,7 +20,7 @@ const refusalOf = (flags: AnswerFlags, asked: Interrupt) => {
 const usage: unknown = expect.objectContaining({ exitCode: 2 });
 
 describe('an answer in flags', () => {
-  it('approves what is there, or an edit of it', () => {
+  it('approves the requested arguments, or an edit of them', () => {
     expect(answerFrom({ yes: true, grant: '10' }, approval)).toEqual({
       ...{ decision: 'APPROVE', argumentsHash: 'h', grantMinutes: 10 },
     });
@@ -30,7 +30,7 @@ describe('an answer in flags', () => {
     expect(answerFrom({ deny: true }, approval)).toEqual({ decision: 'DENY' });
   });
 
-  it('approves nothing but what was seen', () => {
+  it('approves only the arguments that the person saw', () => {
     expect(answerFrom({ yes: true, hash: 'h' }, approval)).toMatchObject({ argumentsHash: 'h' });
     expect(() => answerFrom({ yes: true, hash: 'other' }, approval)).toThrow(
       expect.objectContaining({ code: 'arguments_changed', exitCode: 1 }),
@@ -77,7 +77,7 @@ describe('an answer in flags', () => {
     expect(answerFrom({ action: 'modify', data: '' }, review)).toEqual({ action: 'MODIFY', data: '' });
   });
 
-  it('that does not fit is refused with those that do', () => {
+  it('refuses an action that the request does not offer, and lists those that it offers', () => {
     const form = request('HUMAN_INPUT', { inputSchema: { type: 'string' }, actions: ['submit', 'skip'] });
     const refused = refusalOf({ yes: true }, form);
     expect(refused?.exitCode).toBe(2);

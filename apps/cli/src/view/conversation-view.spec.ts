@@ -109,7 +109,7 @@ describe('a job as one reads it', () => {
     ]);
   });
 
-  it('takes over from a snapshot what is missing', () => {
+  it('adds the missing text from a snapshot', () => {
     const snapshot = (content: string) => ({
       __typename: 'JobSnapshotEvent',
       ...{ status: 'RUNNING', reset: true, content, toolCallStates: [], interrupts: [] },

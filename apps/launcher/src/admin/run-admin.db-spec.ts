@@ -239,7 +239,7 @@ describe('rotateSecret', () => {
     });
   });
 
-  it('opens what was stored under the secret before the last one', async () => {
+  it('opens secrets that were stored under the secret before the last rotation', async () => {
     const planted = await serve(plant);
     await rotate();
     await rotate();

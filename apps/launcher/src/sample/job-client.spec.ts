@@ -38,7 +38,7 @@ describe('toSampleEvent', () => {
     expect(read({ status: 'SKIPPED' })).toMatchObject({ isSettled: true, outcome: 'skipped' });
   });
 
-  it('passes over what it does not know', () => {
+  it('ignores unknown events', () => {
     expect(toSampleEvent({ __typename: 'SomethingNewEvent' })).toBeNull();
     expect(toSampleEvent(undefined)).toBeNull();
   });

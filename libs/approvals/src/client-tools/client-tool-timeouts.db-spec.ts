@@ -40,7 +40,7 @@ describe('a call that no client serves', () => {
       'timed_out',
       { phase: 'timeout', message: 'No client ran tool "open_file" in time.', failJob: 'client_tool_timeout' },
     ],
-  ] as const)('ends by what its request declared: %s', async (onTimeout, status, error) => {
+  ] as const)('ends as its request declared: %s', async (onTimeout, status, error) => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout } });
     await calls.expire(jobId);
     await calls.look();

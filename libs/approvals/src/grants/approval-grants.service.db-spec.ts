@@ -165,7 +165,7 @@ describe('a grant', () => {
 });
 
 describe('the list of grants', () => {
-  it('shows approvers all, others what they gave or got', async () => {
+  it('shows approvers all grants, and other members the grants that they gave or got', async () => {
     const mine = await give();
     const theirs = await give({ requester: red.admin.userId, grantedBy: red.owner.id });
     const viewers = await give({ requester: red.viewer.userId, grantedBy: red.owner.id });

@@ -16,7 +16,7 @@ function refusalOf(body: unknown): unknown {
 }
 
 describe('an answer from outside', () => {
-  it('keeps what it knows, and nothing else', () => {
+  it('keeps known fields only', () => {
     const known = {
       ...{ decision: 'approve', action: 'submit', argumentsHash: 'h', arguments: {}, reason: 'Why not' },
       ...{ grantMinutes: 5, data: '', result: { a: [1] } },

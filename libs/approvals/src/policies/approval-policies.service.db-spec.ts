@@ -105,7 +105,7 @@ describe('the policy of a workspace', () => {
     expect(saved.map(({ version }) => version).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('names what is wrong with it and stores nothing', async () => {
+  it('refuses an invalid policy with the field at fault, and stores nothing', async () => {
     const save = (policy: unknown) => here.policies.save(red.owner, { policy, expectedVersion: null });
     await expect(save({ rules: [{ match: '*', action: 'ask' }] })).rejects.toMatchObject({ field: 'rules.0.action' });
     await expect(save('text')).rejects.toMatchObject({ code: 'bad_request' });

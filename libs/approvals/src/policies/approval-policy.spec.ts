@@ -33,7 +33,7 @@ describe('an approval policy', () => {
     expect(() => parseApprovalPolicy([], 'toolApproval')).toThrow(expect.objectContaining({ field: 'toolApproval' }));
   });
 
-  it('keeps what it is given and leaves to the list what a rule does not say', () => {
+  it('keeps given settings, and uses the defaults of the list for the rest', () => {
     const given = {
       default: 'require_approval',
       timeoutDays: 0.5,
@@ -52,7 +52,7 @@ describe('an approval policy', () => {
     parseApprovalPolicy({ rules: rules.slice(0, 3) });
   });
 
-  it('reads back what it wrote', () => {
+  it('equals the policy that was written after it is read back', () => {
     const policy = parseApprovalPolicy({ rules: [{ ...rule, fourEyes: true }] });
     expect(parseApprovalPolicy(JSON.parse(JSON.stringify(policy)))).toEqual(policy);
   });

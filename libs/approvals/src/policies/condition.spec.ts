@@ -61,7 +61,7 @@ describe('a condition', () => {
       expect(answer(`has(arguments.${name})`)).toBe('false');
   });
 
-  it('leaves what it looks at unchanged', () => {
+  it('does not change the arguments that it reads', () => {
     const before = JSON.stringify(context);
     answer('arguments.to.filter(a, a != "").map(a, a + "!").exists(a, a == "") || arguments.amount > 1');
     expect(JSON.stringify(context)).toBe(before);

@@ -155,7 +155,7 @@ describe('a dry run is refused', () => {
     await expect(dryRun(draft)).rejects.toMatchObject({ code: 'bad_request', field: 'rules.0.when' });
   });
 
-  it('to those who may not see the policy, or the calls', async () => {
+  it('for members who may not see the policy or the calls', async () => {
     const keys = [keyOf(red.owner, ['admin']), keyOf(red.owner, ['read', 'write', 'approve'])];
     for (const who of [red.member, red.viewer, ...keys])
       await expect(dryRun({}, 10, who)).rejects.toMatchObject({ code: 'not_found' });

@@ -57,7 +57,7 @@ describe('a request for approval', () => {
     });
   });
 
-  it('names what it does not show, by declaration or by its name, and can be approved', () => {
+  it('names the fields that it hides, by declaration or by their names, and can be approved', () => {
     const args = { pin: 1, api_key: 'sk-abcdefghijklmnopqrst', deep: { Token: 'x', to: 'ann@example.org' } };
     expect(approvalRequest(question(args, ['pin']))).toMatchObject({
       argumentsPreview: 'pin: "***"\napi_key: "***"\ndeep: {"Token":"***","to":"ann@example.org"}',

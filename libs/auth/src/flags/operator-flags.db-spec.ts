@@ -35,7 +35,7 @@ const set = (name: string, changes: Omit<Parameters<OperatorFlags['set']>[0], 'n
   operator.set({ name, ...changes });
 
 describe('OperatorFlags', () => {
-  it('creates a flag that is off for everyone, and changes only what is named', async () => {
+  it('creates a flag that is off for everyone, and changes only the given fields', async () => {
     expect(await set('first', { description: 'The first' })).toEqual({
       ...{ name: 'first', description: 'The first', defaultOn: false, rolloutPercent: 0, rolloutBy: 'workspace' },
       ...{ allowed: [], denied: [] },

@@ -59,7 +59,7 @@ describe('changing a role', () => {
     expect(await roles()).toMatchObject({ owner: 'owner', admin: 'admin', member: 'member' });
   });
 
-  it('looks absent to those who may not read members, as it does for strangers', async () => {
+  it('reports an unknown member to callers who may not read members, and to strangers', async () => {
     const other = await identities.workspaceOf(`other${serial}`);
     const outcome = (who: MemberPrincipal, userId: string) =>
       auth.members.changeRole(who, { userId, role: 'viewer' }).catch((error: unknown) => String(error));

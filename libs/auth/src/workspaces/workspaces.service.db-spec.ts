@@ -40,7 +40,7 @@ describe('a workspace', () => {
     });
   });
 
-  it('takes what is given and keeps what is not', async () => {
+  it('changes the given settings and keeps the others', async () => {
     const changes = {
       name: ' New name ',
       maxJobs: 7,

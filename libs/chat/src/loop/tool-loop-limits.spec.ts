@@ -92,7 +92,7 @@ describe('toolLoop at its limits', () => {
     await expect(play([[new TypeError('bug')]])).rejects.toThrow('bug');
   });
 
-  it('stops at the output limit and keeps what was accepted', async () => {
+  it('stops at the output limit and keeps the accepted text', async () => {
     const limits = { maxRounds: 10, maxToolCallsPerRound: 20, maxOutputBytes: 10, maxRestartsPerRound: 2 };
     const { steps, outcome } = await play([[[text('12345')], [text('6789😀')], [text('never read')]]], { limits });
     expect(steps.slice(1)).toEqual([

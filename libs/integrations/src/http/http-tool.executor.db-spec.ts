@@ -63,7 +63,7 @@ async function call(changes: object, args: object, signal = new AbortController(
 }
 
 describe('HttpToolExecutor', () => {
-  it('calls the far side with key, epoch and secrets, and gives what was selected', async () => {
+  it('sends the idempotency key, the epoch and secrets, and returns the selected part of the response', async () => {
     await parts.secrets.set(here.admin, 'TOKEN', new Secret(canary));
     given.answering(200, { 'content-type': 'application/json' }, '{"data": [{"name": "Ada"}]}');
     const headers = [{ name: 'Authorization', value: 'Bearer {{secret:TOKEN}}' }];

@@ -54,7 +54,7 @@ describe('readHttpAnswer', () => {
     expect(() => readHttpAnswer(failed, redaction)).toThrow(/^HTTP 500 Internal Server Error: say$/);
   });
 
-  it('reads what is nested too deep as a failure', () => {
+  it('reports a failure for a response that is nested too deep', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect(() => readHttpAnswer(answer(deep), redaction, '$')).toThrow('nested too deep');
   });
@@ -72,7 +72,7 @@ describe('excerptOf', () => {
     expect(excerptOf(answer(text), redaction)).toBe(`${'x'.repeat(495)}[reda …`);
   });
 
-  it('holds none of a text that becomes short by what is taken out', () => {
+  it('returns no part of a text that becomes short after redaction', () => {
     const long = `canary-${'0123456789'.repeat(800)}`;
     const shown = excerptOf(answer(long.repeat(5)), new Redactor([new Secret(long)]).everything);
     expect(shown).toBe('[redacted]'.repeat(4));

@@ -53,7 +53,7 @@ describe('fillUrl', () => {
     );
   });
 
-  it('leaves out of the query what is absent, and nothing else', () => {
+  it('omits absent values from the query, and nothing else', () => {
     expect(fill(users, { id: 1, n: null })).toBe('https://api.example.com:8443/users/1/posts?fixed=1');
     expect(fill('https://a.test/x?q={q}', {})).toBe('https://a.test/x');
     expect(fill('https://a.test/x?q={q}', { q: '' })).toBe('https://a.test/x?q=');

@@ -80,7 +80,7 @@ describe('WorkspaceToolsService', () => {
     expect(await namesIn(here.owner)).toEqual(['get_user']);
   });
 
-  it('removes a tool and frees its name, and keeps what it was', async () => {
+  it('removes a tool, frees its name, and keeps its definition for accepted jobs', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     await parts.tools.remove(here.admin, id);
     expect(await namesIn(here.owner)).toEqual([]);

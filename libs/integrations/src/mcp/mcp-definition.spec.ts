@@ -64,7 +64,7 @@ describe('problemOf', () => {
     [{}, 'no input schema'],
     [{ type: 'object', properties: { a: { type: 'nonsense' } } }, 'type'],
     [{ type: 'object', properties: { a: { pattern: '(?=a)' } } }, 'regexp'],
-  ])('names what is wrong with %j', (schema, expected) => {
+  ])('names the problem of %j', (schema, expected) => {
     expect(problemOf({ ...tool, inputSchema: schema })).toContain(expected);
   });
 });

@@ -17,7 +17,7 @@ describe('registering a server', () => {
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
   });
 
-  it('offers what is accepted along with it', async () => {
+  it('offers the tools that were accepted with it', async () => {
     const server = await given.start();
     const some = await given.mcp.servers.register(
       given.here.admin,
@@ -108,7 +108,7 @@ describe('registering a server', () => {
 });
 
 describe('changing a server', () => {
-  it('changes what is given and keeps the rest', async () => {
+  it('changes the given settings and keeps the others', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { accept: { all: true } }));
     const settings = (before: object) => ({ ...before, timeoutMs: 60_000 }) as NewMcpServer['settings'];
@@ -118,7 +118,7 @@ describe('changing a server', () => {
     expect((await given.mcp.catalog.of(given.workspaceId)).find('other.echo')).toMatchObject({ timeoutMs: 60_000 });
   });
 
-  it('forgets what was accepted when the server is at another place', async () => {
+  it('drops the accepted tools when the URL of the server changes', async () => {
     const [one, two] = [await given.start(), await given.start()];
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(one.url, { accept: { all: true } }));
     const moved = await given.mcp.servers.update(given.here.admin, id, {

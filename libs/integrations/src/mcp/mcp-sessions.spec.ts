@@ -112,7 +112,7 @@ describe('McpSessions', () => {
     await running;
   });
 
-  it('makes room by closing what was used longest ago, and refuses when all are in use', async () => {
+  it('closes the least recently used session for a new one, and refuses if all are in use', async () => {
     for (const serverId of ['a', 'b', 'c', 'd']) await use('echo', target({ serverId }));
     expect(sessions.size).toBe(3);
     expect(opened.map((session) => session.isClosed)).toEqual([true, false, false, false]);

@@ -7,7 +7,7 @@ const stdio = { transport: 'stdio', command: 'mcp-files' } as const;
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 'pure']));
 
 describe('parseMcpSettings', () => {
-  it('fills in what is left out', () => {
+  it('fills in default settings', () => {
     const common = { timeoutMs: null, isolated: false, trusted: false, effect: null, effects: {} };
     expect(parseMcpSettings(http)).toEqual({ ...http, headers: {}, ...common });
     expect(parseMcpSettings(stdio)).toEqual({ ...stdio, args: [], env: {}, ...common });

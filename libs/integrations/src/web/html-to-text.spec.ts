@@ -48,7 +48,7 @@ describe('htmlToText', () => {
     expect(await text('<header>top</header><main>short</main>')).toBe('top\n\nshort');
   });
 
-  it('takes the first part that there is something to read in, however they stand inside each other', async () => {
+  it('reads the first part of the page that contains text, however the parts are nested', async () => {
     const long = 'word '.repeat(60).trim();
     const inside = `<article>a<article>b</article><article>${long}</article></article><article>${long} c</article>`;
     expect(await text(`top${inside}bottom`)).toBe(long);

@@ -59,7 +59,7 @@ describe('fetch_url', () => {
     );
   });
 
-  it('reports what it could not fetch', async () => {
+  it('reports a failed request', async () => {
     given.answering(404, { 'content-type': 'text/plain' }, 'nothing here');
     expect(await page({ url: given.target.url })).toBe('Error executing tool "fetch_url": HTTP 404 nothing here');
     given.answering(200, { 'content-type': 'image/png' }, 'x');

@@ -79,7 +79,7 @@ describe('ModelProvidersService', () => {
     expect((await providers.list(given.scope())).filter((one) => one.isDefault)).toHaveLength(1);
   });
 
-  it('changes what is given and leaves the rest', async () => {
+  it('changes the given settings and keeps the others', async () => {
     const made = await providers.create(given.scope(), groq);
     const changed = await providers.update(given.scope(), made.id, {
       defaultModel: 'other',
@@ -156,7 +156,7 @@ describe('ModelProvidersService', () => {
     expect(await providers.update(given.scope(), other.id, { name: 'Other' })).toMatchObject({ name: 'Other' });
   });
 
-  it('hides providers from other workspaces and from those without the right', async () => {
+  it('hides providers from other workspaces and from members without the right', async () => {
     const { id } = await providers.create(given.scope(), groq);
     for (const stranger of [given.scope(newId()), given.scope(given.workspaceId, false)]) {
       expect(await providers.list(stranger)).toEqual([]);

@@ -87,7 +87,7 @@ describe('hints on the wire', () => {
   });
 });
 
-it('keeps what is published while the connection is down, and sends it when it is back', async () => {
+it('PostgresBus keeps hints while the connection is down, and sends them when it is back', async () => {
   const clock = new ManualClock();
   const there = createBus();
   await there.start();

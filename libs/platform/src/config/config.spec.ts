@@ -46,7 +46,7 @@ describe('Config', () => {
     ['ROLE', 'boss', 'ROLE must be api, worker, tools or all.'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres:// or postgresql://.'],
     ['FEATURE_BACKGROUND_TOOLS', 'maybe', 'FEATURE_BACKGROUND_TOOLS must be true, false, on, off, 1 or 0.'],
-  ])('names %s and what it may be', (name, value, problem) => {
+  ])('names %s and its allowed values', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem]);
   });
 

@@ -85,7 +85,7 @@ describe('createGuardedAgent', () => {
     expect(connections).toBe(0);
   });
 
-  it('resolves once per connection and connects to what it has checked', async () => {
+  it('resolves a host once per connection and connects to the checked address', async () => {
     const resolver = answering(['127.0.0.1'], ['10.0.0.1']);
     expect(await get('once.test', { lookup: resolver.lookup, allowPrivate: true })).toBe(200);
     expect(resolver.asked).toBe(1);

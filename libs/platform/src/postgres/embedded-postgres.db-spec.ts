@@ -48,7 +48,7 @@ async function serverPid(url: string): Promise<number> {
   return Number(rows[0]?.pid);
 }
 
-it('keeps its data over a restart, and what was committed before a crash', async () => {
+it('EmbeddedPostgres keeps its data over a restart, and committed data over a crash', async () => {
   const first = await start();
   await query(first.url, 'CREATE TABLE kept (x int); INSERT INTO kept VALUES (1)');
   await first.stop();

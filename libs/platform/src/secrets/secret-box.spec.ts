@@ -11,7 +11,7 @@ const place: SecretPlace = { workspaceId: 'w1', table: 'model_provider', row: 'r
 describe('SecretBox', () => {
   const box = new SecretBox(current);
 
-  it('gives back what it sealed', () => {
+  it('opens to the secret that it sealed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(box.open(box.seal(new Secret(text), place), place).reveal()).toBe(text);

@@ -15,7 +15,7 @@ function isLike(pattern: string, text: string): boolean {
 }
 
 describe('a pattern of tools', () => {
-  it('means in SQL what it means in a policy', () => {
+  it('matches the same names in SQL and in a policy', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '%', '\\', '*', '?'), maxLength: 8 });
     fc.assert(
       fc.property(text, text, (pattern, name) => {

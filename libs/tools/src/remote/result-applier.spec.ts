@@ -43,7 +43,7 @@ describe('toSettlement', () => {
     expect(settle({ status, error, started: false })).toEqual({ status: ended, failure: error, started: false });
   });
 
-  it('takes back what allowed a call whose requester has lost the right to it', () => {
+  it('withdraws the approval of a call whose requester has lost the right to it', () => {
     const error = { ...failure, phase: 'approval' } as const;
     expect(settle({ status: 'error', error, started: false })).toEqual({
       status: 'denied',

@@ -164,7 +164,7 @@ describe('TriggerIndex', () => {
     trigger('webhook', { source: 'webhook', url: undefined, start: {} }),
   ]);
 
-  it('evaluates those whose database, event and collection fit, and reports conditions that fail', () => {
+  it('evaluates triggers whose database, event and collection match, and reports conditions that fail', () => {
     const found = [...index.evaluate(message)].map(({ trigger: { definition }, fires, problem }) => ({
       id: definition.triggerId,
       fires,

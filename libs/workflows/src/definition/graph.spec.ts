@@ -55,7 +55,7 @@ describe('a graph', () => {
     });
   });
 
-  it('fills in what nodes leave out, and reads what is wrong as left out', () => {
+  it('fills in defaults, and reads invalid fields as absent', () => {
     const graph = graphOf({ s: 'start', a: ['agent', { label: 3, tools: ['x', 1], temperature: 'hot' }] }, ['s > a']);
     expect(graph.nodes.get('a')).toMatchObject({
       type: 'agent',
@@ -120,7 +120,7 @@ describe('the levels of a graph', () => {
     expect(nested.bodies.get('m')?.entries).toMatchObject([{ source: 'm', target: 'b', handle: 'body' }]);
   });
 
-  it('let a node wait only for what is on its level, and for its loop', () => {
+  it('let a node wait only for nodes of its level, and for its loop', () => {
     expect(sources(nested.incoming.get('a'))).toEqual(['l']);
     expect(sources(nested.incoming.get('b'))).toEqual(['m']);
     expect(sources(nested.incoming.get('c'))).toEqual(['m']);

@@ -222,7 +222,7 @@ describe('the ways through a graph', () => {
     expect(reachableFrom(['n5'], outgoing).size).toBe(ids.length);
   });
 
-  it('show the circle and not what is behind it', () => {
+  it('show the cycle and not the nodes after it', () => {
     const links = ['a b', 'b c', 'c a', 'c d', 'd e', 'x a'].map((text) => {
       const [source = '', target = ''] = text.split(' ');
       return { source, target };

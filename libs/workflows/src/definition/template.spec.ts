@@ -66,7 +66,7 @@ describe('a template as text', () => {
     expect(text('{{{input}}}')).toBe('{hello}');
   });
 
-  it('never looks at what was inserted', () => {
+  it('does not replace placeholders in inserted text', () => {
     const outputs = new Map([['a', '{{b}}{{']]);
     const names = lookupIn({ input: '{{a}}', outputs: outputs.set('b', 'no'), inputs: new Map(), sessionId: '' });
     expect(fillText(parseTemplate('{{input}} {{a}}b}}'), names)).toBe('{{a}} {{b}}{{b}}');

@@ -47,7 +47,7 @@ describe('a valid workflow', () => {
     expect(validateWorkflow(json, strict)).toMatchObject({ isValid: true, errors: [] });
   });
 
-  it('may have anything beside what is known, at any depth', () => {
+  it('may have unknown fields at any depth', () => {
     const json = workflowDocument(plain, line, { color: 'red', execution: { template: { x: 1 } } });
     const odd = {
       ...json,

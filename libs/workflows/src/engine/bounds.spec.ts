@@ -41,7 +41,7 @@ describe('places (format §1)', () => {
     expect(simulated.run.resting).toBe(true);
   });
 
-  it('hands out again what was waited for', () => {
+  it('get assigned again to node runs whose answers arrived', () => {
     const simulated = startedFanOut(2);
     simulated.settle('n0', null);
     simulated.settle('n1', null);
@@ -145,7 +145,7 @@ describe('budgets (format §4.5)', () => {
 });
 
 describe('a cancelled run (format §13)', () => {
-  it('ends what is active and begins nothing more', () => {
+  it('ends active nodes and begins no more', () => {
     const simulated = startedFanOut(12);
     simulated.settle('n0', null);
     simulated.settle('n1', 'done');

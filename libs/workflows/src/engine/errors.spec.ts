@@ -85,7 +85,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
 });
 
 describe('a failed node that is passed over (format §11)', () => {
-  it('hands on nothing in mode continue, along all edges but those of errors', () => {
+  it('passes on nothing in mode continue, along all edges but error edges', () => {
     const edges = ['a -> x', 'a:error -> y', 'a:rejected -> b'];
     const simulated = simulate(graphWith('continue', edges), failsAtA);
     expect(simulated.result).toMatchObject({ status: 'completed', executionOrder: ['start', 'a', 'x', 'b'] });

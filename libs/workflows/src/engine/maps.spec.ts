@@ -37,7 +37,7 @@ describe('a map', () => {
     expect(simulated.row('map')).toMatchObject({ status: 'completed', output: '[]' });
   });
 
-  it('shows an item what is before the map and nothing of other items', () => {
+  it('shows an item the nodes before the map and nothing of other items', () => {
     const seen = new Map<string, readonly string[]>();
     const simulated = simulate(graphWith({ maxConcurrency: 1 }), {
       list,

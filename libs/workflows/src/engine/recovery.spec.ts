@@ -39,7 +39,7 @@ describe('a run after a crash (format §13)', () => {
     expect([again.writes, again.run.resting]).toEqual([[], true]);
   });
 
-  it('gives places to what was begun before what was not', () => {
+  it('assigns slots to begun nodes before others', () => {
     const first = fanOut(12);
     first.settle('n0', null);
     first.settle('n1', null);
@@ -50,7 +50,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.of('run').every(({ isNew }) => !isNew)).toBe(true);
   });
 
-  it('counts the steps of the earlier life', () => {
+  it('counts the steps of earlier leases', () => {
     const first = fanOut(3);
     expect(revived(first).run.steps).toBe(first.run.steps);
   });
@@ -81,7 +81,7 @@ describe('a run after a crash (format §13)', () => {
     ]);
   });
 
-  it('finishes a failure that it was in the midst of', () => {
+  it('completes a failure that the crash interrupted', () => {
     const first = fanOut(3);
     first.settle('n1', { fail: 'broken' });
     const cut = first.writes.findIndex(({ status }) => status === 'error') + 1;
@@ -140,7 +140,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.result).toEqual(first.finish().result);
   });
 
-  it('asks again what was not answered', () => {
+  it('asks open questions again', () => {
     const first = new Simulation(planOf(looping)).start();
     first.settle('start', 'go');
     expect(revived(first).of('decide')).toMatchObject([{ iteration: 1, current: 'go', outputs: [] }]);

@@ -37,13 +37,13 @@ describe('a run that takes over an earlier one', () => {
     });
   });
 
-  it('stores what it takes over as completed, and counts no steps for it', () => {
+  it('stores taken-over nodes as completed, and counts no steps for them', () => {
     const simulated = resumed({ startNodeId: 'join', finished: before });
     expect(simulated.row('a')).toMatchObject({ status: 'completed', output: 'A', extra: { isReused: true } });
     expect(simulated.run.steps).toBe(2);
   });
 
-  it('lets the first node read what it is given', () => {
+  it('gives the first node the given input', () => {
     expect(resumed({ startNodeId: 'join', finished: before, input: 'edited' }).row('join').input).toBe('edited');
   });
 

@@ -12,7 +12,7 @@ describe('edges (format §3)', () => {
     { those: 'of error exactly', edges: ['a -> x', 'a:error -> y'], handles: ['error'], expected: ['y'] },
     { those: 'of rejected exactly', edges: ['a -> x', 'a:rejected -> y'], handles: ['rejected'], expected: ['y'] },
     { those: 'of no handle at all', edges: ['a -> x', 'a:error -> y'], handles: [], expected: [] },
-  ])('takes those $those', ({ edges, handles, expected }) => {
+  ])('takes the edges $those', ({ edges, handles, expected }) => {
     const graph = graphOf({ nodes: { a: agent, x: agent, y: agent }, edges: ['start -> a', ...edges] });
     const simulated = simulate(graph, { work: ({ nodeId }) => (nodeId === 'a' ? { output: 'A', handles } : nodeId) });
     expect(simulated.result?.executionOrder).toEqual(['start', 'a', ...expected]);

@@ -55,7 +55,7 @@ const naming = [
 ] as const;
 
 describe('an expression over the outputs of a run', () => {
-  it.each(naming)('reads those that it names, and no others: %s', (expression, value) => {
+  it.each(naming)('reads only the outputs that it names: %s', (expression, value) => {
     const [few, many] = [outputs(2), outputs(5_000)];
     expect(evaluate(expression, seeing(few))).toBe(value);
     expect(evaluate(expression, seeing(many))).toBe(value);

@@ -112,7 +112,7 @@ describe('the format of an output', () => {
     expect(await output({ format, includeMetadata, template: '{{input}}' }, { input })).toBe(expected);
   });
 
-  it('wraps what is nested too deep to be written', async () => {
+  it('wraps a value that is nested too deep', async () => {
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     expect(JSON.parse(await output({ format: 'json', useRawTemplate: true }, { input: deep }))).toEqual({
       result: deep,

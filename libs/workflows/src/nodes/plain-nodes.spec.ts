@@ -54,7 +54,7 @@ describe('a tool node', () => {
     await expect(running).rejects.toMatchObject({ message: 'the result', code, details: { isFinal: true } });
   });
 
-  it('waits for what its call waits for', async () => {
+  it('waits for the request of its call', async () => {
     const callTool: NodePorts['callTool'] = () => Promise.resolve({ type: 'waiting', interruptIds: ['i'] });
     const { outcome } = await runNode({
       type: 'tool',

@@ -68,7 +68,7 @@ describe('the code of a failure', () => {
     [Object.assign(new Error('fetch failed'), { statusCode: 200 }), 'NETWORK'],
     ['a timeout', 'TIMEOUT'],
     [new NodeFailure('timed out', 'VALIDATION'), 'VALIDATION'],
-  ])('goes by the status, then by what it is, then by its words: %s', (thrown, code) => {
+  ])('follows from the status, then from the class, then from the message: %s', (thrown, code) => {
     expect(toNodeError(thrown, 'n').code).toBe(code);
   });
 

@@ -14,7 +14,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('forgets what is old, and of a session all but its newest', async () => {
+it('MemoryRepository deletes old memories, and all but the newest of a session', async () => {
   const { workspaceId } = stage.people.owner;
   const remember = (session: string, ageMs: number, count: number) =>
     stage.engine.platform.postgres.engine.query(

@@ -85,7 +85,7 @@ describe('compactSession', () => {
     expect(compactSession([image, ...session(9, 400)], 1).leftOut).toBe(1);
   });
 
-  it('keeps the order, and drops nothing that is newer than what it keeps', () => {
+  it('keeps the order, and drops only messages older than the kept ones', () => {
     const sizes = fc.array(fc.nat({ max: 50_000 }), { maxLength: 40 });
     fc.assert(
       fc.property(sizes, fc.nat({ max: 60_000 }), (lengths, contextTokens) => {

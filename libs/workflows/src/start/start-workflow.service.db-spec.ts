@@ -168,7 +168,7 @@ describe('a start', () => {
     expect(await known({ definition: smallWorkflow({ name: 'y', id: 'w-1' }) })).toBe('workflow_payload_mismatch');
   });
 
-  it('of what was published knows nothing newer than when it was', async () => {
+  it('rejects a copy of the client that is newer than the published version', async () => {
     const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const definition = smallWorkflow({ name: 'y', id: 'w-1' });
     const { updatedAt } = await app.get(WorkflowsService).save(here.member, { id, definition, expectedVersion: null });

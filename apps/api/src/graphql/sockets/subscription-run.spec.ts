@@ -50,7 +50,7 @@ async function* batches(pulled: number[], count: number) {
 }
 
 describe('a subscription', () => {
-  it('sends each event, then ends and frees what it held', async () => {
+  it('sends each event, then ends and releases its resources', async () => {
     const { run, context, sent } = setUp(batches([], 3));
     let freed = 0;
     context.onEnd(() => (freed += 1));

@@ -114,7 +114,7 @@ describe('chooseMode', () => {
     expect(withoutServerTools(mode, new Set(['h']))).toBe(mode);
   });
 
-  it('names what it ignores as far as a header can', () => {
+  it('lists the ignored fields whose names fit into a header', () => {
     expect(toIgnoredHeader([])).toBeNull();
     expect(toIgnoredHeader(['a', 'tools.f', 'b\r\nSet-Cookie: x', 'ü', ''])).toBe('a, tools.f');
   });

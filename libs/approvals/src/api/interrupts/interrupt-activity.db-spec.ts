@@ -89,7 +89,7 @@ describe('InterruptActivity', () => {
     expect(activity.size).toBe(1);
   });
 
-  it('finds out what it heard nothing of after a gap of the bus', async () => {
+  it('reads the changes that it missed after a gap of the bus', async () => {
     const { bus, watch } = quietActivity();
     const next = watch();
     await next();

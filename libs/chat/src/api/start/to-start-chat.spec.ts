@@ -30,7 +30,7 @@ describe('toStartChat control fields', () => {
     expect(start(plain)).toMatchObject({ threadRef: 't1', messageClientId: 'm1', createThread: true });
   });
 
-  it('with underscore win over those without', () => {
+  it('with an underscore replace fields without one', () => {
     expect(start({ ...plain, _threadId: 't2' }).threadRef).toBe('t2');
   });
 
@@ -39,7 +39,7 @@ describe('toStartChat control fields', () => {
     expect(start(body).parameters).toEqual({});
   });
 
-  it('create a thread only for those who may', () => {
+  it('create a thread only if the caller may create threads', () => {
     expect(start(plain, { mayCreateThread: false }).createThread).toBe(false);
   });
 });

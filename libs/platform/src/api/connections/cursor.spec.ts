@@ -5,7 +5,7 @@ import { newId } from '../../ids.js';
 import { idOfCursor, positionOfCursor, toCursor } from './cursor.js';
 
 describe('cursor', () => {
-  it('gives back what it was made of', () => {
+  it('decodes to the values that it was made from', () => {
     const id = newId();
     expect(idOfCursor(toCursor('jobs', id), 'jobs', 'after')).toBe(id);
     fc.assert(

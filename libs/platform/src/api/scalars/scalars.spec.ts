@@ -11,7 +11,7 @@ describe('DateTime', () => {
     expect(DateTime.parseLiteral(parseValue('"2026-11-20T08:15:00Z"'))).toBe(Date.UTC(2026, 10, 20, 8, 15));
   });
 
-  it('refuses what is not an instant', () => {
+  it('refuses texts that are not instants', () => {
     for (const value of [
       '2026-11-20',
       '2026-11-20T08:15:00',

@@ -83,7 +83,7 @@ describe('RowActivity', () => {
     expect([rows.size, rows.clock.pending]).toEqual([0, 0]);
   });
 
-  it('wakes those alone whose rows have changed', async () => {
+  it('wakes only the subscribers whose rows have changed', async () => {
     const { rows, viewers, leave, settle } = await watchRows('a', 'b', 'b');
     const heard: string[] = [];
     const reading = viewers.map(async (viewer, i) => {

@@ -63,7 +63,7 @@ describe('toToolCallPage', () => {
 });
 
 describe('cursor of a tool call list', () => {
-  it('comes back out of its cursor', () => {
+  it('decodes to the position that it was made from', () => {
     const place = { id: newId(), durationMs: 12, name: 'crm|find' };
     expect(placeOfCursor(byDuration, toPlaceCursor(byDuration, place), 'after')).toEqual(place);
     expect(placeOfCursor(byTime, toPlaceCursor(byTime, place), 'after')).toEqual({ id: place.id });

@@ -116,7 +116,7 @@ describe('a warning', () => {
     expect(warningsOf(json)).toEqual(expected);
   });
 
-  it('names the models whose price is not known, where what they cost is limited', () => {
+  it('names the models without a price if the cost is limited', () => {
     const nodes = {
       s: 'start',
       a: ['agent', { model: 'cheap' }],
