@@ -38,8 +38,8 @@ export const settings = z.object({
     .enum(roles)
     .default('all')
     .meta(choice(roles, 'all', 'What this process does.')),
-  HOST: textOr('127.0.0.1', 'Address the api listens on.'),
-  PORT: whole([4000, 0, 65_535], 'Port of the api; 0 takes a free one.'),
+  HOST: textOr('127.0.0.1', 'Address that the API listens on.'),
+  PORT: whole([4000, 0, 65_535], 'Port of the API. 0: any free port.'),
   ...accessSettings,
   WORKER_PORT: whole(
     [0, 0, 65_535],
@@ -48,12 +48,15 @@ export const settings = z.object({
   NODE_ENV: z
     .enum(environments)
     .default('development')
-    .meta(choice(environments, 'development', 'Crash points exist in test only.')),
+    .meta(choice(environments, 'development', 'Crash points work only in `test`.')),
   LOG_LEVEL: z
     .enum(levels)
     .default('info')
     .meta(choice(levels, 'info', 'Least severe log line that is written (JSON, on stderr).')),
-  READ_ENV_FILE: flag(true, 'Whether the file .env in the working directory is read; set it in the environment.'),
+  READ_ENV_FILE: flag(
+    true,
+    'Whether the process reads the file .env in the working directory. Set it in the environment, not in that file.',
+  ),
   DATA_DIR: textOr('.nightshift', 'Folder of the embedded Postgres, the generated secret and the demo key.'),
 
   DATABASE_URL: z
@@ -61,7 +64,8 @@ export const settings = z.object({
     .optional()
     .meta({
       allowed: 'a URL that starts with postgres:// or postgresql://',
-      description: 'Postgres 16 or newer; its login migrates. Without it an embedded Postgres 18 is started.',
+      description:
+        'Postgres 16 or newer; its login applies the migrations. Without it, the server starts an embedded Postgres 18.',
     }),
   DATABASE_POOL_SIZE: whole([10, 2, 200], 'Connections of each of the two serving logins.'),
   INVITATION_TTL_MS: ms(
@@ -69,13 +73,13 @@ export const settings = z.object({
     'How long an invitation to a workspace can be accepted.',
   ),
   NIGHTSHIFT_SECRET: secret(
-    'Pepper of API keys, root of encryption keys and of role passwords; the same in all processes of an installation.',
+    'Root of the keys that hash API keys and encrypt stored secrets, and of the passwords of the database roles. The same in all processes of an installation.',
   ),
   NIGHTSHIFT_PREVIOUS_SECRETS: text(
-    'Earlier values of NIGHTSHIFT_SECRET, separated by commas: what was stored under them can still be read (docs/operations.md).',
+    'Earlier values of NIGHTSHIFT_SECRET, separated by commas. The server can still read data that it stored under them (docs/workspaces.md).',
   ),
   NIGHTSHIFT_TOOLS_KEY: secret(
-    'Role tools: the key that opens the secrets of tools, in place of NIGHTSHIFT_SECRET; `nightshift admin tools-key` prints it.',
+    'Role tools: the key that decrypts the secrets of tools, instead of NIGHTSHIFT_SECRET. `nightshift admin tools-key` prints it.',
   ),
   NIGHTSHIFT_PREVIOUS_TOOLS_KEYS: text(
     'Role tools: earlier values of NIGHTSHIFT_TOOLS_KEY, separated by commas, while the secret is being rotated.',
@@ -126,29 +130,34 @@ export const settings = z.object({
   ),
 
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
-  FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may leave calls to the clients of the person who started them.'),
-  FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
+  FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may use tools that run in a client of their requester.'),
+  FEATURE_DELTA_BATCHING: flag(true, 'Workers collect pieces of text and write them together.'),
   MCP_STDIO: flag(
     false,
-    'Lets admins of workspaces set up MCP servers that are processes of this server: they may run any command as its user.',
+    'Lets admins of workspaces register MCP servers that this server starts as child processes. Admins can then run any command as the user of the server.',
   ),
-  FEATURE_SUB_JOBS: flag(false, 'Offers start_job, get_jobs and job_result: tools by which models start jobs.'),
-  FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url: public web pages as text.'),
-  FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),
-  COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Where coingecko_price asks.'),
-  TAVILY_API_KEY: text('Offers the tool web_search, answered by Tavily.'),
+  FEATURE_SUB_JOBS: flag(false, 'Offers start_job, get_jobs and job_result, with which models start jobs.'),
+  FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url, which returns public web pages as text.'),
+  FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price, which returns prices of cryptocurrencies.'),
+  COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Base URL of CoinGecko, for coingecko_price.'),
+  TAVILY_API_KEY: text('Offers the tool web_search, which searches with Tavily.'),
   TAVILY_URL: httpUrlOr('https://api.tavily.com', 'Base URL of Tavily, for web_search and tavily_search.'),
-  BRAVE_API_KEY: text('Offers web_search, answered by Brave, unless there is a key for Tavily.'),
-  BRAVE_URL: httpUrlOr('https://api.search.brave.com/res/v1', 'Where Brave Search is.'),
-  SEARXNG_URL: httpUrl('Offers web_search, answered by this SearXNG, unless there is a key for one of the others.'),
+  BRAVE_API_KEY: text('Offers web_search, which searches with Brave unless TAVILY_API_KEY is set.'),
+  BRAVE_URL: httpUrlOr('https://api.search.brave.com/res/v1', 'Base URL of Brave Search, for web_search.'),
+  SEARXNG_URL: httpUrl(
+    'Offers web_search, which searches with this SearXNG unless TAVILY_API_KEY or BRAVE_API_KEY is set.',
+  ),
 
   TRIGGERS_ALLOW_UNSIGNED: flag(
     true,
     'Accepts unsigned requests to triggers and Syntrix connections without a secret. The default is true only for a demo: role all on a loopback HOST without DATABASE_URL, and not with NODE_ENV=production. Otherwise it is false.',
   ),
 
-  LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
-  WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs a worker process runs at once.'),
+  LEASE_MS: ms(
+    [30_000, 200],
+    'Duration of a lease. A job whose worker has not renewed its lease for this time can be claimed by another worker.',
+  ),
+  WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs that a worker process runs at once.'),
   WORKER_QUEUES: z
     .string()
     .optional()
@@ -157,12 +166,12 @@ export const settings = z.object({
     .meta({
       allowed: `a comma-separated list of ${workerQueues.join(' and ')}`,
       description:
-        'What a worker serves. Default: jobs in role worker, tool-execution (calls of isolated tools) in role tools, both in role all.',
+        'Queues that a worker serves. Default: jobs in role worker, tool-execution (calls of isolated tools) in role tools, both in role all.',
     }),
-  WORKER_DRAIN_MS: ms([20_000, 0], 'At a stop: time for rounds to reach their commit.'),
+  WORKER_DRAIN_MS: ms([20_000, 0], 'How long running rounds may continue after a stop signal, to reach their commit.'),
   WORKFLOW_PAUSE_MS: ms(
     [10_000, 0],
-    'A workflow has reached its time limit: how long its nodes may still run to commit their round.',
+    'How long the nodes of a workflow that has reached its time limit may continue, to commit their round.',
   ),
   TOOL_ISOLATION: z
     .enum(isolations)
@@ -178,12 +187,12 @@ export const settings = z.object({
     .enum(isolations)
     .default('queue')
     .meta(choice(isolations, 'queue', 'Strictest mode that a workspace may choose (`toolIsolation`).')),
-  TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
+  TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools that a process runs at once,'),
   TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
   TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
   TOOL_QUEUE_TTL_MS: ms(
     [300_000],
-    'How long a call of an isolated tool may wait until a process takes it; then it ends as timed out. The time of the tool counts from there.',
+    'How long a call of an isolated tool waits for a tool process to claim it. Then it ends as `timed_out`. The timeout of the tool starts with the claim.',
   ),
   BACKGROUND_JOBS_ENABLED: flag(
     true,
@@ -193,54 +202,69 @@ export const settings = z.object({
     [10_000, 1, 3_600_000],
     'With BACKGROUND_JOBS_ENABLED=false: how long a job may have no client before it is cancelled.',
   ),
-  MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
+  MAX_ATTEMPTS: whole(
+    [5, 1, 100],
+    'Consecutive claims without progress after which a job fails with the code `poison`.',
+  ),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
-  ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
+  ROUND_TIMEOUT_MS: ms([120_000], 'Timeout of one model call.'),
   PLUGINS: list(
     'packages, modules and folders',
     () => true,
     'Plugins to load before those in ./plugins (docs/plugins.md).',
   ),
   MAX_TOOL_TIMEOUT_MS: ms([86_400_000, 1, 86_400_000], 'Longest timeout that a tool of a plugin may set.'),
-  TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool sets its own.'),
-  MAX_ROUNDS: whole([10, 1, 100], 'Rounds of a job.'),
+  TOOL_TIMEOUT_MS: ms([10_000], 'Timeout of one tool call, unless the tool sets its own.'),
+  MAX_ROUNDS: whole([10, 1, 100], 'Maximum number of rounds of a job.'),
   TOOL_APPROVAL_DEFAULT: z
     .enum(approvals)
     .default('auto_approve')
     .meta(
       choice(approvals, 'auto_approve', 'Decision for a tool call that no approval rule matches, in every workspace.'),
     ),
-  MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
-  MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
-  MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Size of a request body.'),
-  MAX_MESSAGES: whole([2_000, 1, 100_000], 'Messages in one request.'),
+  MAX_TOOL_CALLS_PER_ROUND: whole(
+    [20, 1, 200],
+    'Maximum number of tool calls of one round that run. Further calls are skipped.',
+  ),
+  MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Maximum text and reasoning of a job, in bytes of UTF-8.'),
+  MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Maximum size of a request body, in bytes.'),
+  MAX_MESSAGES: whole([2_000, 1, 100_000], 'Maximum number of messages in one request.'),
 
-  DELTA_FLUSH_MS: ms([100], 'Text is written at the latest after this time,'),
+  DELTA_FLUSH_MS: ms([100], 'A worker writes buffered text after this time,'),
   DELTA_FLUSH_CHUNKS: whole([10, 1, 10_000], 'or after this many pieces,'),
   DELTA_FLUSH_BYTES: whole([1_024, 1, 1_048_576], 'or at this size.'),
-  DELTA_RETENTION_MS: ms([3_600_000, 0, 400 * 86_400_000], 'How long a finished job keeps its text as single pieces.'),
-  JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long a finished job is kept; 0: for ever.'),
-  MEMORY_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long workflows remember what they store; 0: for ever.'),
-  MEMORIES_PER_SESSION: whole([10_000, 1, 1_000_000], 'Of a session, so many are kept: the newest.'),
-  WRITER_TICK_MS: whole([2, 0, 100], 'Group commits begin this far apart at least; after a pause nothing waits.'),
+  DELTA_RETENTION_MS: ms([3_600_000, 0, 400 * 86_400_000], 'How long the log of an ended job keeps its text deltas.'),
+  JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long an ended job is kept. 0: forever.'),
+  MEMORY_RETENTION_MS: ms(
+    [0, 0, 4_000 * 86_400_000],
+    'How long texts that `memory` nodes stored are kept. 0: forever.',
+  ),
+  MEMORIES_PER_SESSION: whole(
+    [10_000, 1, 1_000_000],
+    'How many of the newest texts that `memory` nodes stored are kept in each session.',
+  ),
+  WRITER_TICK_MS: whole(
+    [2, 0, 100],
+    'Minimum time between the starts of two group commits. A write after a pause does not wait.',
+  ),
 
   ...limitSettings,
-  STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
+  STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Maximum number of open streams of a principal, in one process.'),
   STREAMS_PER_JOB: whole(
     [100, 1, 100_000],
-    'Open streams of a job, or of what one user sees of a workspace, in one process.',
+    'Maximum number of open streams of a job, or of the activity of a workspace for one user, in one process.',
   ),
   OPENAI_ANSWERS_PER_PRINCIPAL: whole(
     [200, 1, 100_000],
-    'Requests to /v1/chat/completions and /v1/tools/execute of a principal that are being answered, in one process.',
+    'Maximum number of open requests of a principal to /v1/chat/completions and /v1/tools/execute, in one process.',
   ),
   OPENAI_MAX_HOLD_MS: ms(
     [600_000, 1, 86_400_000],
-    'How long /v1/chat/completions holds an answer that is not streamed, and /v1/tools/execute a result.',
+    'How long a request to /v1/tools/execute, or one without `stream` to /v1/chat/completions, waits for its result.',
   ),
   OPENAI_PENDING_TTL_MS: ms(
     [86_400_000],
-    'How long a call that was handed to a client of /v1/chat/completions waits for its result.',
+    'How long a tool call that /v1/chat/completions returned to a client waits for its result.',
   ),
   OPENAI_HUMAN_WAIT: z
     .enum(humanWaits)
@@ -249,7 +273,7 @@ export const settings = z.object({
       choice(
         humanWaits,
         'wait',
-        'What a run with strict tool calls does when it needs a person: it waits, or is cancelled.',
+        'What a run in the format `openai` does when it needs a person: it waits, or is cancelled.',
       ),
     ),
   ...connectionSettings,
@@ -263,7 +287,8 @@ export const settings = z.object({
     .optional()
     .meta({
       allowed: '<name>:kill, <name>:stop or <name>:throw, with NODE_ENV=test only',
-      description: 'For tests: what happens at a crash point; `:N` at the end, at its N-th passing.',
+      description:
+        'For tests: what happens when the process reaches a crash point. `:N` at the end: when it reaches the point for the N-th time.',
     }),
 });
 

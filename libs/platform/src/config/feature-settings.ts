@@ -23,7 +23,7 @@ export const connectionSettings = {
   ),
   REFUSALS_PER_SECOND: whole(
     [20, 1, 1_000_000],
-    'Refused requests without a valid credential that one address may send a second. Responses beyond it leave after a second; a process delays at most 500 and closes the other connections.',
+    'Requests per second without a valid credential that the server refuses at once for one address. It delays further refusals by a second; a process delays at most 500 and closes the other connections.',
   ),
   GRAPHQL_INTROSPECTION: flag(true, 'Authenticated callers may introspect the GraphQL schema (`__schema`, `__type`).'),
   GRAPHQL_EXPLORER: flag(
@@ -70,10 +70,10 @@ export const accessSettings = {
   ),
   BODY_TIMEOUT_MS: ms(
     [60_000, 100],
-    'How long a request body may take to arrive. Ten seconds without a byte also end it.',
+    'How long a request body may take to arrive. A request also ends after ten seconds without a byte.',
   ),
-  JWT_SECRET: secret('Verifies HS256 tokens.'),
-  JWT_JWKS_URL: httpUrl('Verifies tokens with the keys published there.'),
+  JWT_SECRET: secret('Secret that verifies HS256 tokens.'),
+  JWT_JWKS_URL: httpUrl('URL of the key set (JWKS) that verifies tokens.'),
   JWT_ALGORITHMS: z
     .string()
     .default('RS256,ES256,EdDSA')
@@ -97,20 +97,35 @@ export const limitSettings = {
     [1_000, 1, 1_000_000],
     "Maximum of a workspace's cap on the running jobs of one user (`maxJobsPerUser`).",
   ),
-  MAX_UNFINISHED_JOBS: whole([10_000, 1, 10_000_000], 'Queued, running and waiting jobs that a workspace may store.'),
+  MAX_UNFINISHED_JOBS: whole(
+    [10_000, 1, 10_000_000],
+    'Maximum number of queued, running and waiting jobs of a workspace.',
+  ),
   MAX_UNFINISHED_JOBS_PER_USER: whole(
     [1_000, 1, 10_000_000],
-    'Queued, running and waiting jobs that a user may have in a workspace.',
+    'Maximum number of queued, running and waiting jobs of a user in a workspace.',
   ),
-  STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a user, with all keys and in all workspaces.'),
-  STARTS_PER_MINUTE_PER_WORKSPACE: whole([6_000, 1, 10_000_000], 'Job starts of a workspace.'),
-  WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a user.'),
-  WORKFLOW_STARTS_PER_MINUTE_PER_WORKSPACE: whole([300, 1, 10_000_000], 'Workflow starts of a workspace.'),
-  HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a user to questions of workflows.'),
-  MAX_API_KEYS_PER_USER: whole([100, 1, 100_000], 'Usable API keys of a user in a workspace.'),
-  MAX_API_KEYS: whole([1_000, 1, 1_000_000], 'Usable API keys of a workspace.'),
-  MAX_WORKSPACES_PER_USER: whole([100, 1, 1_000_000], 'Workspaces that a user owns.'),
-  SOCKETS_PER_USER: whole([50, 1, 100_000], 'Open WebSocket connections of a user, across all API processes.'),
+  STARTS_PER_MINUTE: whole(
+    [600, 1, 1_000_000],
+    'Maximum job starts of a user in a minute, with all keys and in all workspaces.',
+  ),
+  STARTS_PER_MINUTE_PER_WORKSPACE: whole([6_000, 1, 10_000_000], 'Maximum job starts of a workspace in a minute.'),
+  WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Maximum workflow starts of a user in a minute.'),
+  WORKFLOW_STARTS_PER_MINUTE_PER_WORKSPACE: whole(
+    [300, 1, 10_000_000],
+    'Maximum workflow starts of a workspace in a minute.',
+  ),
+  HITL_ANSWERS_PER_MINUTE: whole(
+    [120, 1, 1_000_000],
+    'Maximum answers of a user to questions of workflows in a minute.',
+  ),
+  MAX_API_KEYS_PER_USER: whole([100, 1, 100_000], 'Maximum number of usable API keys of a user in a workspace.'),
+  MAX_API_KEYS: whole([1_000, 1, 1_000_000], 'Maximum number of usable API keys of a workspace.'),
+  MAX_WORKSPACES_PER_USER: whole([100, 1, 1_000_000], 'Maximum number of workspaces that a user owns.'),
+  SOCKETS_PER_USER: whole(
+    [50, 1, 100_000],
+    'Maximum number of open WebSocket connections of a user, across all API processes.',
+  ),
 };
 
 const providerDownActions = ['wait', 'fail'] as const;
@@ -163,7 +178,10 @@ export const fileSettings = {
     [1_073_741_824, 1_024, 1e15],
     'Maximum total size of the files of a workspace. A file counts at least 4,096 bytes.',
   ),
-  UPLOADS_PER_MINUTE: whole([600, 1, 1_000_000], 'Uploads of files of a user, with all keys and in all workspaces.'),
+  UPLOADS_PER_MINUTE: whole(
+    [600, 1, 1_000_000],
+    'Maximum file uploads of a user in a minute, with all keys and in all workspaces.',
+  ),
   FILE_RETENTION_MS: ms(
     [30 * 86_400_000, 60_000, 4_000 * 86_400_000],
     'How long the server keeps a file that nothing refers to, counted from its last upload or use.',
