@@ -36,16 +36,23 @@ export class JobTelemetry {
       'kind',
       'status',
     ]);
-    this.queueWait = metrics.histogram('nightshift_job_queue_wait_seconds', 'From acceptance to the first claim', {
-      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600],
-    });
-    this.leasesLost = metrics.counter('nightshift_leases_lost_total', 'Runs stopped because their lease was gone');
-    this.running = metrics.gauge('nightshift_jobs_running', 'Jobs this process holds a lease on');
-    this.commits = metrics.counter('nightshift_commits_total', 'Write transactions, by what wrote', ['writer']);
+    this.queueWait = metrics.histogram(
+      'nightshift_job_queue_wait_seconds',
+      'Time from the acceptance of a job to its first claim',
+      {
+        buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600],
+      },
+    );
+    this.leasesLost = metrics.counter(
+      'nightshift_leases_lost_total',
+      'Runs that stopped because they lost their lease',
+    );
+    this.running = metrics.gauge('nightshift_jobs_running', 'Jobs whose lease this process holds');
+    this.commits = metrics.counter('nightshift_commits_total', 'Write transactions, by writer', ['writer']);
     this.batchSize = metrics.histogram('nightshift_commit_batch_jobs', 'Jobs whose writes shared one commit', {
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
     });
-    this.deltaLength = metrics.histogram('nightshift_delta_length', 'UTF-16 units of text in one stored delta', {
+    this.deltaLength = metrics.histogram('nightshift_delta_length', 'UTF-16 code units of text in one stored delta', {
       buckets: [16, 64, 256, 1_024, 4_096, 16_384],
     });
     this.sentEvents = metrics.histogram(
@@ -55,7 +62,7 @@ export class JobTelemetry {
         buckets: [1, 2, 5, 10, 20, 50, 100, 500, 2_000],
       },
     );
-    this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, at its end', {
+    this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, observed when it ends', {
       buckets: [0, 1, 2, 3, 5, 8, 10, 20],
     });
     this.viewers = metrics.gauge('nightshift_viewers', 'Open live viewers in this process');

@@ -24,15 +24,15 @@ export class ToolCallTelemetry {
     metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.started = metrics.counter('background_tool_execution_started', 'Tool calls begun', ['tool_name']);
-    this.completed = metrics.counter('background_tool_execution_completed', 'Tool calls that gave a result', [
+    this.started = metrics.counter('background_tool_execution_started', 'Tool calls that started', ['tool_name']);
+    this.completed = metrics.counter('background_tool_execution_completed', 'Tool calls that returned a result', [
       'tool_name',
     ]);
-    this.failed = metrics.counter('background_tool_execution_failed', 'Tool calls that gave none', [
+    this.failed = metrics.counter('background_tool_execution_failed', 'Tool calls that failed', [
       'tool_name',
       'error_type',
     ]);
-    this.seconds = metrics.histogram('nightshift_tool_call_seconds', 'How long tool calls ran', {
+    this.seconds = metrics.histogram('nightshift_tool_call_seconds', 'Duration of tool calls', {
       buckets: [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 60],
       labelNames: ['tool_name'],
     });

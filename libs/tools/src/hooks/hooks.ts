@@ -287,7 +287,7 @@ export function hookRuns(metrics: Metrics) {
 }
 
 export function hookSeconds(metrics: Metrics) {
-  return metrics.histogram('nightshift_hook_seconds', 'How long hooks run', {
+  return metrics.histogram('nightshift_hook_seconds', 'Duration of hook runs', {
     labelNames: ['hook', 'on'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
   });

@@ -21,15 +21,15 @@ export class ToolQueueTelemetry {
     @Inject(Queues) queues: Pick<Queues, 'count'>,
     config: Config,
   ) {
-    this.running = metrics.gauge('nightshift_tool_queue_running', 'Calls of isolated tools this process runs');
+    this.running = metrics.gauge('nightshift_tool_queue_running', 'Calls of isolated tools that this process runs');
     this.answered = metrics.counter(
       'nightshift_tool_queue_answers_total',
-      'Calls of isolated tools run, by how they ended',
+      'Calls of isolated tools that ended, by status',
       ['status'],
     );
     this.resent = metrics.counter(
       'nightshift_tool_queue_resent_total',
-      'Calls sent again to the isolated queue, by why',
+      'Calls that were sent again to the isolated queue, by reason',
       ['why'],
     );
     const counted = (name: string, help: string, count: () => Promise<number>) => {
@@ -48,7 +48,7 @@ export class ToolQueueTelemetry {
     );
     // The database login of role tools cannot read the data of these gauges.
     if (config.values.ROLE !== 'tools')
-      counted('tool_queue_dead', 'Dead letters of the isolated tool queue, at most a minute ago', () =>
+      counted('tool_queue_dead', 'Dead letters of the isolated tool queue, as of at most a minute ago', () =>
         queues.count(TOOL_QUEUES.dead),
       );
   }
