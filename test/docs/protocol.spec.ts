@@ -16,14 +16,14 @@ const code = (text: string) => `\`${text}\``;
 const sections: Readonly<Record<string, string>> = {
   'job-moves': table(
     ['status', 'moves to'],
-    jobStatuses.map((status) => [code(status), jobMoves[status].map(code).join(', ') || 'nothing: it is an end']),
+    jobStatuses.map((status) => [code(status), jobMoves[status].map(code).join(', ') || 'none: it is terminal']),
   ),
   'tool-call-statuses': table(
     ['status', 'on the wire', 'moves to'],
     toolCallStatuses.map((status) => [
       code(status),
       code(toToolCallItem({ callId: 'c', name: 'n', arguments: '{}', status }).status),
-      toolCallMoves[status].map(code).join(', ') || 'nothing: it is settled',
+      toolCallMoves[status].map(code).join(', ') || 'none: it is settled',
     ]),
   ),
   events: table(
