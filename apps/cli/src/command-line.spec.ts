@@ -4,7 +4,7 @@ import { commandLine } from './command-line.js';
 import { readEnvironment } from './environment.js';
 
 describe('commandLine', () => {
-  it('repeats the flags that found the server, quoted for a shell, and never a token', () => {
+  it('repeats the flags that select the server, quoted for a shell, and never a token', () => {
     const flags = { url: 'http://127.0.0.1:4100', dataDir: "/my data/it's", token: 'nsk_secret', workspace: undefined };
     expect(commandLine('npx nightshift', flags)('attach 1')).toBe(
       `npx nightshift --url http://127.0.0.1:4100 --data-dir '/my data/it'\\''s' attach 1`,

@@ -9,7 +9,7 @@ import { readEnvironment } from './environment.js';
 
 const nothing = readEnvironment({});
 
-describe('where the server is, and who asks', () => {
+describe('findConnection', () => {
   let folder: string;
   let below: string;
 
@@ -31,14 +31,14 @@ describe('where the server is, and who asks', () => {
   };
 
   it.each(['http://127.0.0.1:4123', 'http://0.0.0.0:4123', 'http://[::]:4123', 'http://[::1]:4123'])(
-    'finds what npm start has left in this folder or above: %s',
+    'finds the server and the key of an npm start in this folder or a parent folder: %s',
     async (url) => {
       serving(process.pid, url);
       expect(await findConnection({}, nothing, below)).toMatchObject({ url, token: 'nsk_demo' });
     },
   );
 
-  it('does not believe a process that is gone', async () => {
+  it('ignores the address of a process that has ended', async () => {
     serving(999_999_999, 'http://127.0.0.1:4123');
     expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: 'nsk_demo' });
   });
@@ -63,7 +63,7 @@ describe('where the server is, and who asks', () => {
     expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: undefined });
   });
 
-  it('believes flags before the environment, and that before the folder', async () => {
+  it('prefers flags to the environment, and the environment to the folder', async () => {
     serving(process.pid, 'http://127.0.0.1:4123');
     const environment = readEnvironment({ NIGHTSHIFT_URL: 'http://127.0.0.1:1/', NIGHTSHIFT_TOKEN: 'two' });
     expect(await findConnection({}, environment, below)).toMatchObject({ url: 'http://127.0.0.1:1', token: 'two' });
@@ -74,7 +74,7 @@ describe('where the server is, and who asks', () => {
     });
   });
 
-  it('uses a token before a key, and reports which', async () => {
+  it('prefers a token to a key, and reports the source', async () => {
     const found = (variables: object) => findConnection({}, readEnvironment({ ...variables }), below);
     expect(await found({ NIGHTSHIFT_KEY: 'k' })).toMatchObject({ token: 'k', tokenFrom: 'NIGHTSHIFT_KEY' });
     expect(await found({ NIGHTSHIFT_KEY: 'k', NIGHTSHIFT_TOKEN: 't' })).toMatchObject({
@@ -88,7 +88,7 @@ describe('where the server is, and who asks', () => {
     expect(() => tokenOf(found)).toThrow(expect.objectContaining({ exitCode: 3 }));
   });
 
-  it.each(['there', 'ftp://there.example', ''])('refuses "%s" as a url', async (url) => {
+  it.each(['there', 'ftp://there.example', ''])('refuses "%s" as a URL', async (url) => {
     await expect(findConnection({ url }, nothing, below)).rejects.toMatchObject({ exitCode: 2 });
   });
 });

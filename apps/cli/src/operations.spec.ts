@@ -7,6 +7,6 @@ import { documents } from './operations.js';
 
 const schema = buildSchema(readFileSync('apps/api/schema.gql', 'utf8'));
 
-it.each(Object.entries(documents))('%s asks for what the schema has', (_, document) => {
+it.each(Object.entries(documents))('the operation %s is valid for the schema', (_, document) => {
   expect(validate(schema, parse(document))).toEqual([]);
 });

@@ -10,7 +10,7 @@ const connection = { url: 'http://there', urlFrom: '--url', tokenFrom: '--token'
 const remedyFor = (code: string, field?: string) =>
   toCliError(new NightshiftError('No', { code, field }), connection)?.remedyWith(commandLine('npx nightshift', {}));
 
-describe('what to do about a refusal', () => {
+describe('the hint for a refusal', () => {
   it.each([
     ['not_found', 'agent', 'npx nightshift agents'],
     ['not_found', 'workspaceId', 'List your invitations: npx nightshift invitations received'],
@@ -22,11 +22,11 @@ describe('what to do about a refusal', () => {
       undefined,
       'http://there does not accept the credential (from --token): it is unknown there, was revoked or has expired',
     ],
-  ])('%s of %s', (code, field, remedy) => {
+  ])('names a remedy for %s of the field %s', (code, field, remedy) => {
     expect(remedyFor(code, field)).toContain(remedy);
   });
 
-  it('adds no hint for an unknown error', () => {
+  it('is absent for an unknown error', () => {
     expect(remedyFor('not_found', 'workflowId')).toBeUndefined();
   });
 });

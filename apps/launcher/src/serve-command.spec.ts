@@ -52,7 +52,7 @@ describe('parseServeOptions', () => {
     expect(text).toContain('--role, --port, --data-dir, --ephemeral, --no-sample, --once, --help');
   });
 
-  it.each([['--port'], ['--port', '--once'], ['--port=']])('asks for the value that is missing: %j', (...words) => {
+  it.each([['--port'], ['--port', '--once'], ['--port=']])('names the missing value: %j', (...words) => {
     expect(refusal(...words)).toMatch(/'--port <number>' argument.* (missing|needs a value)/);
   });
 
@@ -68,7 +68,7 @@ describe('parseServeOptions', () => {
     expect(refusal('--once=yes')).toContain("'--once=yes'");
   });
 
-  it('refuses words that stand alone', () => {
+  it('refuses positional arguments', () => {
     expect(refusal('api')).toContain('too many arguments');
     expect(refusal('--', 'api')).toContain('too many arguments');
   });

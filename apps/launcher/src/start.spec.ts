@@ -21,7 +21,7 @@ describe('chooseModel', () => {
     expect(reached).toBe(true);
   });
 
-  it('starts none where no jobs run', async () => {
+  it('starts no demo model in a process that runs no jobs', async () => {
     const { label, reached } = await choose({ ROLE: 'tools' });
 
     expect([label, reached]).toEqual(['none: no jobs run here', undefined]);
@@ -34,7 +34,7 @@ describe('chooseModel', () => {
       { MODEL_BASE_URL: 'http://models.example:8080/v1', OPENAI_API_KEY: 'k' },
       'its default model at models.example:8080',
     ],
-  ])('keeps to the provider of %j', async (environment, label) => {
+  ])('uses the configured provider: %j', async (environment, label) => {
     const chosen = await choose(environment);
 
     expect(chosen.label).toBe(label);

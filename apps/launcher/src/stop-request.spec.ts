@@ -5,7 +5,7 @@ import { ManualClock } from '#platform';
 import { StopRequest } from './stop-request.js';
 
 describe('StopRequest', () => {
-  it('stops at the first signal, hurries at the second, gives up at the third', () => {
+  it('stops at the first signal, skips the drain at the second, and exits at the third', () => {
     const clock = new ManualClock();
     const stop = new StopRequest(clock);
     const answers = Array.from({ length: 3 }, () => {
@@ -27,7 +27,7 @@ describe('StopRequest', () => {
     expect(stop.hurrySignal.aborted).toBe(false);
   });
 
-  it('hurries at a second SIGTERM 100 ms after the first', () => {
+  it('skips the drain at a second SIGTERM 100 ms after the first', () => {
     const clock = new ManualClock();
     const stop = new StopRequest(clock);
     stop.onSignal('SIGTERM');
@@ -37,7 +37,7 @@ describe('StopRequest', () => {
     expect(stop.hurrySignal.aborted).toBe(true);
   });
 
-  it('resolves what waits for it, also when it was asked before', async () => {
+  it('resolves `requested()` for earlier and later callers', async () => {
     const stop = new StopRequest(new ManualClock());
     const before = stop.requested();
     stop.onSignal();

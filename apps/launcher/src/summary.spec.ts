@@ -51,14 +51,14 @@ describe('printSummary', () => {
     expect(printed({ dataDir: '/my data' })).toContain('npx nightshift --data-dir "/my data" run');
   });
 
-  it('shows a new key to a terminal only, and its file to a log', () => {
+  it('prints a new key only to a terminal, and its file to a log', () => {
     const text = printed({});
 
     expect(text).toContain('nsk_abcdefghijkl…  the whole key is in /data/demo-api-key, readable by its owner only');
     expect(text).not.toContain('0123456789');
   });
 
-  it('shows a key of an earlier start by its public part only', () => {
+  it('prints only the public part of a key of an earlier start', () => {
     const text = printed({
       demoKey: { text: 'nsk_abcdefghijkl_0123456789', state: 'kept', file: '/data/demo-api-key' },
     });
@@ -86,7 +86,7 @@ describe('printSummary', () => {
     expect(printed({ running, config })).toMatch(/\/readyz, \/metrics\n/);
   });
 
-  it('shows the limits of what runs there', () => {
+  it('prints only the limits of the roles that run in the process', () => {
     const text = printed({ config: Config.from({ ROLE: 'tools' }) });
 
     expect(text).toContain('20 tool calls at once');

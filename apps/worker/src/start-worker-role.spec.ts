@@ -21,14 +21,14 @@ describe('HealthServer', () => {
     for (const server of opened.splice(0)) await server.close();
   });
 
-  it('reports alive as long as it responds', async () => {
+  it('returns 200 at /healthz while the process responds', async () => {
     expect((await fetch(`${await listen()}/healthz`)).status).toBe(200);
   });
 
   it.each([
     [true, 200],
     [false, 503],
-  ])('answers readiness %s with %i', async (ready, status) => {
+  ])('returns readiness %s with the status %i', async (ready, status) => {
     const url = await listen({ isReady: () => Promise.resolve(ready) });
 
     const response = await fetch(`${url}/readyz?x=1`);
@@ -43,7 +43,7 @@ describe('HealthServer', () => {
     expect(await response.text()).toBe('up 1\n');
   });
 
-  it('survives a source that fails', async () => {
+  it('returns 500 without the error when collecting metrics fails', async () => {
     const url = await listen({ metrics: () => Promise.reject(new Error('canary')) });
     const response = await fetch(`${url}/metrics`);
 

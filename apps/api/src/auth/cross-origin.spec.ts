@@ -11,11 +11,11 @@ const own = {
 };
 
 describe('isCrossOriginRisk', () => {
-  it('passes a cookie call of our own page with an intent', () => {
+  it('allows a call with a cookie from a page of the server with an intent header', () => {
     expect(isCrossOriginRisk({ method: 'POST', headers: own })).toBe(false);
   });
 
-  it.each(['claim', 'validate', 'result'])('takes the intents of client tools: %s', (intent) => {
+  it.each(['claim', 'validate', 'result'])('allows the intent of a client tool: %s', (intent) => {
     const headers = { ...own, 'x-or3-cloud-intent': undefined, 'x-or3-tool-intent': intent };
     expect(isCrossOriginRisk({ method: 'POST', headers })).toBe(false);
   });
@@ -30,7 +30,7 @@ describe('isCrossOriginRisk', () => {
     ['no type', { 'content-type': undefined }],
     ['no intent', { 'x-or3-cloud-intent': undefined }],
     ['a wrong intent', { 'x-or3-cloud-intent': 'query' }],
-  ])('refuses a cookie call with %s', (_, change) => {
+  ])('refuses a call with a cookie and %s', (_, change) => {
     expect(isCrossOriginRisk({ method: 'POST', headers: { ...own, ...change } })).toBe(true);
   });
 
@@ -40,12 +40,12 @@ describe('isCrossOriginRisk', () => {
     );
   });
 
-  it('asks nothing of a bearer credential, which no browser sends by itself', () => {
+  it('allows a bearer credential without an intent header, because no browser sends it automatically', () => {
     const headers = { cookie: 'a=1', origin: 'https://evil.example', authorization: 'Bearer x' };
     expect(isCrossOriginRisk({ method: 'POST', headers })).toBe(false);
   });
 
-  it('asks nothing of a call without a cookie', () => {
+  it('allows a call without a cookie and without an intent header', () => {
     expect(isCrossOriginRisk({ method: 'POST', headers: {} })).toBe(false);
   });
 });

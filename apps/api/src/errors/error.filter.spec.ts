@@ -8,7 +8,7 @@ import { toErrorReply } from './error.filter.js';
 const context = { requestId: 'r1', maxBodyBytes: 1_000 };
 
 describe('toErrorReply', () => {
-  it('shows code, text and field of a planned failure', () => {
+  it('returns code, message and field of an expected failure', () => {
     const error = new AppError({ code: 'bad_request', message: 'Missing _threadId', field: '_threadId' });
     expect(toErrorReply(error, context)).toEqual({
       status: 400,
@@ -17,7 +17,7 @@ describe('toErrorReply', () => {
     });
   });
 
-  it('hides an unexpected error from the caller and logs it for the operators', () => {
+  it('hides the text of an unexpected error from the caller and logs it', () => {
     const bug = new Error('password=hunter2 at db.internal');
     expect(toErrorReply(bug, context)).toEqual({
       status: 500,
@@ -27,7 +27,7 @@ describe('toErrorReply', () => {
     });
   });
 
-  it('treats a code without a row as a bug', () => {
+  it('returns `internal` for an error code that the table does not list', () => {
     const reply = toErrorReply(new AppError({ code: 'migration_failed', message: 'secret file name' }), context);
     expect(reply.body).toEqual({ error: 'Internal error', code: 'internal', retryable: true, requestId: 'r1' });
   });
@@ -56,7 +56,7 @@ describe('toErrorReply', () => {
     });
   });
 
-  it('carries the details that a contract promises beside the text', () => {
+  it('returns the details of an error beside its message', () => {
     const error = new AppError({ code: 'conflict', message: 'x', details: { callStatus: 'running' } });
     expect(toErrorReply(error, context).body).toMatchObject({ callStatus: 'running', code: 'conflict' });
   });
@@ -66,12 +66,12 @@ describe('toErrorReply', () => {
     [new HttpException('Unexpected token } in JSON', 400), 400, 'bad_request', 'Invalid request body'],
     [new NotFoundException('Cannot GET /secret'), 404, 'not_found', 'Not found'],
     [new HttpException('encoding', 415), 415, 'unsupported_media_type', 'Unsupported encoding of the request body'],
-  ])('words the refusals of the framework itself', (thrown, ...expected) => {
+  ])('gives a refusal of the framework its own code and message', (thrown, ...expected) => {
     const reply = toErrorReply(thrown, context);
     expect([reply.status, reply.body.code, reply.body.error]).toEqual(expected);
   });
 
-  it('treats a fault of the framework as a bug', () => {
+  it('returns `Internal error` for a 500 of the framework', () => {
     expect(toErrorReply(new HttpException('stack', 500), context).body.error).toBe('Internal error');
   });
 });

@@ -58,7 +58,7 @@ describe('GraphQL schema', () => {
     expect(silent.map(([name]) => name)).toEqual([]);
   });
 
-  it('changes things by one input, and answers with userErrors', () => {
+  it('gives each mutation one argument `input`, and each payload `userErrors`', () => {
     for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
       expect([field.name, field.args.map(({ name }) => name)]).toEqual([field.name, ['input']]);
       expect(String(field.type)).toMatch(/Payload!$/);

@@ -22,7 +22,7 @@ function failWith(thrown: unknown) {
 }
 
 describe('toPublicError', () => {
-  it('speaks for itself when it was expected', () => {
+  it('returns the message and the code of an expected error', () => {
     const thrown = new AppError({ code: 'rate_limited', message: 'Slow down', retryable: true, retryAfterSeconds: 3 });
     expect(failWith(thrown)).toMatchObject({
       message: 'Slow down',
@@ -45,7 +45,7 @@ describe('toPublicError', () => {
     expect(JSON.stringify(failWith(new Error('x')))).not.toMatch(/stack|\.ts:/);
   });
 
-  it('describes the problem of a request without naming other values of the schema', () => {
+  it('explains an invalid request without suggesting other names', () => {
     const { errors = [] } = graphqlSync({ schema, source: '{ aa }' });
     const [shown] = errors.map((error) => toPublicError(error, context));
     expect(shown?.message).toBe('Cannot query field "aa" on type "Query".');

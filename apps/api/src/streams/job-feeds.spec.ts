@@ -76,7 +76,7 @@ function toText(item: ViewedItem): string {
 }
 
 describe('WorkflowFeed', () => {
-  it('gives snapshots with the state', async () => {
+  it('adds the state to each snapshot', async () => {
     const { received, say, watch, abort } = scene();
     const watching = watch();
     await say({ snapshot: 3 });
@@ -85,7 +85,7 @@ describe('WorkflowFeed', () => {
     await watching;
   });
 
-  it('gives events at once, and the state for all of them when the interval is over', async () => {
+  it('sends events at once, and one state for all of them after the interval', async () => {
     const { received, say, watch, pass, abort } = scene();
     const watching = watch();
     await say({ snapshot: 3 });
@@ -101,7 +101,7 @@ describe('WorkflowFeed', () => {
     await watching;
   });
 
-  it('gives states with snapshots only where no more is wanted', async () => {
+  it('sends the state only with snapshots when the stream requests no others', async () => {
     const { received, say, watch, pass, abort } = scene({ statesFrom: null });
     const watching = watch();
     await say({ snapshot: 3 });
@@ -201,7 +201,7 @@ describe('SharedState', () => {
     expect(await next).toMatchObject({ version: 7 });
   });
 
-  it('reads once more when the current read began before the event', async () => {
+  it('reads again when the current read began before the event', async () => {
     const { state, answer, clock } = stateScene();
     void state.since(1);
     const late = state.since(6);
@@ -212,7 +212,7 @@ describe('SharedState', () => {
     expect(await late).toMatchObject({ version: 6 });
   });
 
-  it('can be read after a read that failed', async () => {
+  it('reads again after a failed read', async () => {
     const { state, reads, answer, clock } = stateScene();
     const failed = state.since(1);
     await settled();

@@ -70,13 +70,13 @@ const closed = (reason: CloseReason, after: number) =>
   `event: closed\ndata: {"reason":"${reason}","retryable":${['slow_viewer', 'shutdown'].includes(reason)},"after":${after}}\n\n`;
 
 describe('JobViewer', () => {
-  it('writes what the feed gives, and ends with it', async () => {
+  it('writes the output of the feed, and ends with it', async () => {
     const { viewer, written } = scene({ give: () => upTo(1, 2, 3) });
     await viewer.run();
     expect(written).toEqual(['1', '2', '3', 'end ']);
   });
 
-  it('counts the events of each write, and none that is not written', async () => {
+  it('counts only written events, once per write', async () => {
     const lost = scene({ give: () => upTo(1), check: () => Promise.resolve('unauthorized') });
     await lost.viewer.run();
     expect(lost.sent).toEqual([]);
@@ -95,19 +95,19 @@ describe('JobViewer', () => {
     expect(written).toEqual(['1', '2', '3', '4', 'end ']);
   });
 
-  it('cuts off a client that does not drain', async () => {
+  it('disconnects a client that does not drain', async () => {
     const { viewer, written } = scene({ give: () => upTo(1, 2, 3), congestedAfter: 2, drained: 'slow' });
     await viewer.run();
     expect(written).toEqual(['1', '2', `cut ${closed('slow_viewer', 2)}`]);
   });
 
-  it('begins again with a snapshot when the encoder needs one', async () => {
+  it('subscribes again for a snapshot when the encoder requires one', async () => {
     const { viewer, follows } = scene({ give: () => (follows.length === 1 ? upTo(1, 99) : upTo(100)) });
     await viewer.run();
     expect(follows).toEqual([undefined, undefined]);
   });
 
-  it('checks the right to read before each batch, and sends nothing after it is lost', async () => {
+  it('checks access before each batch, and writes no more after it is lost', async () => {
     const answers: (LostReason | null)[] = [null, 'unauthorized'];
     const { viewer, written } = scene({
       give: () => upTo(1, 2, 3),
@@ -117,7 +117,7 @@ describe('JobViewer', () => {
     expect(written).toEqual(['1', `end ${closed('unauthorized', 1)}`]);
   });
 
-  it('keeps the order while an answer about the right is late', async () => {
+  it('keeps the order of batches when an access check is slow', async () => {
     const gates = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
     let asked = 0;
     const { viewer, written } = scene({
@@ -133,7 +133,7 @@ describe('JobViewer', () => {
     expect(written).toEqual(['1', '2', 'end ']);
   });
 
-  it('writes nothing that was read before it was closed', async () => {
+  it('writes no batch that was read before the viewer was closed', async () => {
     const { viewer, written } = scene({
       give: () => upTo(1, 2),
       check: () => {
@@ -145,7 +145,7 @@ describe('JobViewer', () => {
     expect(written).toEqual([`end ${closed('token_expired', 0)}`]);
   });
 
-  it('closes when the log or the right cannot be read', async () => {
+  it('closes when reading the log or checking access fails', async () => {
     const broken = scene({ give: () => upTo(1), check: () => Promise.reject(new Error('the database is away')) });
     await broken.viewer.run();
     expect(broken.written).toEqual([`end ${closed('shutdown', 0)}`]);
@@ -159,7 +159,7 @@ describe('JobViewer', () => {
     expect(written).toEqual([`end ${closed('shutdown', 0)}`]);
   });
 
-  it('stops reading for a client that is gone, without a word', async () => {
+  it('stops reading when the client disconnects, and writes nothing', async () => {
     const { viewer, written } = scene({
       async *give(_, signal) {
         yield 1;

@@ -10,12 +10,12 @@ function read(text: string): EventSourceMessage[] {
   return messages;
 }
 
-it('leaves out what a frame does not have', () => {
+it('omits absent fields of a frame', () => {
   expect(sseFrame({ data: 1 })).toBe('data: 1\n\n');
   expect(sseFrame({ event: 'closed', data: {} })).toBe('event: closed\ndata: {}\n\n');
 });
 
-it('keeps every text in one line of data', () => {
+it('writes every text as one line of data', () => {
   const text = 'a\nb\r\nc\rd\u2028e\0f\ud83d';
   const [message] = read(sseFrame({ id: 3, event: 'text-delta', data: { text } }));
   expect(message).toMatchObject({ id: '3', event: 'text-delta' });

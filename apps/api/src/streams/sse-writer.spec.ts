@@ -63,7 +63,7 @@ beforeEach(() => {
 });
 
 describe('SseWriter', () => {
-  it('opens with headers that forbid buffering, and the reconnection time', () => {
+  it('begins with headers that forbid buffering, and with the reconnection time', () => {
     expect(response.headers).toEqual({
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
@@ -73,7 +73,7 @@ describe('SseWriter', () => {
     expect(response.sent).toEqual(['retry: 2000\n\n']);
   });
 
-  it('breaks 15 s of silence with a comment, and again after the next', () => {
+  it('writes a comment after each 15 s without output', () => {
     clock.advance(14_999);
     expect(response.sent).toHaveLength(1);
     clock.advance(1);
@@ -82,7 +82,7 @@ describe('SseWriter', () => {
     expect(pings).toBe(2);
   });
 
-  it('counts silence from the last write', () => {
+  it('measures the 15 s from the last write', () => {
     clock.advance(14_000);
     writer.write('x');
     clock.advance(14_000);
@@ -102,7 +102,7 @@ describe('SseWriter', () => {
     expect(response.listenerCount('drain')).toBe(0);
   });
 
-  it('calls a reader slow that has not drained in time', async () => {
+  it('reports a reader as slow when it has not drained in time', async () => {
     response.takes = false;
     writer.write('x'.repeat(200));
     const drained = writer.drained();
@@ -110,7 +110,7 @@ describe('SseWriter', () => {
     expect(await drained).toBe('slow');
   });
 
-  it('stops waiting for a reader that goes away', async () => {
+  it('stops waiting when the reader disconnects', async () => {
     response.takes = false;
     writer.write('x'.repeat(200));
     const drained = writer.drained();
@@ -119,7 +119,7 @@ describe('SseWriter', () => {
     expect(await writer.drained()).toBe('closed');
   });
 
-  it('cuts off a reader that does not take the end', () => {
+  it('disconnects a reader that has not read the end after 30 s', () => {
     writer.end('bye');
     expect(response.sent.at(-1)).toBe('bye');
     clock.advance(29_999);
@@ -128,7 +128,7 @@ describe('SseWriter', () => {
     expect(response.destroyed).toBe(true);
   });
 
-  it('cuts the connection without waiting on request', () => {
+  it('closes the connection without waiting on request', () => {
     writer.cut('slow');
     expect(response.sent.at(-1)).toBe('slow');
     expect(response.destroyed).toBe(true);
@@ -144,7 +144,7 @@ describe('SseWriter', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('survives a connection that breaks while it writes', () => {
+  it('ignores a connection that breaks during a write', () => {
     expect(() => response.emit('error', new Error('ECONNRESET'))).not.toThrow();
   });
 });

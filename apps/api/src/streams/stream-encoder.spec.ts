@@ -71,7 +71,7 @@ function framesOf(text: string): Frame[] {
 describe('native encoder', () => {
   const encoder = nativeEncoder(() => 777);
 
-  it('gives every event its number, its name and its stamps', () => {
+  it('writes every event with its number, name, time and attempt', () => {
     const {
       text: encodedText,
       after,
@@ -88,7 +88,7 @@ describe('native encoder', () => {
     ]);
   });
 
-  it('gives a snapshot its event number, status and open requests', () => {
+  it('writes a snapshot with its number, the status and the open requests', () => {
     const open = { id: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 };
     const about = [
       { ...open, callId: 'call_1', nodeId: null },
@@ -112,7 +112,7 @@ describe('native encoder', () => {
     ]);
   });
 
-  it('shows the state of a workflow in snapshots only', () => {
+  it('includes the state of a workflow only in snapshots', () => {
     const item = {
       type: 'snapshot',
       snapshot: snapshot({ kind: 'workflow' }),
@@ -124,7 +124,7 @@ describe('native encoder', () => {
     expect(encoder.encode({ type: 'workflow-state', state: stateOf(4), after: 4 }).text).toBe('');
   });
 
-  it('writes an event out once for all its viewers', () => {
+  it('encodes an event once for all viewers', () => {
     const shared = text(4, 0, 'x');
     let reads = 0;
     Object.defineProperty(shared, 'body', { get: () => (reads++, { round: 1, offset: 0, text: 'x' }) });
@@ -132,14 +132,14 @@ describe('native encoder', () => {
     expect(reads).toBe(1);
   });
 
-  it('shows the result of a call under both its names', () => {
+  it('writes the result of a call as `result` and as `output`', () => {
     const call = { id: 'c', name: 'f', status: 'complete', args: '{}', result: '4' } as const;
     const updated = event(4, { type: 'tool-call-updated', body: { round: 1, internalStatus: 'completed', call } });
     const [frame] = framesOf(encoder.encode({ type: 'events', events: [updated] }).text);
     expect(frame?.data).toMatchObject({ internalStatus: 'completed', call: { result: '4', output: '4' } });
   });
 
-  it('shows with every error whether it is retryable', () => {
+  it('writes `retryable` with every error', () => {
     const error = { code: 'x', message: 'It broke' };
     const node = {
       nodeRunId: 'r',
@@ -180,7 +180,7 @@ describe('or3 encoder', () => {
   };
   const shown = (frames: Frame[]) => frames.map(({ id, event, data }) => ({ id, event, ...data }));
 
-  it('begins with a snapshot of all text, or of what the client lacks', () => {
+  it('begins with a snapshot of the whole text, or of the text after the offset of the client', () => {
     expect(shown(framesOf(begin().first.text))).toMatchObject([
       { id: '3', event: 'snapshot', status: { content: 'ab', status: 'streaming' } },
     ]);
@@ -233,7 +233,7 @@ describe('or3 encoder', () => {
     ]);
   });
 
-  it('asks for a snapshot when text is withdrawn, and shows it as a reset', () => {
+  it('requests a snapshot when text is withdrawn, and sends it as a reset', () => {
     const { encoder } = begin();
     const body = { round: 1, reason: 'broken', contentLength: 0, reasoningLength: 0 };
     const restarted = event(5, { type: 'round-restarted', body }, 1);
@@ -249,7 +249,7 @@ describe('or3 encoder', () => {
     ]);
   });
 
-  it('ends with one status that holds the whole text', () => {
+  it('ends with one status that contains the whole text', () => {
     const { encoder } = begin();
     expect(encoder.encode({ type: 'events', events: [event(4, finished)] })).toMatchObject({ needsSnapshot: true });
     const end = snapshot({ seq: 4, status: 'completed', ended: true, content: 'abcd' });
@@ -258,7 +258,7 @@ describe('or3 encoder', () => {
     expect(frames[0]?.data['status']).not.toHaveProperty('content_reset');
   });
 
-  it('shows a job that had ended before as snapshot and end', () => {
+  it('writes a snapshot and the end for a job that had already ended', () => {
     const end = snapshot({ status: 'failed', ended: true, error: { code: 'deadline', message: 'Job timed out' } });
     const frames = framesOf(or3Encoder({ query: {} }).encode({ type: 'snapshot', snapshot: end, reset: false }).text);
     expect(frames.map(({ data }) => data['event'])).toEqual(['snapshot', 'status']);
@@ -278,7 +278,7 @@ describe('or3 encoder', () => {
     expect(statuses).toEqual(['waiting', 'waiting', 'queued']);
   });
 
-  it('sends a snapshot that replaces everything if the cursor is lost', () => {
+  it('sends a reset snapshot for a cursor whose events are gone', () => {
     const encoder = or3Encoder({ query: {}, base: snapshot() });
     const frames = framesOf(encoder.encode({ type: 'snapshot', snapshot: snapshot({ seq: 9 }), reset: true }).text);
     expect(shown(frames)).toMatchObject([{ event: 'snapshot', status: { content: 'ab', content_reset: true } }]);
@@ -304,7 +304,7 @@ describe('or3 encoder of a workflow', () => {
     ]);
   });
 
-  it('sends text at once and everything else with the next state, under the number that the client then has', () => {
+  it('sends text at once, and other changes with the next state under the number of its last event', () => {
     const { encoder } = begin();
     const started = event(4, { type: 'node-started', body: place });
     const waiting = event(6, { type: 'job-waiting', body: { interruptIds: ['i'] } });

@@ -61,11 +61,11 @@ describe('status text', () => {
     [{ offset: '9'.repeat(16) }, full],
     // Half a character: a client that has it has miscounted.
     [{ offset: '7' }, reset],
-  ])('for %j', (query, expected) => {
+  ])('returns the content, the delta or a reset for the query %j', (query, expected) => {
     expect(texts(query)).toEqual(expected);
   });
 
-  it('obeys the same rules for reasoning, by its own offset', () => {
+  it('returns reasoning by its own offset and the same rules', () => {
     expect(toStatus(snapshot(), { query: statusQuery.parse({ reasoning_offset: '5' }) })).toMatchObject({
       content: 'Hello 👋 there',
       reasoning_delta: 'ing',
@@ -76,7 +76,7 @@ describe('status text', () => {
     });
   });
 
-  it('always brings a reader who follows the rules to the whole text, never through half a character', () => {
+  it('leads any sequence of polls to the whole text without splitting a surrogate pair', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '👋', 'é', '\ud83d', '\n') });
     const step = fc.record({ text, attempt: fc.nat({ max: 2 }), wrong: fc.option(fc.nat({ max: 20 })) });
     fc.assert(
@@ -110,18 +110,18 @@ describe('status header', () => {
     ['completed', 'complete'],
     ['failed', 'error'],
     ['cancelled', 'aborted'],
-  ] as const)('shows %s as %s', (status, wire) => {
+  ] as const)('maps the status %s to %s', (status, wire) => {
     expect(toStatus(snapshot({ status }))).toMatchObject({ job_status: status, status: wire });
   });
 
-  it('names an error only of a failed job', () => {
+  it('contains an error only for a failed job', () => {
     const error = { code: 'deadline', message: 'Job timed out' };
     expect(toStatus(snapshot({ status: 'failed', error })).error).toBe('Job timed out');
     expect(toStatus(snapshot({ status: 'cancelled', error })).error).toBeNull();
     expect(toStatus(snapshot({ status: 'failed' })).error).toBe('Job failed');
   });
 
-  it('shows calls at the size of a screen, the result under both its names', () => {
+  it('truncates results of calls, and returns them as `result` and `output`', () => {
     const call = { round: 1, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null, byClient: false };
     const long = 'x'.repeat(40_000);
     const { tool_calls } = toStatus(snapshot({ calls: [{ ...call, status: 'completed', result: long }] }));
@@ -145,7 +145,7 @@ describe('status header', () => {
     });
   });
 
-  it('shows rounds and how long the job and each call took', () => {
+  it('contains the number of rounds and the duration of the job and of each call', () => {
     const call = { round: 2, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null, byClient: false };
     const calls = [
       { ...call, status: 'completed', result: 'x', durationMs: 40 },

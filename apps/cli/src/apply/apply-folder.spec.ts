@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { difference } from './apply-folder.js';
 
-describe('difference', () => {
+describe('difference of a file', () => {
   it('creates what the server does not have', () => {
     expect(difference(null, { name: 'x' })).toEqual({ action: 'create', fields: [] });
   });
@@ -27,7 +27,7 @@ describe('difference', () => {
     });
   });
 
-  it('shows a list of another length as a whole', () => {
+  it('shows the whole list when its length changes', () => {
     expect(difference({ tools: ['a'] }, { tools: ['a', 'b'] }).fields).toEqual([
       { path: 'tools', before: ['a'], after: ['a', 'b'] },
     ]);
@@ -39,7 +39,7 @@ describe('difference', () => {
     [null, undefined],
     [0, false],
     ['1', 1],
-  ])('takes %j and %j for different values', (before, after) => {
+  ])('reports a change from %j to %j', (before, after) => {
     expect(difference({ value: before }, { value: after })).toMatchObject({ action: 'change' });
   });
 });

@@ -11,7 +11,7 @@ const running = (key: string, ...subflows: string[]) =>
   resource('workflow', key, { nodes: subflows.map((subflowId) => ({ type: 'subflow', data: { subflowId } })) });
 const keysOf = (resources: readonly Resource[]) => inOrder(resources).map(({ key }) => key);
 
-describe('inOrder', () => {
+describe('order of files', () => {
   it('puts policies before tools, agents, workflows and schedules', () => {
     const kinds: ResourceKind[] = ['schedule', 'workflow', 'agent', 'tool', 'policy'];
     expect(keysOf(kinds.map((kind) => resource(kind, kind)))).toEqual([...kinds].reverse());
@@ -21,7 +21,7 @@ describe('inOrder', () => {
     expect(keysOf([running('a', 'b'), running('b', 'c', 'elsewhere'), running('c')])).toEqual(['c', 'b', 'a']);
   });
 
-  it('keeps every workflow of a circle', () => {
+  it('keeps every workflow of a cycle', () => {
     expect(keysOf([running('a', 'b'), running('b', 'a')])).toEqual(['b', 'a']);
   });
 });

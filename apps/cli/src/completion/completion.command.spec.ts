@@ -36,7 +36,7 @@ describe('completion', () => {
     expect(wordsAfter('logs', '--j')).toEqual(['--json']);
   });
 
-  it('knows the values that a flag takes, and asks for none where it takes anything', () => {
+  it('completes the values of a flag that has a fixed set of them', () => {
     expect(wordsAfter('jobs', '--status', 'w')).toEqual(['waiting']);
     expect(wordsAfter('jobs', '-s', '')).toContain('queued');
     expect(wordsAfter('notifications', '--type', 'job')).toEqual(['job_completed', 'job_failed']);
@@ -45,7 +45,7 @@ describe('completion', () => {
     expect(wordsAfter('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });
 
-  it('leaves prompts and ids alone', () => {
+  it('offers nothing for prompts and ids', () => {
     expect(wordsAfter('run', 'hello', '')).toEqual([]);
     expect(wordsAfter('logs', '01a2', '')).toEqual([]);
   });

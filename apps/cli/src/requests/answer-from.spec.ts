@@ -19,8 +19,8 @@ const refusalOf = (flags: AnswerFlags, asked: Interrupt) => {
 };
 const usage: unknown = expect.objectContaining({ exitCode: 2 });
 
-describe('an answer in flags', () => {
-  it('approves the requested arguments, or an edit of them', () => {
+describe('answerFrom', () => {
+  it('approves the shown arguments, or edited ones', () => {
     expect(answerFrom({ yes: true, grant: '10' }, approval)).toEqual({
       ...{ decision: 'APPROVE', argumentsHash: 'h', grantMinutes: 10 },
     });
@@ -30,7 +30,7 @@ describe('an answer in flags', () => {
     expect(answerFrom({ deny: true }, approval)).toEqual({ decision: 'DENY' });
   });
 
-  it('approves only the arguments that the person saw', () => {
+  it('refuses an approval when --hash differs from the hash of the request', () => {
     expect(answerFrom({ yes: true, hash: 'h' }, approval)).toMatchObject({ argumentsHash: 'h' });
     expect(() => answerFrom({ yes: true, hash: 'other' }, approval)).toThrow(
       expect.objectContaining({ code: 'arguments_changed', exitCode: 1 }),
@@ -45,7 +45,7 @@ describe('an answer in flags', () => {
     expect(() => answerFrom({ yes: true }, request('WAIT', { event: 'paid' }))).toThrow(usage);
   });
 
-  it('reads the answer to a question as its form has it', () => {
+  it('reads --data as text or JSON, as the schema of the question requires', () => {
     expect(answerFrom({ data: '42' }, request('HUMAN_INPUT', { inputSchema: { type: 'string' } }))).toEqual({
       ...{ action: 'SUBMIT', data: '42' },
     });
@@ -67,7 +67,7 @@ describe('an answer in flags', () => {
     expect(() => answerFrom({ yes: true, action: 'skip' }, request('HUMAN_INPUT'))).toThrow(usage);
   });
 
-  it('does not modify a text without another one, even an empty one', () => {
+  it('refuses --action modify without --data', () => {
     const review = request('HUMAN_INPUT', { mode: 'review', context: { output: 'so' } });
     const refused = refusalOf({ action: 'modify' }, review);
     expect(refused).toMatchObject({ exitCode: 2, message: expect.stringContaining('--data') });
@@ -77,7 +77,7 @@ describe('an answer in flags', () => {
     expect(answerFrom({ action: 'modify', data: '' }, review)).toEqual({ action: 'MODIFY', data: '' });
   });
 
-  it('refuses an action that the request does not offer, and lists those that it offers', () => {
+  it('refuses flags of another kind of request, and prints the valid ones', () => {
     const form = request('HUMAN_INPUT', { inputSchema: { type: 'string' }, actions: ['submit', 'skip'] });
     const refused = refusalOf({ yes: true }, form);
     expect(refused?.exitCode).toBe(2);

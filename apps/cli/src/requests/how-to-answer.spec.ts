@@ -10,13 +10,13 @@ const lines = (kind: Interrupt['kind'], request: object, mayDecide = true) =>
   );
 const option = (id: string, action: string) => ({ id, label: id, action });
 
-describe('how to answer', () => {
-  it('an approval', () => {
+describe('commands that answer a request', () => {
+  it('approve or deny a tool call', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true })).toEqual(['--yes', '--deny']);
     expect(lines('TOOL_APPROVAL', { approvable: false })).toEqual(['--deny']);
   });
 
-  it('an approval of a workflow, by the answers it has', () => {
+  it('name each option of a workflow approval', () => {
     const options = [option('approve', 'approve'), option('reject', 'reject')];
     expect(lines('HUMAN_INPUT', { mode: 'approval', options })).toEqual(['--action approve', '--action reject']);
     const own = [option('continue', 'approve'), option("it's late", 'custom')];
@@ -26,7 +26,7 @@ describe('how to answer', () => {
     ]);
   });
 
-  it('a question, by its form, and the output of a node', () => {
+  it('fit a question, a form and the review of an output', () => {
     expect(lines('HUMAN_INPUT', { actions: ['submit', 'skip'] })).toEqual(["--data '…'", '--action skip']);
     expect(lines('HUMAN_INPUT', { inputSchema: {} })).toEqual(["--data '…'", '--action skip', '--action reject']);
     expect(lines('HUMAN_INPUT', { context: { output: 'so' } })).toEqual([
@@ -34,13 +34,13 @@ describe('how to answer', () => {
     ]);
   });
 
-  it('a form that has to be filled in, not by passing it over', () => {
+  it('offer no skip for a required form', () => {
     const form = { inputSchema: {}, dataRequired: true };
     expect(lines('HUMAN_INPUT', form)).toEqual(["--data '…'", '--action reject']);
     expect(lines('HUMAN_INPUT', { ...form, actions: ['submit', 'skip'] })).toEqual(["--data '…'"]);
   });
 
-  it('a form, by an example of it', () => {
+  it('contain example data for a form', () => {
     const form = (properties: object) => lines('HUMAN_INPUT', { inputSchema: { type: 'object', properties } })[0];
     expect(form({ to: { type: 'string' }, copies: { type: 'integer' }, size: { enum: ['S', "M's"] } })).toBe(
       `--data '{"to": "…", "copies": 0, "size": "S|M'\\''s"}'`,
@@ -49,12 +49,12 @@ describe('how to answer', () => {
     expect(lines('HUMAN_INPUT', { inputSchema: { type: 'boolean' } })[0]).toBe("--data 'true'");
   });
 
-  it('a wait, by what came with its event; nothing where it is for an instant', () => {
+  it('deliver the data of an awaited event, and do not exist for a wait until an instant', () => {
     expect(lines('WAIT', { key: 'wait', event: 'paid' })).toEqual(["--data '…'"]);
     expect(lines('WAIT', { key: 'wait' })).toEqual([]);
   });
 
-  it('prints nothing for a request that others must answer', () => {
+  it('do not exist for a request that another person must answer', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
   });
 });

@@ -19,8 +19,8 @@ const shown = (request: object) =>
     0,
   );
 
-describe('a request as a person sees it', () => {
-  it('shows the input of the asking node', () => {
+describe('a printed request', () => {
+  it('shows the input of the node that opened it', () => {
     expect(shown({ prompt: 'To all?', context: { input: 'Dear Ann,\nall is well.\n' } })).toEqual([
       '◆ Send it?',
       ...['    To all?', '    │ Dear Ann,', '    │ all is well.'],

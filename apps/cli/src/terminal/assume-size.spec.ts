@@ -15,7 +15,7 @@ describe('the size of a stream', () => {
       { columns: 100, rows: 40 },
     ],
     [{}, {}],
-  ])('%j counts as %j', (size, wanted) => {
+  ])('turns the reported size %j into %j', (size, wanted) => {
     const stream = Object.assign(new PassThrough(), size) as PassThrough & { columns?: number; rows?: number };
     assumeSize(stream);
     const { columns, rows } = stream;

@@ -45,7 +45,7 @@ const finished = {
   usage: { totalTokens: 1_291, promptTokens: 1_164, completionTokens: 127 },
 };
 
-describe('a job as one reads it', () => {
+describe('ConversationView', () => {
   it('prints what a job waits for without a prompt', () => {
     const opened = (kind: string) => ({
       __typename: 'InterruptOpenedEvent',
@@ -55,7 +55,7 @@ describe('a job as one reads it', () => {
     expect(shown([opened('HUMAN_INPUT')], false).errors).toBe('');
   });
 
-  it('leaves out figures that are none', () => {
+  it('omits figures that are zero', () => {
     const at = new Date(0).toISOString();
     const node = { at, nodeRunId: 'r', nodeId: 'n', label: 'Sum', type: 'transform', path: [], iteration: null };
     const usage = { totalTokens: 0, promptTokens: 0, completionTokens: 0 };
@@ -70,7 +70,7 @@ describe('a job as one reads it', () => {
     expect(errors).toBe('  ✓ Sum\ncompleted · 2 rounds · 1 tool call · 1.2 s\n');
   });
 
-  it('shows text as it comes, each piece once', () => {
+  it('prints text as it arrives, each piece once', () => {
     const { out } = shown([delta(0, 'Hel'), delta(2, 'llo'), delta(null, 'of a node'), delta(5, '!'), finished], true);
     expect(out).toBe('Hello!\n');
   });
@@ -81,7 +81,7 @@ describe('a job as one reads it', () => {
     expect(errors).toContain('what it had written above is withdrawn');
   });
 
-  it('writes to a pipe at the end only, and only what stands', () => {
+  it('writes to a pipe only at the end, without withdrawn text', () => {
     const { out } = shown([delta(0, 'Hello'), restarted(2), delta(2, 'y\u001b[2J'), finished], false);
     expect(out).toBe('Hey[2J\n');
   });
@@ -109,7 +109,7 @@ describe('a job as one reads it', () => {
     ]);
   });
 
-  it('adds the missing text from a snapshot', () => {
+  it('prints the missing text of a snapshot', () => {
     const snapshot = (content: string) => ({
       __typename: 'JobSnapshotEvent',
       ...{ status: 'RUNNING', reset: true, content, toolCallStates: [], interrupts: [] },

@@ -7,7 +7,7 @@ describe('details of a job start event', () => {
   it.each([
     [1, ''],
     [5, 'claim 5'],
-  ])('of claim %i', (epoch, text) => {
+  ])('name the epoch of claim %i unless it is the first', (epoch, text) => {
     // As far as it is looked at.
     expect(sayEvent.JobStartedEvent?.({ epoch } as JobEventOf<'JobStartedEvent'>)).toBe(text);
   });

@@ -239,7 +239,7 @@ describe('rotateSecret', () => {
     });
   });
 
-  it('opens secrets that were stored under the secret before the last rotation', async () => {
+  it('decrypts data that was stored under the secret before the last one', async () => {
     const planted = await serve(plant);
     await rotate();
     await rotate();
@@ -250,7 +250,7 @@ describe('rotateSecret', () => {
     });
   });
 
-  it('knows every column of sealed values', async () => {
+  it('lists every column of encrypted values', async () => {
     const found = await serve(async ({ platform }) => {
       const { rows } = await platform.postgres.api.query<{ name: string }>(
         `SELECT table_name || '.' || column_name AS name FROM information_schema.columns

@@ -23,7 +23,7 @@ describe('toSampleEvent', () => {
       { __typename: 'JobFinishedEvent', status: 'FAILED', reason: 'deadline', error: { message: 'Job timed out' } },
       { type: 'finished', status: 'failed', reason: 'Job timed out' },
     ],
-  ])('reads %j', (entry, event) => {
+  ])('reads the event %j', (entry, event) => {
     expect(toSampleEvent(entry)).toEqual(event);
   });
 
@@ -38,7 +38,7 @@ describe('toSampleEvent', () => {
     expect(read({ status: 'SKIPPED' })).toMatchObject({ isSettled: true, outcome: 'skipped' });
   });
 
-  it('ignores unknown events', () => {
+  it('ignores an unknown event', () => {
     expect(toSampleEvent({ __typename: 'SomethingNewEvent' })).toBeNull();
     expect(toSampleEvent(undefined)).toBeNull();
   });

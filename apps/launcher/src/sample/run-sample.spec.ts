@@ -16,7 +16,7 @@ function shown(...events: readonly (readonly [at: number, event: SampleEvent])[]
 const call = { type: 'tool-call', id: 'a', name: 'calculate', args: '{"expression":"17 * 23"}' } as const;
 
 describe('SampleView', () => {
-  it('shows a tool call once it is settled, and when', () => {
+  it('prints a tool call with its time once it is settled', () => {
     const text = shown(
       [10, { ...call, isSettled: false, outcome: '' }],
       [14, { ...call, isSettled: true, outcome: '391' }],

@@ -96,12 +96,12 @@ describe('DocumentCache', () => {
     expect(errorsOf(source)).toEqual([expect.stringContaining(message)]);
   });
 
-  it('may use a fragment many times', () => {
+  it('accepts a document that uses a fragment many times', () => {
     const uses = Array.from({ length: 20 }, (_, i) => `x${i}: a { ...F }`).join(' ');
     expect(errorsOf(`{ ${uses} } fragment F on Query { a { ...G } b } fragment G on Query { b }`)).toEqual([]);
   });
 
-  it('may introspect the schema unless GRAPHQL_INTROSPECTION is false', () => {
+  it('accepts introspection unless GRAPHQL_INTROSPECTION is false', () => {
     const closed = new DocumentCache(schema, { introspection: false });
     for (const source of [getIntrospectionQuery(), '{ __type(name: "Query") { name } }']) {
       expect(errorsOf(source)).toEqual([]);
@@ -182,7 +182,7 @@ describe('operation cost', () => {
     ).toContain('the limit is 10000');
   });
 
-  it('does not count pages below one or above what pages may have', () => {
+  it('counts a page size below 1 or above the maximum as an allowed one', () => {
     expect(problemOf('{ list(first: -5) { b } }')).toBeNull();
     expect(problemOf('{ list(first: 1000000) { b } }')).toBeNull();
   });

@@ -82,8 +82,8 @@ const count = (budget: FrameBudget, now: number) => {
   return taken;
 };
 
-describe('the budget of a socket', () => {
-  it('allows a burst, then as many as time gives back', () => {
+describe('FrameBudget', () => {
+  it('allows a burst of frames, then 50 frames a second', () => {
     const budget = new FrameBudget(0, 20);
     const taken = (now: number) => count(budget, now);
     expect(taken(0)).toBe(200);
@@ -92,7 +92,7 @@ describe('the budget of a socket', () => {
     expect(taken(1_000_000)).toBe(200);
   });
 
-  it('grows with the streams that a principal may have', () => {
+  it('allows a larger burst when a principal may have more streams', () => {
     expect(count(new FrameBudget(0, 500), 0)).toBe(2_000);
   });
 });

@@ -51,8 +51,8 @@ async function executed(prepared: PreparedOperation, model: object): Promise<str
   return JSON.stringify(result);
 }
 
-describe('a schema', () => {
-  it('can be introspected in full within the cost of one operation', () => {
+describe('introspection of the schema', () => {
+  it('costs less than one operation may', () => {
     const options = {
       inputValueDeprecation: true,
       specifiedByUrl: true,
@@ -64,7 +64,7 @@ describe('a schema', () => {
 });
 
 describe('EventEncoder', () => {
-  it('writes what execution gives, for every event and selection', async () => {
+  it('writes the same result as GraphQL execution, for every event and selection', async () => {
     const variables = { jobId: 'j', no: false, yes: true };
     const limited = wholeSelection().replaceAll(/\w+_\w+: /g, '');
     for (const query of [

@@ -49,7 +49,7 @@ async function* batches(pulled: number[], count: number) {
   }
 }
 
-describe('a subscription', () => {
+describe('SubscriptionRun', () => {
   it('sends each event, then ends and releases its resources', async () => {
     const { run, context, sent } = setUp(batches([], 3));
     let freed = 0;
@@ -59,7 +59,7 @@ describe('a subscription', () => {
     expect([context.signal.aborted, freed]).toEqual([true, 1]);
   });
 
-  it('pulls nothing while the viewer is slow', async () => {
+  it('reads no event from its source while the viewer is slow', async () => {
     const pulled: number[] = [];
     const { run, holdDrain, sent } = setUp(batches(pulled, 1_000));
     const gate = holdDrain();
@@ -71,7 +71,7 @@ describe('a subscription', () => {
     expect(sent).toHaveLength(1_000);
   });
 
-  it('sends nothing more once the right to see it is gone, and closes the connection', async () => {
+  it('closes the connection and sends no further event when the viewer loses access', async () => {
     const { run, context, sent, closed } = setUp(batches([], 5));
     const answers = [null, null, 'unauthorized'] as const;
     let asked = 0;

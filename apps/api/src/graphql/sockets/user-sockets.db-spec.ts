@@ -9,7 +9,7 @@ import { UserSocketsRepository } from './user-sockets.repository.js';
 const logger = createLogger({ level: 'silent' });
 const config = Config.from({ SOCKETS_PER_USER: '5' });
 
-describe('open connections of a user', () => {
+describe('the limit of open connections of a user', () => {
   let database: TestDatabase;
   const opened: UserSockets[] = [];
 
@@ -34,7 +34,7 @@ describe('open connections of a user', () => {
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   };
 
-  it('never exceed the limit across three processes', async () => {
+  it('holds across three processes', async () => {
     const processes = [process(), process(), process()];
     const user = newId();
     const closes = await openAll(processes, user, 30);
@@ -49,7 +49,7 @@ describe('open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(5);
   });
 
-  it('of a killed process count until its lease expires', async () => {
+  it('counts the connections of a killed process until its lease expires', async () => {
     const user = newId();
     expect(await openAll([process()], user, 5)).toHaveLength(5);
     expect(await openAll([process()], user, 1)).toHaveLength(0);
@@ -61,7 +61,7 @@ describe('open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(5);
   });
 
-  it('renews in turn with a connection that opens, so the newest count remains', async () => {
+  it('keeps the newest count when a renewal and an opening connection overlap', async () => {
     const calls: string[] = [];
     const repository = new UserSocketsRepository(database.prisma);
     const [open, renew] = [repository.open.bind(repository), repository.renew.bind(repository)];
@@ -81,7 +81,7 @@ describe('open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(3);
   });
 
-  it('limits connections per process while the database is unavailable', async () => {
+  it('applies per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
     expect(await openAll([process(new PrismaService(gone))], newId(), 10)).toHaveLength(5);

@@ -21,7 +21,7 @@ import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';
 
 describe('AnswerReader with an invalid tool name', () => {
-  it('leaves a block of Open WebUI on its lines', () => {
+  it('escapes line breaks and markup of a call in a block of Open WebUI', () => {
     const odd = { ...weather, id: 'a"\n<b>', name: 'x" y="\r\n</details>\u2028' };
     const sent = contentOf(readAnswer(oneByOne(story(asks('', odd), textRound('Done.'))), { format: 'open-webui' }));
     expect(sent.split('\n')).toEqual([
@@ -69,7 +69,7 @@ describe('AnswerReader with inline tool calls', () => {
       expect(sent({ statuses: ['running', status], error: 'No <luck>' })).toContain('\nError: No &lt;luck&gt;</tool>');
   });
 
-  it('show their arguments cut and escaped', () => {
+  it('truncates and escapes the arguments of a call', () => {
     expect(sent({ args: '{}' })).toContain('>weather()</tool>');
     expect(sent({ args: '' })).toContain('>weather()</tool>');
     expect(sent({ args: 'not {json' })).toContain('>weather(not {json)</tool>');
@@ -104,7 +104,7 @@ describe('AnswerReader with inline tool calls', () => {
     expect(marks).toEqual(['1 start', '2 start', '1 done', '2 done', '3 start', '3 done']);
   });
 
-  it('that are open at the end are interrupted', () => {
+  it('shows a call as interrupted when the job ends before it', () => {
     const open = { ...weather, statuses: ['running'] };
     const log = asLog([
       ...tellStory([asks('', open, { ...open, id: 'b', statuses: ['awaiting_approval'] })]),
@@ -154,7 +154,7 @@ describe('AnswerReader with strict tool calls', () => {
     { type: 'end', finishReason: 'tool_calls', usage: usageOf(1), error: null },
   ];
 
-  it('run on the server are seen as comments only', () => {
+  it('reports a server call only in a comment', () => {
     const log = story(asks('Hm', weather), textRound('Done.'));
     expect(readAnswer([eventsOf(log)], strict)).toEqual([
       { type: 'content', text: 'Hm' },
@@ -198,7 +198,7 @@ describe('AnswerReader with strict tool calls', () => {
     expect(later).toEqual([{ type: 'content', text: 'Done.' }, stopAfter()]);
   });
 
-  it('wait until the calls of the server have ended', () => {
+  it('ends the response with client calls only after the server calls have ended', () => {
     const [server, approved] = [
       { ...weather, id: 's', statuses: ['awaiting_approval'] },
       { ...weather, id: 's' },
@@ -223,12 +223,12 @@ describe('AnswerReader with strict tool calls', () => {
     ]);
   });
 
-  it('that a client is at work on are not run by the server', () => {
+  it('keeps the response open while a client runs the call', () => {
     const claimed = asLog([...tellStory([asks('', forClient('a'))]), opened('a'), moved(forClient('a'), 'running')]);
     expect(readAnswer(oneByOne(claimed), strict)).toEqual([]);
   });
 
-  it('belong to the answer of their round', () => {
+  it('omits client calls of an earlier round', () => {
     const next = asLog([...tellStory([asks('Hm', forClient('a')), textRound('Done.')]).slice(3), completed], 9);
     const settled = asLog([moved(forClient('a'), 'completed'), resolved('a')], 7);
     const log = [...settled, ...next];

@@ -41,13 +41,13 @@ describe('AnswerReader text', () => {
     expect(readAnswer([snapshotOf(log)])).toEqual([{ type: 'content', text: 'Hello!' }, stopAfter()]);
   });
 
-  it('never ends in half a character', () => {
+  it('never splits a surrogate pair', () => {
     const log = story(textRound('a\ud83d', '\ude00b', '\ud83d', 'c\ude00', '\ud83d'));
     const texts = readAnswer(oneByOne(log)).flatMap((part) => (part.type === 'content' ? [part.text] : []));
     expect(texts).toEqual(['a', '😀b', '\ufffdc\ufffd', '\ufffd']);
   });
 
-  it('ends as the last round ended', () => {
+  it('ends with the finish reason of the last round', () => {
     for (const [finishReason, expected] of [
       ['length', 'length'],
       ['content_filter', 'content_filter'],
@@ -86,7 +86,7 @@ describe('AnswerReader with a chosen agent', () => {
     },
   });
 
-  it('counts for the first answer, once, however it is learned of', () => {
+  it('adds the tokens of the choice once to the first response, from events and from a snapshot', () => {
     for (const estimated of [true, false]) {
       const log = asLog([chosen(estimated), ...story(textRound('One'))]);
       const late = [...oneByOne(log.slice(0, 2)), snapshotOf(log.slice(0, 3)), ...oneByOne(log.slice(3))];
@@ -171,7 +171,7 @@ describe('AnswerReader of a client that attaches late', () => {
   });
 });
 
-describe('AnswerReader for random stories', () => {
+describe('AnswerReader for random logs', () => {
   const chars = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀', '<'), minLength: 1, maxLength: 6 });
   const call = fc.constantFrom(
     ['running', 'completed'],
@@ -208,7 +208,7 @@ describe('AnswerReader for random stories', () => {
     return items;
   };
 
-  it('reads the same, however the log is cut and whenever a snapshot comes instead', () => {
+  it('returns the same response for any split of the log and any snapshot in place of events', () => {
     fc.assert(
       fc.property(rounds(1), cuts, formats, (storyRounds, at, format) => {
         const log = story(...storyRounds);
@@ -219,7 +219,7 @@ describe('AnswerReader for random stories', () => {
     );
   });
 
-  it('reads every round in the end, and no half characters and no empty pieces on the way', () => {
+  it('returns the text of every round, without split surrogate pairs and empty pieces', () => {
     fc.assert(
       fc.property(rounds(3), cuts, formats, (storyRounds, at, format) => {
         const parts = readAnswer(itemsOf(story(...storyRounds), at), { format });
@@ -253,7 +253,7 @@ describe('AnswerReader with workflow content', () => {
     expect(readAnswer([eventsOf(log)], workflow)).toEqual([{ type: 'content', text: 'Final' }, stopAfter()]);
   });
 
-  it('continues when other rounds wrote after a round that is withdrawn', () => {
+  it('continues when other rounds wrote after a withdrawn round', () => {
     const log = asLog([
       ...[textDelta(1, 'One. ', 0), textDelta(2, 'Two.', 5), restart(1, 0)],
       ...[textDelta(2, 'Two.', 0), restart(3, 4), textDelta(1, ' One.', 4), completed],
@@ -261,7 +261,7 @@ describe('AnswerReader with workflow content', () => {
     expect(contentOf(readAnswer([eventsOf(log)], workflow))).toBe('One. Two.\n\n[restarted]\n\nTwo. One.');
   });
 
-  it('ends with the final output', () => {
+  it('ends with the final output of the workflow', () => {
     const log = asLog([textDelta(1, 'One.', 0), restart(1, 0), textDelta(2, 'One. Two.', 0), completed]);
     expect(contentOf(readAnswer(oneByOne(log), workflow))).toBe('One. Two.');
     const snapshot = { ...snapshotAfter(log), kind: 'workflow', content: 'One. Two.' } as const;

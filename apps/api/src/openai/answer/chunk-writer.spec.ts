@@ -61,7 +61,7 @@ describe('ChunkWriter', () => {
     );
   });
 
-  it('pauses with one chunk for each call', () => {
+  it('writes one chunk for each client call and then the finish reason', () => {
     expect(dataOf(written([calls, { ...stop, finishReason: 'tool_calls' }])).slice(1)).toEqual([
       chunk(toCall(0, 'a', ['f', '{"x":1}'])),
       chunk(toCall(1, 'b', ['g', 'not json'])),
@@ -118,7 +118,7 @@ describe('completion body', () => {
     return builder.build(head);
   };
 
-  it('builds a completion', () => {
+  it('contains the text and the usage of the response', () => {
     const { completion, usageEstimated } = build(text('Hel'), { type: 'comment', text: 'x' }, text('lo'), stop);
     expect(usageEstimated).toBe(false);
     expect(completion).toEqual({
@@ -133,7 +133,7 @@ describe('completion body', () => {
     });
   });
 
-  it('with calls and no text has no content', () => {
+  it('sets `content` to null for calls without text', () => {
     const paused: AnswerEnd = { ...stop, finishReason: 'tool_calls' };
     const toolCalls = [
       { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },

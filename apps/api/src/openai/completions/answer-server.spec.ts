@@ -43,7 +43,7 @@ describe('StreamedSink', () => {
     expect([status, text]).toEqual([undefined, '']);
   });
 
-  it('begins after 10 s at the latest, and is kept alive from then on', async () => {
+  it('begins after 10 s at the latest, and then sends a comment every 15 s', async () => {
     clock.advance(10_000);
     expect([status, roles()]).toEqual([200, 1]);
     clock.advance(15_000);
@@ -55,13 +55,13 @@ describe('StreamedSink', () => {
     expect(roles()).toBe(1);
   });
 
-  it('begins with the first sign of the model', async () => {
+  it('begins when the job starts to produce output', async () => {
     begun = true;
     await sink.take([]);
     expect([status, roles()]).toEqual([200, 1]);
   });
 
-  it('that fails before it has begun is thrown, and is the last chunk after that', async () => {
+  it('throws a failure before the response has begun, and writes it as the last chunk afterwards', async () => {
     const end = { type: 'end', finishReason: 'stop', usage, error: failed } as const;
     await expect(sink.take([end])).rejects.toBe(failed);
     expect(status).toBeUndefined();
@@ -79,7 +79,7 @@ describe('StreamedSink', () => {
     expect(text).toMatch(/"Half"[^]*\[error\] Agent execution failed[^]*data: \[DONE\]\n\n$/);
   });
 
-  it('that breaks off has no end', () => {
+  it('writes no end when it breaks off', () => {
     expect(() => {
       sink.fail(failed);
     }).toThrow(failed.message);

@@ -71,7 +71,7 @@ describe('checkContinuation', () => {
     return 'accepted';
   };
 
-  it('all is well: each call has one result', () => {
+  it('accepts one result for each pending call', () => {
     expect(checkContinuation(sound)).toEqual({ type: 'continue', results: results('b', 'a'), after: [user] });
     expect(checkContinuation({ ...sound, model: 'auto' }).type).toBe('continue');
     const twice = continuationOf([...results('a', 'b', 'a'), ...results('a')]);
@@ -83,7 +83,7 @@ describe('checkContinuation', () => {
     expect(checkContinuation({ ...sound, continuation: empty }).type).toBe('continue');
   });
 
-  it('a plain turn with nothing pending is a new one', () => {
+  it('treats a request without pending calls as a new turn', () => {
     const continuation = { results: results('x'), after: [user], endsWithResults: false };
     expect(checkContinuation({ ...sound, pending: null, continuation })).toEqual({ type: 'new' });
   });
@@ -127,7 +127,7 @@ describe('checkContinuation', () => {
     expect(refusal(change)).toEqual([400, message, param, null]);
   });
 
-  it('an answer in the making comes before everything', () => {
+  it('reports an active response of the session before any other problem', () => {
     const message = 'Another strict OpenAI stream is already active for this session';
     const refused = [409, message, 'x-session-id', 'session_busy'];
     expect(refusal({ isBusy: true, pending: other, continuation: worst })).toEqual(refused);

@@ -64,7 +64,7 @@ describe('chooseMode', () => {
     expect(choose(asked)).toMatchObject(mode);
   });
 
-  it('by header is refused where it cannot be had', () => {
+  it('refuses the format `openai` without a session, and for a workflow', () => {
     expect(refusal({ headers: { format: 'openai' } })).toEqual([
       400,
       'X-Session-Id header is required for x-tool-event-format=openai',
@@ -104,7 +104,7 @@ describe('chooseMode', () => {
     expect(choose({ request: { tools } })).toMatchObject({ strictBy: 'body', tools });
   });
 
-  it('leaves functions to the server that it has itself', () => {
+  it('removes functions whose names are tools of the server', () => {
     const mode = choose({ request: { tools: [tool('f'), tool('g')], toolChoice: choice } });
     expect(withoutServerTools(mode, new Set(['f', 'h']))).toEqual({
       ...mode,
@@ -114,7 +114,7 @@ describe('chooseMode', () => {
     expect(withoutServerTools(mode, new Set(['h']))).toBe(mode);
   });
 
-  it('lists the ignored fields whose names fit into a header', () => {
+  it('lists ignored fields that a header can contain', () => {
     expect(toIgnoredHeader([])).toBeNull();
     expect(toIgnoredHeader(['a', 'tools.f', 'b\r\nSet-Cookie: x', 'ü', ''])).toBe('a, tools.f');
   });

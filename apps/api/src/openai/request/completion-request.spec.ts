@@ -39,7 +39,7 @@ describe('completion body', () => {
     expect(parse({ ...parameters, ...about })).toMatchObject({ parameters, about, ignored: [] });
   });
 
-  it('ignores fields without a meaning here', () => {
+  it('ignores fields that the server does not use', () => {
     expect(parse({ service_tier: 'auto', n: 1, logprobs: false, modalities: ['text'], frobnicate: 1 })).toMatchObject({
       ignored: ['service_tier', 'frobnicate'],
     });
@@ -51,7 +51,7 @@ describe('completion body', () => {
     ['an array', []],
     ['null', null],
     ['empty', undefined],
-  ])('that is %s is none', (_, body) => {
+  ])('rejects a body that is %s', (_, body) => {
     expect(refusalOf(() => parseCompletionRequest(body, 2_000))).toEqual(invalid);
   });
 
@@ -60,7 +60,7 @@ describe('completion body', () => {
     ['messages', []],
     ['messages', 'Hi'],
     ['messages', null],
-  ])('needs %s: %p', (name, value) => {
+  ])('rejects a body with an invalid `%s`: %p', (name, value) => {
     const refused = [400, 'Messages array is required and must not be empty', 'messages', null];
     expect(refusal({ [name]: value })).toEqual(refused);
   });
@@ -99,7 +99,7 @@ describe('completion body', () => {
       { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'x'])) },
       'metadata: must have at most 16 keys',
     ],
-  ])('with a field of a wrong type is refused, and the message names the field: %j', (change, problem) => {
+  ])('rejects a field of a wrong type and names it: %j', (change, problem) => {
     const message = expect.stringContaining(`Invalid request body: ${problem}`);
     expect(refusal(change)).toEqual([400, message, null, null]);
   });
@@ -124,7 +124,7 @@ describe('completion body', () => {
     }
   });
 
-  it('that is nested too deep is refused, and the message names the field', () => {
+  it('rejects a value that is nested too deeply and names the field', () => {
     const deep = Array.from({ length: 1_000 }).reduce((inner) => ({ inner }), {});
     expect(refusal({ frobnicate: deep })).toEqual([
       400,
@@ -157,7 +157,7 @@ describe('completion body', () => {
     ['functions', [{ name: 'f' }]],
     ['function_call', 'auto'],
     ['modalities', ['text', 'audio']],
-  ])('that asks for what we do not do is refused by name: %s', (name, value) => {
+  ])('rejects the unsupported field %s by name', (name, value) => {
     expect(refusal({ [name]: value })).toEqual([
       400,
       `Unsupported parameter: '${name}'`,
@@ -277,7 +277,7 @@ describe('completion headers', () => {
     [{ 'x-client-request-id': 'r' }, {}],
     [{ 'x-on-disconnect': 'Cancel' }, { onDisconnect: 'cancel' }],
     [{ 'x-on-disconnect': 'x' }, {}],
-  ])('select the response format: %j', (given, expected) => {
+  ])('select the format of the response: %j', (given, expected) => {
     expect(parseCompletionHeaders(given)).toEqual({ ...none, ...expected });
   });
 

@@ -28,13 +28,13 @@ function refusal(messages: readonly ChatMessage[]): unknown {
 }
 
 describe('prepareMessages', () => {
-  it('holds nothing of what answers showed of tools', () => {
+  it('removes the tool blocks of earlier responses', () => {
     const shown = 'Hm\n<tool id="1" state="start">f()</tool>\n<tool id="1" state="done">f()\nx</tool>\nDone.';
     expect(prepareMessages([user, assistant(shown), user], new Map())).toEqual([user, assistant('Hm\nDone.'), user]);
     expect(prepareMessages([user, assistant(block('a')), user], new Map())).toEqual([user, user]);
   });
 
-  it('keeps what a person quotes', () => {
+  it('keeps a tool block in a user message', () => {
     const quoted: ChatMessage = { role: 'user', content: block('a') };
     expect(prepareMessages([quoted], known('a'))).toEqual([quoted]);
   });

@@ -34,7 +34,7 @@ describe('comparing a request with a stored run', () => {
     expect(reads).toBeLessThan(4 * count);
   });
 
-  it('serializes each message once when a run waits for results with ids that came before', () => {
+  it('serializes each message once when pending call ids occur earlier in the history', () => {
     const done = [calls('a'), result('a'), ...users('said ')];
     const request = [user('Hi'), calls('a'), result('a'), user('between'), ...users('said ').toReversed(), calls('b')];
     reads = 0;

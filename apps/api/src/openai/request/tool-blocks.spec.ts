@@ -38,7 +38,7 @@ describe('tool call blocks', () => {
     expect(withoutBlocks(text)).toBe(left);
   });
 
-  it('contain the ids of their calls', () => {
+  it('splits a text into blocks with the ids of their calls', () => {
     expect(splitBlocks(`Hi\n${details('call_1')}\n${details('a&amp;b')}\nthen\n${done}\n${details('c')}`)).toEqual([
       { type: 'text', text: 'Hi' },
       { type: 'call', id: 'call_1' },
@@ -48,7 +48,7 @@ describe('tool call blocks', () => {
     ]);
   });
 
-  it('leaves no block after one pass', () => {
+  it('leaves no block in any text after one pass', () => {
     const line = fc.constantFrom(
       ...[start, '<tool id="1" state="done">f()', 'x</tool>', '</tool>', '<tool id="2" state="start">'],
       ...[
@@ -70,7 +70,7 @@ describe('tool call blocks', () => {
     );
   });
 
-  it('cover everything that a response shows of any call', () => {
+  it('removes everything that a response shows of any call', () => {
     const text = fc.string({ unit: 'binary' });
     const formats = fc.constantFrom('inline' as const, 'open-webui' as const);
     fc.assert(
@@ -84,7 +84,7 @@ describe('tool call blocks', () => {
     );
   });
 
-  it('searches the largest text that a request can contain', () => {
+  it('searches the largest allowed text in time', () => {
     const openings = '<tool id="1" state="done">\n'.repeat(70_000);
     const halves = `${details('a').slice(0, -11)}\n`.repeat(25_000);
     expect(withoutBlocks(openings)).toBe(openings);
