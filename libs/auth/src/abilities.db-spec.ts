@@ -212,13 +212,13 @@ const ALL = { ...WORK, ...ADMINS };
 const OWN = { Notification: 1, NotificationChannel: 1 };
 const INBOX: Record<Role, object> = { owner: OWN, admin: {}, member: OWN, viewer: {} };
 
-describe('one ability, two answers', () => {
+describe('can() and the Prisma filter of an ability', () => {
   it.each<[Role, Record<string, number>]>([
     ['owner', { ...ALL, Notification: 1, NotificationChannel: 3 }],
     ['admin', ALL],
     ['member', { ...WORK, ...OWN, ApiKey: 1 }],
     ['viewer', WORK],
-  ])('can() and the Prisma filter agree row by row: %s', async (role, expected) => {
+  ])('agree row by row: %s', async (role, expected) => {
     for (const world of worlds) expect(await expectSame(world[role])).toEqual(expected);
   });
 
@@ -226,7 +226,7 @@ describe('one ability, two answers', () => {
     expect(await expectSame(systemPrincipal(worlds[0]?.owner.workspaceId ?? ''))).toEqual(SYSTEM);
   });
 
-  it('agree for keys, and no permission means no rows', async () => {
+  it('agree for API keys, and return no rows without a permission', async () => {
     for (const role of ROLES) {
       const principal = worlds[0]?.[role];
       if (principal === undefined) throw new Error('two worlds are made above');
@@ -290,7 +290,7 @@ describe('row-level security with CASL off', () => {
     expect(update.rowCount).toBe(0);
   });
 
-  it('shows a user only users of their own workspaces', async () => {
+  it('shows only users of shared workspaces', async () => {
     const { rows } = await database.postgres.withWorkspaceSql(red(), (client) =>
       client.query<{ email: string }>('SELECT email FROM app_user'),
     );

@@ -83,7 +83,7 @@ function rolesThatMay<T extends keyof SubjectRow>(action: Action, about: { type:
   return ROLES.filter((role) => may(as(role), action, about));
 }
 
-describe('what a role may', () => {
+describe('the rights of a role', () => {
   it.each<[string, Role[], Role[]]>([
     ['reads the work of the workspace', rolesThatMay('read', thread(here, other)), [...ROLES]],
     ['reads jobs of others', rolesThatMay('read', job(here, other)), [...ROLES]],
@@ -147,7 +147,7 @@ describe('what a role may', () => {
     expect(found).toEqual(expected);
   });
 
-  it('never covers a row of another workspace, for any role and action', () => {
+  it('never include a row of another workspace, for any role and action', () => {
     const verbs: Action[] = [
       'read',
       'create',
@@ -185,7 +185,7 @@ describe('what a role may', () => {
     expect(found).toEqual([]);
   });
 
-  it('lets the system work and decide nothing', () => {
+  it('let the system principal work and decide nothing', () => {
     const system = systemPrincipal(here);
     expect(may(system, 'read', thread(here, other))).toBe(true);
     expect(may(system, 'cancel', job(here, other))).toBe(true);
@@ -196,38 +196,38 @@ describe('what a role may', () => {
   });
 });
 
-describe('what a key scope leaves of a role', () => {
-  it('reads only with the scope read', () => {
+describe('the rights of an API key', () => {
+  it('include reading only with the scope read', () => {
     expect(may(withKey('owner', 'read'), 'read', job(here, other))).toBe(true);
     expect(may(withKey('owner', 'write', 'admin', 'approve'), 'read', job(here, other))).toBe(false);
   });
 
-  it('writes only with the scope write', () => {
+  it('include writing only with the scope write', () => {
     expect(may(withKey('owner', 'write'), 'cancel', job(here, other))).toBe(true);
     expect(may(withKey('owner', 'write'), 'chat', thread(here, me))).toBe(true);
     expect(may(withKey('owner', 'read', 'admin', 'approve'), 'create', job(here, me))).toBe(false);
   });
 
-  it('runs the workspace only with the scope admin', () => {
+  it('include administration only with the scope admin', () => {
     expect(may(withKey('owner', 'admin'), 'delete', workspace(here))).toBe(true);
     expect(may(withKey('owner', 'read', 'write', 'approve'), 'create', key(here, me))).toBe(false);
     expect(may(withKey('owner', 'read', 'write', 'approve'), 'read', member(here, 'viewer'))).toBe(false);
   });
 
-  it('approves only with the scope approve', () => {
+  it('include approval only with the scope approve', () => {
     expect(may(withKey('admin', 'approve'), 'approve', plain('ToolCall', here))).toBe(true);
     expect(may(withKey('member', 'approve'), 'approve', call(here, me))).toBe(true);
     expect(may(withKey('member', 'read', 'write', 'admin'), 'approve', call(here, me))).toBe(false);
     expect(may(withKey('admin', 'read', 'write', 'admin'), 'approve', plain('ToolCall', here))).toBe(false);
   });
 
-  it('looks through the calls of others only with the scope admin', () => {
+  it('include the calls of other users only with the scope admin', () => {
     expect(may(withKey('admin', 'admin'), 'survey', call(here, other))).toBe(true);
     expect(may(withKey('admin', 'read', 'write', 'approve'), 'survey', call(here, other))).toBe(false);
     expect(may(withKey('admin', 'read'), 'survey', call(here, me))).toBe(true);
   });
 
-  it('never adds to a role', () => {
+  it('never exceed the rights of the role', () => {
     for (const role of ROLES) {
       const { rules } = abilityOf(as(role));
       for (const rule of abilityOf(withKey(role, ...KEY_SCOPES)).rules) expect(rules).toContainEqual(rule);
@@ -235,27 +235,30 @@ describe('what a key scope leaves of a role', () => {
     expect(abilityOf(withKey('owner')).rules).toEqual([]);
   });
 
-  it.each(['owner', 'admin'] as const)('lets no key of an %s change roles or reach owners and admins', (role) => {
-    const all = withKey(role, ...KEY_SCOPES);
-    const about = (other: Role) => [member(here, other), invitation(here, other)];
-    const found = ROLES.flatMap((other) =>
-      about(other).flatMap((row) =>
-        (['create', 'change', 'delete'] as const)
-          .filter((verb) => may(all, verb, row))
-          .map((verb) => `${verb} ${row.type} ${other}`),
-      ),
-    );
-    expect(found).toEqual([
-      'delete Membership member',
-      'create Invitation member',
-      'delete Invitation member',
-      'delete Membership viewer',
-      'create Invitation viewer',
-      'delete Invitation viewer',
-    ]);
-  });
+  it.each(['owner', 'admin'] as const)(
+    'let no key of an %s change roles, or invite or remove owners and admins',
+    (role) => {
+      const all = withKey(role, ...KEY_SCOPES);
+      const about = (other: Role) => [member(here, other), invitation(here, other)];
+      const found = ROLES.flatMap((other) =>
+        about(other).flatMap((row) =>
+          (['create', 'change', 'delete'] as const)
+            .filter((verb) => may(all, verb, row))
+            .map((verb) => `${verb} ${row.type} ${other}`),
+        ),
+      );
+      expect(found).toEqual([
+        'delete Membership member',
+        'create Invitation member',
+        'delete Invitation member',
+        'delete Membership viewer',
+        'create Invitation viewer',
+        'delete Invitation viewer',
+      ]);
+    },
+  );
 
-  it('lets no key revoke the keys of other users', () => {
+  it('let no key revoke the keys of other users', () => {
     expect(may(withKey('owner', ...KEY_SCOPES), 'delete', key(here, other))).toBe(false);
     expect(may(withKey('owner', ...KEY_SCOPES), 'delete', key(here, me))).toBe(true);
   });
@@ -273,7 +276,7 @@ describe('a scope', () => {
     expect(scopeOf(as('viewer')).where('Workspace')).toEqual({ id: { in: [] } });
   });
 
-  it('comes from the ability whose can() it matches', () => {
+  it('uses the same ability as can()', () => {
     const principal = as('member');
     expect(abilityOf(principal)).toBe(abilityOf(principal));
     expect(scopeOf(principal).where('ApiKey')).toEqual({ OR: [{ workspaceId: here, userId: me }] });

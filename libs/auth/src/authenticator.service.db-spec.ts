@@ -50,28 +50,28 @@ describe('the authenticator rejects', () => {
     'Bearer x.y.z',
     'nsk_no_scheme',
     'Bearer \u0000',
-  ])('with %j', async (authorization) => {
+  ])('the credential %j', async (authorization) => {
     await expect(authenticate(authorization)).rejects.toMatchObject(refused);
     await expect(identities.auth.authenticator.identify({ authorization })).rejects.toMatchObject(refused);
   });
 
-  it('with a key that was never made', async () => {
+  it('an unknown key', async () => {
     await expect(authenticate(`Bearer nsk_${'a'.repeat(12)}_${'a'.repeat(43)}`)).rejects.toMatchObject(refused);
   });
 
-  it('with a wrong secret behind a right prefix', async () => {
+  it('a wrong secret after a valid prefix', async () => {
     const { text } = await newKey(world.owner);
     await expect(authenticate(`Bearer ${wrongSecret(text)}`)).rejects.toMatchObject(refused);
   });
 
-  it('with an expired key', async () => {
+  it('an expired key', async () => {
     const { text } = await newKey(world.owner, { expiresAt: identities.clock.now() + 500 });
     await expect(authenticate(`Bearer ${text}`)).resolves.toMatchObject({ kind: 'key' });
     identities.clock.advance(500);
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
   });
 
-  it('with an expired token, remembered or not', async () => {
+  it('an expired token, cached or not', async () => {
     const exp = Math.floor(identities.clock.now() / 1_000) + 1;
     const authorization = await identities.bearer(`here${serial}-member`, { exp });
     const principal = await authenticate(authorization);
@@ -81,7 +81,7 @@ describe('the authenticator rejects', () => {
     expect(await identities.auth.authenticator.recheck(principal)).toBeNull();
   });
 
-  it('with a token of another issuer', async () => {
+  it('a token of another issuer', async () => {
     const authorization = await identities.bearer(`here${serial}-member`, { iss: 'https://evil.example' });
     await expect(authenticate(authorization)).rejects.toMatchObject(refused);
   });
@@ -164,7 +164,7 @@ describe('an API key', () => {
     expect(await identities.auth.authenticator.recheck(before)).toMatchObject({ role: 'viewer', id: before.id });
   });
 
-  it('notes its use at most once a minute', async () => {
+  it('records its use at most once a minute', async () => {
     const { text, key } = await newKey(world.owner);
     const lastUsed = async () => {
       const { items } = await identities.auth.apiKeys.list(world.owner, { first: 100 });
@@ -182,7 +182,7 @@ describe('an API key', () => {
     expect(await lastUsed()).toBe(first + 61_000);
   });
 
-  it('costs no query at all within a second', async () => {
+  it('needs no query within a second after the first use', async () => {
     const { text } = await newKey(world.owner);
     await authenticate(`Bearer ${text}`);
     const query = jest.spyOn(database.postgres.api, 'query');
@@ -194,7 +194,7 @@ describe('an API key', () => {
 });
 
 describe('guessing a key', () => {
-  it('slows down per prefix, costs one look-up, and does not lock out the owner', async () => {
+  it('is slowed down per prefix, needs one query, and does not lock out the owner', async () => {
     const { text } = await newKey(world.owner);
     const query = jest.spyOn(database.postgres.api, 'query');
     const codes: string[] = [];
@@ -210,7 +210,7 @@ describe('guessing a key', () => {
     await expect(authenticate(`Bearer ${text}`)).resolves.toMatchObject({ kind: 'key' });
   });
 
-  it('looks the same for a prefix that exists and one that does not', async () => {
+  it('gets the same error for an existing and an unknown prefix', async () => {
     const { text } = await newKey(world.owner);
     const outcomes = async (prefix: string) => {
       const seen: unknown[] = [];
@@ -224,12 +224,12 @@ describe('guessing a key', () => {
   });
 });
 
-describe('recheck', () => {
+describe('Authenticator.recheck', () => {
   it('keeps the same principal while nothing changed', async () => {
     expect(await identities.auth.authenticator.recheck(world.member)).toBe(world.member);
   });
 
-  it('brings a new role and notices a removal', async () => {
+  it('returns a new role, and detects a removed membership', async () => {
     await identities.auth.members.changeRole(world.owner, { userId: world.member.userId, role: 'viewer' });
     expect(await identities.auth.authenticator.recheck(world.member)).toMatchObject({
       role: 'viewer',
@@ -239,7 +239,7 @@ describe('recheck', () => {
     expect(await identities.auth.authenticator.recheck(world.member)).toBeNull();
   });
 
-  it('asks the database at most once a second', async () => {
+  it('queries the database at most once a second', async () => {
     await identities.auth.authenticator.recheck(world.member);
     const query = jest.spyOn(database.postgres.api, 'query');
     for (let i = 0; i < 100; i++) await identities.auth.authenticator.recheck(world.member);
@@ -250,8 +250,8 @@ describe('recheck', () => {
   });
 });
 
-describe('closing', () => {
-  it('ends the subscription to the bus', () => {
+describe('closing the authenticator', () => {
+  it('leaves the bus', () => {
     expect(identities.bus.listening).toBeGreaterThan(0);
     identities.auth.close();
     expect(identities.bus.listening).toBe(0);

@@ -28,13 +28,13 @@ const authenticate = (authorization?: string, workspaceId?: string) =>
 const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized', field: 'workspaceId' };
 
 describe('a token', () => {
-  it('enters the only workspace of its user', async () => {
+  it('selects the only workspace of its user', async () => {
     const principal = await identities.enter(`here${serial}-viewer`);
     expect(principal).toMatchObject({ kind: 'user', role: 'viewer', workspaceId: world.viewer.workspaceId });
     expect(principal.id).toBe(`user:${principal.userId}`);
   });
 
-  it('enters only workspaces of its user, and cannot tell the others from absent ones', async () => {
+  it('selects only workspaces of its user, and gets the same error for others and absent ones', async () => {
     for (const id of [other.owner.workspaceId, newId(), 'no id', ''])
       await expect(identities.enter(`here${serial}-owner`, id)).rejects.toMatchObject(hidden);
   });
@@ -50,7 +50,7 @@ describe('a token', () => {
     expect(await authenticate(authorization)).toMatchObject({ role: 'viewer', workspaceId: world.viewer.workspaceId });
   });
 
-  it('must choose among several workspaces', async () => {
+  it('must name one of several workspaces', async () => {
     await identities.join(other.owner, `here${serial}-member`, 'viewer');
     const subject = `here${serial}-member`;
     await expect(identities.enter(subject)).rejects.toMatchObject({ code: 'bad_request', field: 'workspaceId' });
@@ -58,7 +58,7 @@ describe('a token', () => {
     expect(await identities.enter(subject, world.owner.workspaceId)).toMatchObject({ role: 'member' });
   });
 
-  it('of a new user has no workspace, may create one, and then has the owner role', async () => {
+  it('of a new user may create a workspace, and then has the role owner', async () => {
     const authorization = await identities.bearer(`new${serial}`);
     await expect(authenticate(authorization)).rejects.toMatchObject(hidden);
     const identity = await identities.auth.authenticator.identify({ authorization });
@@ -67,7 +67,7 @@ describe('a token', () => {
     expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
   });
 
-  it('opens a workspace created a moment ago, also in a process that missed the hint', async () => {
+  it('selects a workspace that was just created, also in a process that missed the hint', async () => {
     const elsewhere = openTestIdentities(database);
     const authorization = await identities.bearer(`here${serial}-owner`);
     for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });
@@ -79,7 +79,7 @@ describe('a token', () => {
 });
 
 describe('a token for a workspace that is not its own', () => {
-  it('costs a few look-ups a second, however often it is tried, and no more', async () => {
+  it('causes at most a few queries a second, for any number of attempts', async () => {
     const authorization = await identities.bearer(`here${serial}-owner`);
     await authenticate(authorization);
     const query = jest.spyOn(database.postgres.api, 'query');
@@ -93,7 +93,7 @@ describe('a token for a workspace that is not its own', () => {
     jest.restoreAllMocks();
   });
 
-  it('enters one that it is taken into or makes meanwhile, however often it has tried', async () => {
+  it('selects a workspace that its user joins or creates after many failed attempts', async () => {
     const authorization = await identities.bearer(`here${serial}-member`);
     const { workspaceId } = other.owner;
     const tryOften = () =>

@@ -22,7 +22,7 @@ const token = (subject: string, email: string | null = null, issuer = 'https://i
 });
 
 describe('SECURITY DEFINER', () => {
-  it('belongs to exactly the reviewed functions, pinned, owned by the owner and granted to the api alone', async () => {
+  it('is set only on the reviewed functions, which have a fixed search_path, belong to the owner and are granted only to the API role', async () => {
     const { rows } = await database.postgres.api.query(`
       SELECT p.oid::regprocedure::text AS name, pg_get_userbyid(p.proowner) AS owner, p.proconfig AS settings,
              (SELECT array_agg(coalesce(r.rolname, 'public') ORDER BY r.rolname) FROM aclexplode(p.proacl) a
@@ -87,7 +87,7 @@ describe('the user of an address', () => {
     });
   });
 
-  it('keeps its name when asked for again', async () => {
+  it('keeps its name when it is requested again', async () => {
     const id = await identities.userByEmail({ email: 'two@example.org', name: 'Two' });
     expect(await identities.userByEmail({ email: 'two@example.org', name: 'Second name' })).toBe(id);
     expect((await identities.user(id))?.name).toBe('Two');
@@ -137,7 +137,7 @@ describe('the user of a token', () => {
     expect(await identities.userByEmail({ email: 'other@nightshift.local', name: '' })).not.toBe(first);
   });
 
-  it('keeps issuer and subject apart', async () => {
+  it('is identified by issuer and subject separately', async () => {
     const one = await identities.userBySubject(token('b', null, 'https://a'));
     const two = await identities.userBySubject(token('/b', null, 'https://a'));
     expect(one).not.toBe(two);

@@ -33,7 +33,7 @@ describe('client tool results', () => {
   const save = (policy: object) =>
     calls.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
 
-  it('settles the call and lets the job continue', async () => {
+  it('settle the call and let the job continue', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.validate(me, jobId, { callId, claimToken });
@@ -56,7 +56,7 @@ describe('client tool results', () => {
   });
 
   it.each(['block', 'require_approval'] as const)(
-    'drops a result that was not validated when the policy now requires: %s',
+    'are discarded without a validation when the policy now requires: %s',
     async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
@@ -85,7 +85,7 @@ describe('client tool results', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'completed', result: 'done' })]);
   });
 
-  it('may be an error, which the model reads', async () => {
+  it('pass an error to the model', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.submit(me, jobId, { callId, claimToken, error: 'no such file' });
@@ -93,7 +93,7 @@ describe('client tool results', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'error', error })]);
   });
 
-  it('store no half characters and no text that looks like a key', async () => {
+  it('contain no split surrogate pairs and no text that looks like a key when stored', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const result = `\0\ud83d password=correct-horse ok`;
@@ -103,7 +103,7 @@ describe('client tool results', () => {
     ]);
   });
 
-  it('lose the secrets of their own workspace, and keep other text', async () => {
+  it('have the secrets of their workspace redacted, and keep other text', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const redactor = calls.app.get(Redactor);
@@ -113,7 +113,7 @@ describe('client tool results', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ result: '[redacted], their word' })]);
   });
 
-  it('leaves the job waiting while another call is open', async () => {
+  it('leave the job waiting while another call is open', async () => {
     const { jobId } = await calls.open(me, { count: 3 });
     const claims = await Promise.all(['call_1', 'call_2', 'call_3'].map((id) => claim(jobId, 'laptop', id)));
     const submit = (i: number) =>
@@ -131,7 +131,7 @@ describe('client tool results', () => {
     expect(requeued).toHaveLength(1);
   });
 
-  it('count once: the same result again is accepted, another one is refused', async () => {
+  it('are accepted again unchanged, and refused if they differ', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const submit = (result: string) => refusal(calls.service.submit(me, jobId, { callId, claimToken, result }));
@@ -148,7 +148,7 @@ describe('client tool results', () => {
     expect(await calls.updates(jobId)).toEqual(['completed']);
   });
 
-  it('sent 20 times at once is one', async () => {
+  it('settle the call once when 20 equal results arrive concurrently', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const all = await Promise.all(
@@ -158,7 +158,7 @@ describe('client tool results', () => {
     expect(await calls.updates(jobId)).toEqual(['completed']);
   });
 
-  it('needs the claim that holds', async () => {
+  it('are refused without the current claim', async () => {
     const { jobId } = await calls.open(me);
     const lost = ['claim_lost', 'Tool claim expired or was replaced', 'awaiting_client'];
     const submit = (claimToken: string) => refusal(calls.service.submit(me, jobId, { callId, claimToken, result: '' }));
@@ -170,7 +170,7 @@ describe('client tool results', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'awaiting_client' })]);
   });
 
-  it('after a cancel changes nothing', async () => {
+  it('change nothing after a cancel', async () => {
     const { jobId } = await calls.open(me, { effect: 'pure' });
     const { claimToken } = await claim(jobId);
     await calls.service.validate(me, jobId, { callId, claimToken });
@@ -185,7 +185,7 @@ describe('client tool results', () => {
     ['neither', {}, ['bad_request', 'Invalid tool result']],
     ['too much', { result: 'é'.repeat(131_073) }, ['too_large', 'Tool result exceeds 262144 bytes']],
     ['too long an error', { error: 'x'.repeat(262_145) }, ['too_large', 'Tool result exceeds 262144 bytes']],
-  ])('that is %s is refused before anything is written', async (_, given, expected) => {
+  ])('are refused before any write when they contain %s', async (_, given, expected) => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     expect(await refusal(calls.service.submit(me, jobId, { callId, claimToken, ...given }))).toEqual(expected);

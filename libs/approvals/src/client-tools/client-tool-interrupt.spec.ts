@@ -32,7 +32,7 @@ describe('the request for a client to run a call', () => {
     expect(clientToolInterrupt(call)).toMatchObject({ expireAction: 'wait', expiresAt: 1_000 + day });
   });
 
-  it.each(['skip', 'fail'] as const)('ends after its timeout when it is to %s', (onTimeout) => {
+  it.each(['skip', 'fail'] as const)('expires after its timeout with onTimeout %s', (onTimeout) => {
     const asked = clientToolInterrupt({ ...call, wait: { timeoutMs: 5_000, onTimeout } });
     expect(asked).toMatchObject({ expireAction: onTimeout, expiresAt: 6_000 });
   });
@@ -40,7 +40,7 @@ describe('the request for a client to run a call', () => {
   it.each([
     [5_000, day],
     [2 * day, 2 * day],
-  ])('waits on beyond a timeout of %d ms, but not for ever', (timeoutMs, waitsMs) => {
+  ])('waits beyond a timeout of %d ms, up to 24 hours', (timeoutMs, waitsMs) => {
     expect(clientToolInterrupt({ ...call, wait: { timeoutMs } }).expiresAt).toBe(1_000 + waitsMs);
   });
 });

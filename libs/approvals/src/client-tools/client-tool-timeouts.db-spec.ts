@@ -49,7 +49,7 @@ describe('a call that no client serves', () => {
     expect(await calls.jobStatus(jobId)).toBe('queued');
   });
 
-  it('takes no result after that', async () => {
+  it('accepts no result after its timeout', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     const { claimToken } = await calls.service.claim(me, jobId, { callId, deviceId: 'laptop' });
     await calls.lapse(jobId);
@@ -60,13 +60,13 @@ describe('a call that no client serves', () => {
     expect(await calls.updates(jobId)).toEqual(['skipped']);
   });
 
-  it('waits while its time is not over', async () => {
+  it('waits until its timeout', async () => {
     const { jobId } = await calls.open(me);
     await calls.look();
     expect(await calls.jobStatus(jobId)).toBe('waiting');
   });
 
-  it('keeps running while a client holds its claim', async () => {
+  it('does not time out while a client has a valid claim', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     const { claimToken } = await calls.service.claim(me, jobId, { callId, deviceId: 'laptop' });
     await calls.expire(jobId);
@@ -77,7 +77,7 @@ describe('a call that no client serves', () => {
   });
 
   it.each(['pure', 'idempotent'] as const)(
-    'goes to another client when the first is lost, if it is %s',
+    'is offered to another client when the first is lost, if it is %s',
     async (effect) => {
       const { jobId } = await calls.open(me, { effect });
       const lost = await begin(jobId);
@@ -91,7 +91,7 @@ describe('a call that no client serves', () => {
     },
   );
 
-  it('asks a person when the client of a `once` call is lost', async () => {
+  it('opens a request to a person when the client of a `once` call is lost', async () => {
     const { jobId } = await calls.open(me);
     const lost = await begin(jobId);
     await calls.lapse(jobId);
@@ -108,7 +108,7 @@ describe('a call that no client serves', () => {
     await expect(submit(jobId, lost)).rejects.toMatchObject({ code: 'not_pending' });
   });
 
-  it('asks a person also after its own timeout', async () => {
+  it('opens a request to a person also after its timeout', async () => {
     const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
     await begin(jobId);
     await calls.lapse(jobId);

@@ -36,7 +36,7 @@ describe('calls that clients run', () => {
     calls.service.claim(me, jobId, { callId: id, deviceId });
 
   describe('a claim', () => {
-    it('returns the call as it is to run, with its job and thread', async () => {
+    it('returns the call with the arguments to run, its job and its thread', async () => {
       const { jobId } = await calls.open(me);
       const before = Date.now();
       const claimed = await claim(jobId);
@@ -52,7 +52,7 @@ describe('calls that clients run', () => {
       expect(claimed.expiresAt - before).toBeGreaterThan(25_000);
     });
 
-    it('goes to one of many clients', async () => {
+    it('is granted to one of many clients', async () => {
       const { jobId } = await calls.open(me);
       const all = await Promise.all(Array.from({ length: 20 }, (_, i) => refusal(claim(jobId, `device ${i}`))));
       const lost = all.filter((answer) => Array.isArray(answer));
@@ -66,7 +66,7 @@ describe('calls that clients run', () => {
       expect(await refusal(claim(jobId))).toEqual(['already_claimed', 'Tool call already claimed', 'awaiting_client']);
     });
 
-    it('lapses, and another client takes over', async () => {
+    it('expires, and another client can claim the call', async () => {
       const { jobId } = await calls.open(me);
       const first = await claim(jobId);
       await calls.lapse(jobId);
@@ -77,7 +77,7 @@ describe('calls that clients run', () => {
       expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ result: 'in time' })]);
     });
 
-    it('goes to the device that the request names', async () => {
+    it('is granted only to the device that the request names', async () => {
       const { jobId } = await calls.open(me, { deviceId: 'laptop' });
       const wrong = ['other_device', 'Tool call belongs to another browser device', 'awaiting_client'];
       expect(await refusal(claim(jobId, 'phone'))).toEqual(wrong);
@@ -170,7 +170,7 @@ describe('calls that clients run', () => {
         refusal(calls.service.submit(principal, jobId, { callId, claimToken: token, result: 'mine' })),
       ]);
 
-    it('lets no other member of the workspace serve the call, in any role', async () => {
+    it('cannot serve the call in the same workspace, in any role', async () => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       for (const principal of [people.viewer, people.admin, people.owner]) {
@@ -178,7 +178,7 @@ describe('calls that clients run', () => {
       }
     });
 
-    it('elsewhere learns that there is such a job', async () => {
+    it('get `not_found` for a job of another workspace, as for an unknown one', async () => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
       const absent = Array(3).fill(['not_found', 'Job not found or unauthorized']);
@@ -187,7 +187,7 @@ describe('calls that clients run', () => {
       expect(await asked(me, 'no id', claimToken)).toEqual(absent);
     });
 
-    it('gets a call that does not exist, or that runs here', async () => {
+    it('cannot claim a call that does not exist or that runs on the server', async () => {
       const { jobId } = await calls.open(me);
       expect(await refusal(claim(jobId, 'd', 'call_9'))).toEqual(['not_found', 'Job not found or unauthorized']);
       await calls.rows(`UPDATE interrupt SET kind = 'tool_approval' WHERE job_id = $1`, [jobId]);

@@ -81,7 +81,7 @@ function give(by: MemberPrincipal, operation = operationOf(call, null)): Promise
 }
 
 describe('CallGate.judge', () => {
-  it('runs, parks or refuses a proposed call according to the policy', async () => {
+  it('lets a proposed call run, wait for approval or be refused, as the policy requires', async () => {
     expect(await judge()).toEqual({ type: 'run', approval: 'policy', grantId: null });
     await save({ rules: [{ match: 'mail.*', when: 'arguments.amount > 3', action: 'require_approval' }] });
     expect(await judge()).toMatchObject({ type: 'ask', verdict: { rule: { layer: 'workspace', index: 0 } } });
@@ -156,7 +156,7 @@ describe('CallGate.recheck', () => {
 describe('a grant', () => {
   beforeEach(() => save({ ...asking, rules: [{ match: 'locked', action: 'require_approval', locked: true }] }));
 
-  it('lets a call run and each use is audited once, and a preview is not', async () => {
+  it('lets calls run, and audits each use once and no preview', async () => {
     const grantId = await give(red.member);
     expect(await judge({}, { ...call, isPreview: true })).toEqual({ type: 'run', approval: 'grant', grantId });
     expect(await judge()).toEqual({ type: 'run', approval: 'grant', grantId });
@@ -170,7 +170,7 @@ describe('a grant', () => {
     expect(uses).toMatchObject([{ subject_id: grantId, details: { jobId: job.jobId, tool: 'mail.send' } }]);
   });
 
-  it('does not meet a locked rule, a call that cannot be shown, or a job without thread or requester', async () => {
+  it('does not apply to a locked rule, to a call that cannot be shown, or to a job without thread or requester', async () => {
     await give(red.member);
     await give(red.member, operationOf({ ...call, name: 'locked' }, null));
     expect(await judge({}, { ...call, name: 'locked' })).toMatchObject({ type: 'ask', verdict: { locked: true } });
@@ -184,7 +184,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ type: 'run' });
   });
 
-  it('ends when who gave it could not decide any more', async () => {
+  it('ends when the approver that gave it may no longer decide', async () => {
     await save({ ...asking, decidableBy: 'approvers' });
     await give(red.admin);
     expect(await judge()).toMatchObject({ type: 'run', approval: 'grant' });
@@ -192,7 +192,7 @@ describe('a grant', () => {
     expect(await judge()).toMatchObject({ type: 'ask' });
   });
 
-  it('covers only the granted part of a tool', async () => {
+  it('applies only to the granted operation of a tool', async () => {
     const grantKey = (args: Readonly<Record<string, unknown>>) => String(args['amount']);
     const tool = { ...known, grantKey };
     await give(red.member, operationOf(call, tool));
@@ -202,7 +202,7 @@ describe('a grant', () => {
     expect(await asked('{"amount":6}')).toMatchObject({ type: 'ask' });
   });
 
-  it('covers only the tool as it was when the grant was given', async () => {
+  it('does not apply after the tool has changed', async () => {
     await give(red.member, operationOf(call, known));
     const asked = (changed: Partial<typeof known>) => gate().judge(job, call, { ...known, ...changed } as never);
     expect(await asked({})).toMatchObject({ type: 'run', approval: 'grant' });

@@ -76,7 +76,7 @@ describe('an explanation', () => {
     expect((await explain({ role: 'member', agent: 'support' })).verdict.action).toBe('block');
   });
 
-  it('counts what the operator and the tool say', async () => {
+  it('includes the default of the operator and the approval of the tool', async () => {
     approvals = openApprovals(database, { TOOL_APPROVAL_DEFAULT: 'require_approval' });
     expect((await explain()).verdict).toMatchObject({
       action: 'require_approval',

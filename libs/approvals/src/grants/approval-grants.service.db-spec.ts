@@ -91,7 +91,7 @@ describe('a grant', () => {
     expect([await isUsable(), await isUsable(over())]).toEqual([true, false]);
   });
 
-  it('of an agent is not one of none', async () => {
+  it('for an agent does not apply to calls without an agent', async () => {
     await give({ agent: 'support' });
     expect([await isUsable({ agent: 'support' }), await isUsable()]).toEqual([true, false]);
   });
@@ -116,7 +116,7 @@ describe('a grant', () => {
     expect([await isUsable(), await listed(red.owner)]).toEqual([false, []]);
   });
 
-  it('ends with the membership of whom it is for, and of who gave it', async () => {
+  it('ends when its requester or its approver leaves the workspace', async () => {
     await give();
     await give({ operation: 'by admin', grantedBy: red.admin.id });
     await identities.auth.members.remove(red.owner, red.admin.userId);
@@ -144,7 +144,7 @@ describe('a grant', () => {
     expect(await isUsable()).toBe(false);
   });
 
-  it('ends with a change of the policy, also for a process that has not heard of it', async () => {
+  it('ends with a change of the policy, also in a process that missed the hint', async () => {
     const id = await give();
     await approvals.policies.save(red.owner, { policy: { timeoutDays: 1 }, expectedVersion: null });
     expect([await isUsable({ policyVersion: 0 }), await isUsable()]).toEqual([false, false]);
@@ -154,7 +154,7 @@ describe('a grant', () => {
     expect((await listed(red.member))[0]).toMatchObject({ policyVersion: 1 });
   });
 
-  it('goes with the transaction of its decision', async () => {
+  it('is rolled back with the transaction of its decision', async () => {
     const decision = database.prisma.withWorkspace(red.member, async (tx) => {
       await approvals.grants.create(tx, grantOf());
       throw new Error('the decision failed');
@@ -165,7 +165,7 @@ describe('a grant', () => {
 });
 
 describe('the list of grants', () => {
-  it('shows approvers all grants, and other members the grants that they gave or got', async () => {
+  it('shows all grants to approvers, and other members the grants that they gave or received', async () => {
     const mine = await give();
     const theirs = await give({ requester: red.admin.userId, grantedBy: red.owner.id });
     const viewers = await give({ requester: red.viewer.userId, grantedBy: red.owner.id });
@@ -178,7 +178,7 @@ describe('the list of grants', () => {
     expect(await ids(keyOf(red.owner, ['approve', 'admin', 'write']))).toEqual([]);
   });
 
-  it('shows a person what a key of theirs gave', async () => {
+  it('shows a user the grants of their API keys', async () => {
     const { key } = await identities.auth.apiKeys.create(red.member, {
       name: 'k',
       scopes: ['approve'],
@@ -188,7 +188,7 @@ describe('the list of grants', () => {
     expect(await listed(red.member)).toMatchObject([{ id }]);
   });
 
-  it('goes in pages, newest first, by thread and by what still holds', async () => {
+  it('returns pages, newest first, filtered by thread and by whether a grant is active', async () => {
     const other = await newThread(red.member);
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await give(i === 2 ? { threadId: other } : {}));
@@ -206,7 +206,7 @@ describe('the list of grants', () => {
   });
 });
 
-describe('a grant is revoked by', () => {
+describe('revoking a grant', () => {
   it.each<[string, () => MemberPrincipal, string]>([
     ['whom it is for', () => red.member, 'done'],
     ['who gave it', () => red.admin, 'done'],
@@ -234,7 +234,7 @@ describe('a grant is revoked by', () => {
 });
 
 describe('the audit', () => {
-  it('records giving, use and revoking of a grant once each', async () => {
+  it('records each grant, its use and its revocation once', async () => {
     const interruptId = newId();
     const id = await give({ interruptId });
     await approvals.grants.recordUse(red.member.workspaceId, { grantId: id, jobId: 'j1', tool: 'mail.send' });
@@ -260,7 +260,7 @@ describe('the audit', () => {
 });
 
 describe('row-level security', () => {
-  it('shows, changes and takes no grant of another workspace', async () => {
+  it('hides grants of another workspace, and refuses to change or insert them', async () => {
     const id = await give();
     const { workspaceId } = blue.owner;
     expect(await approvals.sql(workspaceId, 'SELECT FROM approval_grant', [])).toEqual([]);

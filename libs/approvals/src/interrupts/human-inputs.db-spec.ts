@@ -94,7 +94,7 @@ async function stateOf(jobId: string): Promise<unknown> {
 }
 
 describe('a question to a person', () => {
-  it('takes one answer, with data that match the form, as the result of its call', async () => {
+  it('takes the data of its first valid answer as the result of its call', async () => {
     const { job, id, answer } = await ask();
     expect(await answer({ action: 'submit', data: { colour: 'red' } })).toMatchObject({
       id,
@@ -137,7 +137,7 @@ describe('a question to a person', () => {
     expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', events: ['interrupt-opened human_input'] });
   });
 
-  it('takes text as it is', async () => {
+  it('takes a text answer unchanged', async () => {
     const { job, answer } = await ask({ type: 'string', minLength: 1 });
     expect(await codeOf(answer({ action: 'submit', data: '' }))).toBe('invalid_input');
     await answer({ action: 'submit', data: 'Blue, "please"' });
@@ -150,7 +150,7 @@ describe('a question to a person', () => {
       { action: 'reject', reason: 'None of\nyours' },
       { status: 'denied', error: 'Tool execution rejected by user: None of yours' },
     ],
-  ])('may be left without a result: %j', async (body, call) => {
+  ])('can be answered without a result: %j', async (body, call) => {
     const { job, answer } = await ask();
     expect(await answer(body)).toMatchObject({ outcome: { outcome: body.action } });
     expect(await stateOf(job.jobId)).toMatchObject({ ...call, result: null, job: 'queued' });
@@ -172,7 +172,7 @@ describe('a question to a person', () => {
     expect(await stateOf(job.jobId)).toEqual(before);
   });
 
-  it('takes one of twenty answers that come at once', async () => {
+  it('accepts one of twenty concurrent answers', async () => {
     const { job, answer } = await ask({ type: 'integer' });
     const answers = Array.from({ length: 20 }, (_, data) => codeOf(answer({ action: 'submit', data: data % 4 })));
     const settled = await Promise.all(answers);
@@ -201,7 +201,7 @@ describe('a question to a person', () => {
     expect(await app.get(InterruptsService).find(here.viewer, id)).toMatchObject({ status: 'open' });
   });
 
-  it('counts as declined when it expires, and accepts no answer after that', async () => {
+  it('ends its call without a result when it expires, and then accepts no answer', async () => {
     const { job, id, answer } = await ask();
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     expect(await refusal(answer({ action: 'skip' }))).toEqual(['expired', 'Request expired', {}]);
@@ -239,7 +239,7 @@ describe('a question to a person', () => {
     expect(await stateOf(job.jobId)).toMatchObject({ job: 'queued' });
   });
 
-  it('of a workflow is about no call: any of its actions, with data or without', async () => {
+  it('of a workflow node accepts an action with data', async () => {
     const job = await layOutWaitingJob(app, here.member);
     const id = await openInterrupt(app, job, { nodeId: 'n1', request: { mode: 'review', prompt: 'Fine?' } });
     expect(await app.get(InterruptsService).decide(here.member, id, { action: 'modify', data: 'finer' })).toMatchObject(
@@ -252,7 +252,7 @@ describe('a question to a person', () => {
 });
 
 describe('a request of another kind', () => {
-  it('refuses an answer here when clients serve it', async () => {
+  it('refuses an answer to a client tool call and names the endpoint for it', async () => {
     const job = await layOutWaitingJob(app, here.member);
     const id = await openInterrupt(app, job, { kind: 'client_tool' });
     const refused = await refusal(app.get(InterruptsService).decide(here.member, id, { decision: 'approve' }));

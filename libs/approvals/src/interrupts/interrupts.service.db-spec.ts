@@ -55,7 +55,7 @@ async function everything(): Promise<readonly Interrupt[]> {
   }
 }
 
-describe('a list of what one may decide', () => {
+describe('the list of requests that a principal may decide', () => {
   it.each<[string, () => MemberPrincipal]>([
     ['an owner', () => here.owner],
     ['an admin', () => here.admin],
@@ -65,7 +65,7 @@ describe('a list of what one may decide', () => {
     ["an admin's key that may approve and write", () => key(here.admin, ['read', 'write', 'approve'])],
     ["a member's key that may approve and write", () => key(here.member, ['read', 'write', 'approve'])],
     ["an owner's key that may not approve", () => key(here.owner, ['read', 'write', 'admin'])],
-  ])('holds for %s exactly what may be decided one by one', async (_, principal) => {
+  ])('contains exactly the requests that %s may decide one by one', async (_, principal) => {
     const expected = (await everything())
       .filter(({ kind }) => kind !== 'client_tool')
       .filter((asked) => mayDecide(principal(), { ...asked, jobCreatedBy: asked.requester }))

@@ -16,7 +16,7 @@ function refusalOf(body: unknown): unknown {
 }
 
 describe('an answer from outside', () => {
-  it('keeps known fields only', () => {
+  it('keeps known fields and drops the others', () => {
     const known = {
       ...{ decision: 'approve', action: 'submit', argumentsHash: 'h', arguments: {}, reason: 'Why not' },
       ...{ grantMinutes: 5, data: '', result: { a: [1] } },
@@ -24,7 +24,7 @@ describe('an answer from outside', () => {
     expect(toInterruptAnswer({ ...known, surprise: 1 })).toEqual(known);
   });
 
-  it('takes null, and for words the empty text, as absent', () => {
+  it('treats null, and an empty text of a text field, as absent', () => {
     const names = ['decision', 'action', 'argumentsHash', 'arguments', 'reason', 'grantMinutes', 'data', 'result'];
     expect(toInterruptAnswer(Object.fromEntries(names.map((name) => [name, null])))).toEqual({});
     expect(toInterruptAnswer({ decision: '', action: '', argumentsHash: '', reason: '' })).toEqual({});

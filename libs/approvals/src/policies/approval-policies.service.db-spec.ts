@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe('the policy of a workspace', () => {
-  it('asks for nothing until one is saved', async () => {
+  it('equals the default policy, as version 0, until one is saved', async () => {
     const none = { version: 0, policy: DEFAULT_POLICY, createdBy: null, createdAt: null };
     expect(await here.policies.current(red.owner.workspaceId)).toEqual(none);
     expect(await here.policies.find(red.owner)).toEqual(none);
@@ -95,7 +95,7 @@ describe('the policy of a workspace', () => {
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedVersion' });
   });
 
-  it('gets a version of its own from each of many at once', async () => {
+  it('gets one version for each of ten concurrent saves', async () => {
     const policies = Array.from({ length: 10 }, (_, i) => ({ timeoutDays: i + 1 }));
     const saved = await Promise.all(
       policies.map((policy, i) =>
@@ -105,7 +105,7 @@ describe('the policy of a workspace', () => {
     expect(saved.map(({ version }) => version).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('refuses an invalid policy with the field at fault, and stores nothing', async () => {
+  it('refuses an invalid policy, names the field and stores nothing', async () => {
     const save = (policy: unknown) => here.policies.save(red.owner, { policy, expectedVersion: null });
     await expect(save({ rules: [{ match: '*', action: 'ask' }] })).rejects.toMatchObject({ field: 'rules.0.action' });
     await expect(save('text')).rejects.toMatchObject({ code: 'bad_request' });
@@ -113,13 +113,13 @@ describe('the policy of a workspace', () => {
     expect((await here.policies.find(red.owner))?.version).toBe(0);
   });
 
-  it('keeps what a row cannot hold out of it', async () => {
+  it('replaces characters that Postgres cannot store', async () => {
     const rules = [{ match: 'a\u0000\ud83d', action: 'block' }];
     const saved = await here.policies.save(red.owner, { policy: { rules }, expectedVersion: null });
     expect(saved.policy.rules[0]?.match).toBe('a\uFFFD\uFFFD');
   });
 
-  it('asks where a stored condition is one that this build does not take', async () => {
+  it('requires approval when this build cannot compile a stored condition', async () => {
     const { workspaceId } = red.owner;
     const policy = {
       ...DEFAULT_POLICY,
@@ -149,7 +149,7 @@ describe('the policy of a workspace', () => {
   });
 });
 
-describe('who may see and change it', () => {
+describe('access to the policy', () => {
   const save = (who: MemberPrincipal): Promise<unknown> =>
     code(here.policies.save(who, { policy: asking, expectedVersion: null }));
   const see = (who: MemberPrincipal): Promise<unknown> => code(here.policies.find(who));
@@ -163,7 +163,7 @@ describe('who may see and change it', () => {
     expect([await save(red[role]), await see(red[role])]).toEqual([outcome, outcome]);
   });
 
-  it('keys with the scope admin', async () => {
+  it('API keys: only with the scope admin', async () => {
     expect(await save(keyOf(red.owner, ['admin']))).toBe('done');
     expect(await save(keyOf(red.owner, ['read', 'write', 'approve']))).toBe('not_found');
     expect(await see(keyOf(red.owner, ['read', 'write', 'approve']))).toBe('not_found');

@@ -25,7 +25,7 @@ describe('an approval policy', () => {
     });
   });
 
-  it('names the wrong field, with the field that holds the policy', () => {
+  it('names the invalid field by its path', () => {
     expect(errorOf({ rules: [{}] }).field).toBe('rules.0.match');
     expect(() => parseApprovalPolicy({ rules: {} }, 'toolApproval')).toThrow(
       expect.objectContaining({ field: 'toolApproval.rules' }),
@@ -33,7 +33,7 @@ describe('an approval policy', () => {
     expect(() => parseApprovalPolicy([], 'toolApproval')).toThrow(expect.objectContaining({ field: 'toolApproval' }));
   });
 
-  it('keeps given settings, and uses the defaults of the list for the rest', () => {
+  it('keeps the given fields and adds no default for absent fields of a rule', () => {
     const given = {
       default: 'require_approval',
       timeoutDays: 0.5,
@@ -52,7 +52,7 @@ describe('an approval policy', () => {
     parseApprovalPolicy({ rules: rules.slice(0, 3) });
   });
 
-  it('equals the policy that was written after it is read back', () => {
+  it('parses its own output to the same policy', () => {
     const policy = parseApprovalPolicy({ rules: [{ ...rule, fourEyes: true }] });
     expect(parseApprovalPolicy(JSON.parse(JSON.stringify(policy)))).toEqual(policy);
   });

@@ -52,16 +52,16 @@ describe('a condition', () => {
     expect(answer(source)).toBe('failed');
   });
 
-  it.each([null, undefined, 7, 'text', ['list']])('fails for arguments that are no object: %p', (args) => {
+  it.each([null, undefined, 7, 'text', ['list']])('fails for arguments that are not an object: %p', (args) => {
     expect(answer('arguments.amount > 1', { arguments: args })).toBe('failed');
   });
 
-  it('sees nothing of an object but its own members', () => {
+  it('does not see inherited members of an object', () => {
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
       expect(answer(`has(arguments.${name})`)).toBe('false');
   });
 
-  it('does not change the arguments that it reads', () => {
+  it('does not change the arguments', () => {
     const before = JSON.stringify(context);
     answer('arguments.to.filter(a, a != "").map(a, a + "!").exists(a, a == "") || arguments.amount > 1');
     expect(JSON.stringify(context)).toBe(before);
@@ -101,7 +101,7 @@ describe('a condition that does not compile', () => {
   });
 });
 
-describe('a condition that would take for ever', () => {
+describe('a condition over its time limit', () => {
   const many = Array.from({ length: 20_000 }, (_, i) => i);
 
   it.each([

@@ -32,8 +32,8 @@ function ask(policies: readonly unknown[], over: Partial<CallQuestion> = {}): Ve
 const actionOf = (rules: readonly unknown[], over: Partial<CallQuestion> = {}): ApprovalAction =>
   ask([{ rules }], over).action;
 
-describe('within one list', () => {
-  it('the first rule that meets the call counts', () => {
+describe('one policy', () => {
+  it('applies the first rule that matches the call', () => {
     const rules = [
       { match: 'files.*', action: 'block' },
       { match: 'mail.*', action: 'require_approval' },
@@ -50,7 +50,7 @@ describe('within one list', () => {
     });
   });
 
-  it('the default counts when none does', () => {
+  it('applies the default when no rule matches', () => {
     expect(ask([{ default: 'require_approval', rules: [{ match: 'x', action: 'block' }] }])).toMatchObject({
       action: 'require_approval',
       rule: { layer: 'instance', index: null, match: '*' },
@@ -58,13 +58,13 @@ describe('within one list', () => {
     expect(ask([{}]).action).toBe('auto_approve');
   });
 
-  it('a condition decides whether its rule meets the call', () => {
+  it('matches a rule only if its condition is true', () => {
     const rules = [{ match: '*', when: 'arguments.amount > 1000', action: 'block' }];
     expect(actionOf(rules)).toBe('block');
     expect(actionOf(rules, { arguments: { amount: 10 } })).toBe('auto_approve');
   });
 
-  it('rules may look at the role of the requester', () => {
+  it('matches a rule by the role of the requester', () => {
     const rules = [
       { match: '*', when: 'principal.role in ["owner", "admin"]', action: 'auto_approve' },
       { match: '*', action: 'require_approval' },
@@ -75,7 +75,7 @@ describe('within one list', () => {
   });
 
   it.each(['auto_approve', 'require_approval', 'block'])(
-    'a condition that fails asks for approval instead of: %s',
+    'requires approval when a condition fails, instead of: %s',
     (action) => {
       const verdict = ask([
         { rules: [{ match: '*', when: 'arguments.absent == 1', action, decidableBy: 'approvers' }] },
@@ -85,7 +85,7 @@ describe('within one list', () => {
     },
   );
 
-  it('a condition that takes too long asks', () => {
+  it('requires approval when a condition exceeds its time limit', () => {
     const when = 'arguments.l.exists(a, arguments.l.exists(b, arguments.l.exists(c, c < 0)))';
     const verdict = ask([{ rules: [{ match: '*', when, action: 'auto_approve' }] }], {
       arguments: { l: Array.from({ length: 5_000 }, (_, i) => i) },
@@ -94,7 +94,7 @@ describe('within one list', () => {
     expect(verdict.rule.reason).toContain('takes too long');
   });
 
-  it('many conditions that are each just fast enough are cut off together', () => {
+  it('requires approval when all conditions together exceed the time limit', () => {
     const when = 'arguments.l.exists(a, a < 0)';
     const rules = Array.from({ length: 200 }, () => ({ match: '*', when, action: 'block' }));
     const verdict = ask([{ rules }], { arguments: { l: Array.from({ length: 9_000 }, (_, i) => i) } });
@@ -102,7 +102,7 @@ describe('within one list', () => {
     expect(verdict.rule.index).toBeLessThan(199);
   });
 
-  it('takes expiry and approvers from the rule, else from the policy', () => {
+  it('takes timeout and deciders from the rule, else from the policy', () => {
     const policy = { timeoutDays: 2, decidableBy: 'members', fourEyes: true, expireAction: 'fail_job' };
     const rules = [
       { match: 'a', action: 'require_approval', timeoutDays: 0.5, decidableBy: 'approvers', locked: true },
@@ -124,8 +124,8 @@ describe('within one list', () => {
   });
 });
 
-describe('over the layers', () => {
-  it('the strictest action counts and names its layer', () => {
+describe('several layers of the policy', () => {
+  it('apply the strictest action and name its layer', () => {
     const asks = { default: 'require_approval' };
     expect(ask([{}, asks, {}])).toMatchObject({ action: 'require_approval', rule: { layer: 'workspace' } });
     expect(ask([asks, { rules: [{ match: '*', action: 'block' }] }])).toMatchObject({
@@ -135,7 +135,7 @@ describe('over the layers', () => {
     expect(ask([asks, { rules: [{ match: '*', action: 'auto_approve' }] }]).action).toBe('require_approval');
   });
 
-  it('a tool can ask for itself, under the settings of the workspace', () => {
+  it('apply the approval of a tool with the settings of the workspace', () => {
     const verdict = ask([{}, { decidableBy: 'approvers', timeoutDays: 1 }], { ownApproval: 'require_approval' });
     expect(verdict).toMatchObject({
       action: 'require_approval',
@@ -146,11 +146,11 @@ describe('over the layers', () => {
     expect(ask([], { ownApproval: 'block' }).action).toBe('block');
   });
 
-  it('nothing at all lets a call run', () => {
+  it('approve every call when they are empty', () => {
     expect(ask([]).action).toBe('auto_approve');
   });
 
-  it('where layers agree, the strictest of their conditions count', () => {
+  it('apply the strictest settings of the layers that require approval', () => {
     const asks = { default: 'require_approval' };
     expect(
       ask([
@@ -172,7 +172,7 @@ describe('over the layers', () => {
   });
 });
 
-describe('a layer', () => {
+describe('a layer of the policy', () => {
   const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(arbitrary, { nil: undefined });
   const settings = {
@@ -200,7 +200,7 @@ describe('a layer', () => {
   const strictness = (action: ApprovalAction): number => approvalActions.indexOf(action);
   const narrowness = ({ decidableBy }: Verdict): number => decidableByKinds.indexOf(decidableBy);
 
-  it('can tighten and never widen what the others say', () => {
+  it('tightens and never relaxes the action of the others', () => {
     fc.assert(
       fc.property(policies, policy, own, (others, added, ownApproval) => {
         const without = ask(others, { ownApproval });
@@ -210,7 +210,7 @@ describe('a layer', () => {
     );
   });
 
-  it('can tighten and never widen how a call is asked for', () => {
+  it('tightens and never relaxes the settings of a request', () => {
     const some = fc.array(policy, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(some, policy, (others, added) => {
@@ -226,7 +226,7 @@ describe('a layer', () => {
     );
   });
 
-  it('counts the same wherever it stands', () => {
+  it('has the same effect in any order of the layers', () => {
     const judged = (verdict: Verdict): unknown => ({ ...verdict, rule: null });
     fc.assert(
       fc.property(policies, (some) => {

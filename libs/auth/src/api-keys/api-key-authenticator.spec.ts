@@ -24,7 +24,7 @@ describe('FailureLimiter', () => {
     expect(limiter.fail('a')).toBeNull();
   });
 
-  it('remembers a bounded number of names', () => {
+  it('stores a bounded number of prefixes', () => {
     const limiter = new FailureLimiter(new ManualClock(), limits);
     for (let i = 0; i < 1_000; i++) limiter.fail(`name ${i}`);
     expect(limiter.size).toBe(3);

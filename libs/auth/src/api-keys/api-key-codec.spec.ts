@@ -6,7 +6,7 @@ import { ApiKeyCodec, prefixOf } from './api-key-codec.js';
 const codec = new ApiKeyCodec('a secret of at least thirty-two characters');
 
 describe('ApiKeyCodec', () => {
-  it('makes keys of the documented shape, each another', () => {
+  it('creates unique keys in the documented format', () => {
     const keys = Array.from({ length: 100 }, () => codec.mint());
     for (const { text, prefix } of keys) {
       expect(text).toMatch(/^nsk_[a-z0-9]{12}_[A-Za-z0-9_-]{43}$/);
@@ -31,19 +31,19 @@ describe('ApiKeyCodec', () => {
     );
   });
 
-  it('refuses what no key is stored for, and digests of a wrong length', () => {
+  it('refuses a key without a stored digest, and digests of a wrong length', () => {
     const { text, hash } = codec.mint();
     expect(codec.matches(text, null)).toBe(false);
     expect(codec.matches(text, hash.subarray(0, 31))).toBe(false);
     expect(codec.matches(text, new Uint8Array(32))).toBe(false);
   });
 
-  it('knows no key made under another pepper', () => {
+  it('refuses a key made under another pepper', () => {
     const { text, hash } = new ApiKeyCodec('another secret of more than thirty-two characters').mint();
     expect(codec.matches(text, hash)).toBe(false);
   });
 
-  it('knows a key made under a previous pepper, and hashes it under the present one', () => {
+  it('accepts a key made under a previous pepper, and hashes it under the current one', () => {
     const old = 'the secret before, of more than thirty-two characters';
     const { text, hash } = new ApiKeyCodec(old).mint();
     const rotated = new ApiKeyCodec('the secret after, of more than thirty-two characters', [old]);

@@ -54,8 +54,8 @@ const byHand = (header: { alg: string; [name: string]: unknown }, payload: unkno
 const without = (claim: keyof JWTPayload) =>
   Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim));
 
-describe('a good token', () => {
-  it('passes, signed by the secret or by a key of the set', async () => {
+describe('a valid token', () => {
+  it('is accepted when the secret or a key of the key set signed it', async () => {
     const { verifier } = arrange();
     const claims = {
       issuer: 'https://issuer.example',
@@ -70,7 +70,7 @@ describe('a good token', () => {
     expect(await verifier.verify(await byRsa(good, { typ: 'JWT' }))).toEqual(claims);
   });
 
-  it('brings an address only if the issuer verified it', async () => {
+  it('provides an e-mail address only if the issuer verified it', async () => {
     const { verifier } = arrange();
     const email = async (claims: JWTPayload) => (await verifier.verify(await byRsa({ ...good, ...claims })))?.email;
     expect(await email({ email: 'Ann@Example.org', email_verified: true })).toBe('ann@example.org');
@@ -79,7 +79,7 @@ describe('a good token', () => {
     expect(await email({ email: 'no address', email_verified: true })).toBeNull();
   });
 
-  it('uses a key set that is fetched once', async () => {
+  it('is verified with a key set that is fetched once', async () => {
     const { verifier, fetchKeys } = arrange();
     for (let i = 0; i < 3; i++) await verifier.verify(await byRsa(good));
     expect(fetchKeys.mock.calls.map(([url, init]) => [url, init.redirect])).toEqual([
@@ -87,7 +87,7 @@ describe('a good token', () => {
     ]);
   });
 
-  it('may begin a few seconds in the future, and ends on time', async () => {
+  it('is accepted a few seconds before `nbf`, and never after `exp`', async () => {
     const { verifier } = arrange();
     expect(await verifier.verify(await bySecret({ ...good, nbf: now + 3 }))).not.toBeNull();
     expect(await verifier.verify(await bySecret({ ...good, iat: now + 3 }))).not.toBeNull();
@@ -133,14 +133,14 @@ describe('the reason of a refusal', () => {
     expect(JSON.stringify(refused.mock.calls)).not.toContain(signature);
   });
 
-  it('stays unreported for a good token', async () => {
+  it('is not reported for a valid token', async () => {
     const refused = jest.fn();
     const { fetchKeys } = arrange();
     await new JwtVerifier(settings, { fetchKeys, clock, refused }).verify(await bySecret(good));
     expect(refused).not.toHaveBeenCalled();
   });
 
-  it('leaves an address of the installation itself unverified', async () => {
+  it('is not reported for an unverified address of the installation', async () => {
     const claims = { ...good, email: 'Demo@Nightshift.local', email_verified: true };
     expect((await arrange().verifier.verify(await bySecret(claims)))?.email).toBeNull();
   });
@@ -209,7 +209,7 @@ describe('a token is refused', () => {
     expect(await arrange().verifier.verify(await token())).toBeNull();
   });
 
-  it('with keys of its own, which are never fetched nor read', async () => {
+  it('when it names its own keys, which are never fetched or used', async () => {
     const { verifier, fetchKeys } = arrange();
     const jwk = await exportJWK(stranger.publicKey);
     const evil = { jku: 'https://evil.example/keys', x5u: 'https://evil.example/cert', jwk };
@@ -222,18 +222,18 @@ describe('a token is refused', () => {
     expect(new Set(fetchKeys.mock.calls.map(([url]) => url))).toEqual(new Set(['https://issuer.example/keys']));
   });
 
-  it('by a source that is not configured', async () => {
+  it('when its kind of verification is not configured', async () => {
     expect(await arrange({ JWT_SECRET: undefined }).verifier.verify(await bySecret(good))).toBeNull();
     expect(await arrange({ JWT_JWKS_URL: undefined }).verifier.verify(await byRsa(good))).toBeNull();
   });
 });
 
 describe('the key set', () => {
-  it('must name its issuer', () => {
+  it('accepts only tokens that name an issuer', () => {
     expect(() => arrange({ JWT_ISSUER: undefined })).toThrow(ConfigError);
   });
 
-  it('when unavailable, do not make the token invalid', async () => {
+  it('gives the error `unavailable` when it cannot be fetched', async () => {
     const { verifier, fetchKeys } = arrange();
     fetchKeys.mockRejectedValueOnce(new Error('refused'));
     await expect(verifier.verify(await byRsa(good))).rejects.toMatchObject({ code: 'unavailable', retryable: true });

@@ -96,7 +96,7 @@ describe('an invitation', () => {
     expect(identities.bus.sent.at(-1)?.topic).toBe('access-changed');
   });
 
-  it('gives way to a second invitation of the same address', async () => {
+  it('is replaced by a second invitation of the same address', async () => {
     const first = await invite(world.owner, 'viewer');
     const second = await invite(world.owner, 'member');
     expect((await listed()).map(({ id, role }) => [id, role])).toEqual([[second.id, 'member']]);
@@ -139,7 +139,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('accepting', () => {
+describe('accepting an invitation', () => {
   it('adds the person whose token has the verified address', async () => {
     const { id } = await invite(world.owner, 'member');
     const accept = async (subject: string, claims = {}) =>

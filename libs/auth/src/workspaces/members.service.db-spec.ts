@@ -50,7 +50,7 @@ describe('changing a role', () => {
     expect(hints()).toHaveLength(1);
   });
 
-  it('never touches an owner by an admin, nor makes one', async () => {
+  it('by an admin neither changes an owner nor creates one', async () => {
     const change = (userId: string, role: Role) => auth.members.changeRole(world.admin, { userId, role });
     await expect(change(world.owner.userId, 'viewer')).rejects.toMatchObject({ code: 'forbidden' });
     await expect(change(world.member.userId, 'owner')).rejects.toMatchObject({ code: 'forbidden' });
@@ -59,7 +59,7 @@ describe('changing a role', () => {
     expect(await roles()).toMatchObject({ owner: 'owner', admin: 'admin', member: 'member' });
   });
 
-  it('reports an unknown member to callers who may not read members, and to strangers', async () => {
+  it('returns not_found to a caller who may not read members', async () => {
     const other = await identities.workspaceOf(`other${serial}`);
     const outcome = (who: MemberPrincipal, userId: string) =>
       auth.members.changeRole(who, { userId, role: 'viewer' }).catch((error: unknown) => String(error));
@@ -106,7 +106,7 @@ describe('the last owner', () => {
     }
   });
 
-  it('may go once there is another', async () => {
+  it('can be removed once the workspace has another owner', async () => {
     await auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'owner' });
     await auth.members.remove(world.owner, world.owner.userId);
     await expect(identities.enter(`team${serial}-owner`)).rejects.toMatchObject({ code: 'not_found' });
@@ -115,7 +115,7 @@ describe('the last owner', () => {
 
 const leave = (who: MemberPrincipal) => auth.members.leave(who, who.workspaceId);
 
-describe('leaving', () => {
+describe('leaving a workspace', () => {
   it('returns the same error for a foreign workspace and for an unknown one', async () => {
     const other = await identities.workspaceOf(`other${serial}`);
     const absent = { code: 'not_found', message: 'Workspace not found or unauthorized' };
@@ -191,7 +191,7 @@ describe('an API key with the scope admin', () => {
   });
 });
 
-describe('listing', () => {
+describe('listing members', () => {
   it('returns every member exactly once over all pages', async () => {
     const seen: string[] = [];
     let after: string | undefined;
@@ -210,7 +210,7 @@ describe('listing', () => {
       expect(await auth.members.list(who, { first: 10 })).toEqual({ items: [], hasMore: false });
   });
 
-  it('refuses a cursor that is not ours', async () => {
+  it('refuses an invalid cursor', async () => {
     await expect(auth.members.list(world.owner, { first: 1, after: "' OR true" })).rejects.toMatchObject({
       code: 'bad_request',
     });

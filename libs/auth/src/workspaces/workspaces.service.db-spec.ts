@@ -27,7 +27,7 @@ afterAll(() => database.close());
 const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
 
 describe('a workspace', () => {
-  it('begins with the documented defaults and an entry in its audit', async () => {
+  it('starts with the documented defaults and an audit entry', async () => {
     expect(await auth.workspaces.get(world.owner)).toMatchObject({
       ...{ name: `firm${serial}`, maxJobsPerUser: 5, maxJobs: 20, whenFull: 'queue', whenBusy: 'reject' },
       ...{ requireUserKey: false, directModels: [], deltaRetentionMs: null, jobRetentionMs: null },
@@ -40,7 +40,7 @@ describe('a workspace', () => {
     });
   });
 
-  it('changes the given settings and keeps the others', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const changes = {
       name: ' New name ',
       maxJobs: 7,
@@ -146,7 +146,7 @@ describe('me', () => {
     ]);
   });
 
-  it('lets a key make a workspace only with the scope admin', async () => {
+  it('lets an API key create a workspace only with the scope admin', async () => {
     const { text } = await auth.apiKeys.create(world.owner, { name: 'k', scopes: ['read', 'write'] });
     const identity = await auth.authenticator.identify({ authorization: `Bearer ${text}` });
     await expect(auth.workspaces.create(identity, { name: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
@@ -154,7 +154,7 @@ describe('me', () => {
 });
 
 describe('the seed', () => {
-  it('makes one workspace, however often it is asked', async () => {
+  it('creates one workspace for any number of calls', async () => {
     const seed = { email: `seed${serial}@example.org`, userName: 'Seed', workspaceName: 'Demo' };
     const first = await auth.seeder.ensure(seed);
     const second = await auth.seeder.ensure(seed);

@@ -89,7 +89,7 @@ describe('InterruptActivity', () => {
     expect(activity.size).toBe(1);
   });
 
-  it('reads the changes that it missed after a gap of the bus', async () => {
+  it('delivers a request after a gap of the bus', async () => {
     const { bus, watch } = quietActivity();
     const next = watch();
     await next();
@@ -106,7 +106,7 @@ describe('InterruptActivity', () => {
     expect(await next()).toEqual([opened]);
   });
 
-  it('leaves bus and clock with its last viewer', async () => {
+  it('releases the bus and the clock when its last viewer leaves', async () => {
     const { bus, activity, watch } = quietActivity();
     const viewers = [watch(), watch()];
     for (const next of viewers) await next();
@@ -116,7 +116,7 @@ describe('InterruptActivity', () => {
     expect([activity.size, bus.listening]).toEqual([0, 0]);
   });
 
-  it('fails its viewers when it cannot begin, and begins with the next', async () => {
+  it('rejects its viewers when it cannot start, and starts again for the next viewer', async () => {
     const { bus, activity, watch } = quietActivity();
     const repository = app.get(InterruptsRepository);
     const read = repository.openIds.bind(repository);

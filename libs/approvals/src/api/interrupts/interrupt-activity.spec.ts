@@ -13,7 +13,7 @@ describe('changes between two snapshots of open rows', () => {
     expect(between(['1'], ['1'])).toEqual([]);
   });
 
-  it('ignores rows that only the size limit of a snapshot has hidden or shown', () => {
+  it('omits rows that only the size limit of a snapshot hides or shows', () => {
     expect(between(['3', '2'], ['4', '3'])).toEqual(['4']);
     expect(between(['4', '3'], ['4', '2'])).toEqual(['3']);
     expect(between(['4', '2'], ['1'])).toEqual(['4', '2']);
@@ -22,7 +22,7 @@ describe('changes between two snapshots of open rows', () => {
 });
 
 describe('isKnown', () => {
-  it('knows a row that the snapshot contains, or that newer rows pushed out of it', () => {
+  it('returns true for a row of the snapshot, and for an older row beyond its size limit', () => {
     const known = (seen: readonly string[], id: string) => isKnown(toOpenRows(seen, 2), id);
     expect([known(['3', '2'], '2'), known(['3', '2'], '1'), known(['3'], '3')]).toEqual([true, true, true]);
     expect([known(['3', '1'], '2'), known(['3', '2'], '4'), known(['3'], '1'), known([], '1')]).toEqual(
