@@ -34,7 +34,7 @@ it('ends a response that is not complete in time with model_timeout, after its t
   expect(clock.pending).toBe(0);
 });
 
-it("passes the job's own abort on and leaves no timer", async () => {
+it('aborts the round when the job is aborted, and leaves no timer', async () => {
   const clock = new ManualClock();
   const controller = new AbortController();
   const stream = withRoundLimit(stuck, 1_000, clock).stream(request, controller.signal)[Symbol.asyncIterator]();

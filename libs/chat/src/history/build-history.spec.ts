@@ -27,7 +27,7 @@ const rows: readonly HistoryMessage[] = [
 const history = (job: HistoryJob): ReturnType<typeof buildHistory> => buildHistory(rows, new Map([['j', job]]));
 
 describe('buildHistory', () => {
-  it('unfolds a job into its rounds, in the order of positions', () => {
+  it('expands a job into its rounds, in the order of positions', () => {
     const rounds = [
       { number: 2, text: 'It is one.', partial: false },
       { number: 1, text: 'Let me see.', partial: false },
@@ -68,7 +68,7 @@ describe('buildHistory', () => {
     ]);
   });
 
-  it('leaves out the message of a job that is not passed', () => {
+  it('omits the message of a job that is not passed', () => {
     expect(buildHistory(rows, new Map()).map((message) => message.content)).toEqual(['hi', 'and now?']);
   });
 

@@ -83,7 +83,7 @@ describe('repairConversation', () => {
     ]);
   });
 
-  it('handles the largest possible number of calls with one id', () => {
+  it('repairs the largest possible number of calls with one id in time', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
     const messages = Array.from({ length: 40_000 }, (): ChatMessage => ({
       role: 'assistant',

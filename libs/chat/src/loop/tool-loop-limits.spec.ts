@@ -78,7 +78,7 @@ describe('toolLoop at its limits', () => {
   it.each([
     ['before the first byte', broken(false)],
     ['for good', broken(true, false)],
-  ])('does not ask again after a failure %s', async (_, failure) => {
+  ])('does not repeat the request after a failure %s', async (_, failure) => {
     const { outcome } = await play([[failure]]);
     expect(outcome).toMatchObject({
       type: 'stopped',

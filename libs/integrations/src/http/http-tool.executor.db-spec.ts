@@ -63,7 +63,7 @@ async function call(changes: object, args: object, signal = new AbortController(
 }
 
 describe('HttpToolExecutor', () => {
-  it('sends the idempotency key, the epoch and secrets, and returns the selected part of the response', async () => {
+  it('sends key, epoch and secrets, and returns the selected part of the response', async () => {
     await parts.secrets.set(here.admin, 'TOKEN', new Secret(canary));
     given.answering(200, { 'content-type': 'application/json' }, '{"data": [{"name": "Ada"}]}');
     const headers = [{ name: 'Authorization', value: 'Bearer {{secret:TOKEN}}' }];
@@ -77,7 +77,7 @@ describe('HttpToolExecutor', () => {
     });
   });
 
-  it('lets no secret out, whichever way the far side echoes it', async () => {
+  it('redacts a secret that the remote server echoes in any form', async () => {
     await parts.secrets.set(here.admin, 'TOKEN', new Secret(`${canary}"/`));
     const headers = [{ name: 'X-Key', value: '{{secret:TOKEN}}' }];
     given.handler = (request, response) => {
@@ -101,7 +101,7 @@ describe('HttpToolExecutor', () => {
     expect(JSON.stringify(audit)).not.toContain('canary');
   });
 
-  it('reads a refusal with its status and the beginning of its text', async () => {
+  it('fails with the status and the beginning of the text of an error response', async () => {
     given.answering(422, { 'content-type': 'text/plain' }, `bad ${'x'.repeat(5_000)}`);
     const { outcome } = await call({}, { id: '1' });
     expect(outcome.status).toBe('error');
@@ -109,13 +109,13 @@ describe('HttpToolExecutor', () => {
     expect(outcome.modelText.length).toBeLessThan(600);
   });
 
-  it('needs the secrets it names', async () => {
+  it('fails when a secret that it names is not set', async () => {
     const { outcome } = await call({ headers: [{ name: 'X', value: '{{secret:NONE}}' }] }, { id: '1' });
     expect(outcome.modelText).toBe('Error executing tool "remote": the secret "NONE" is not set in this workspace');
     expect(given.target.connections()).toBe(0);
   });
 
-  it('asks no address that is not public', async () => {
+  it('sends no request to a private address', async () => {
     parts = openWorkspaceTools(database, given.client({ ports: [given.target.port] }));
     for (const host of ['127.0.0.1', '2130706433', '[::ffff:7f00:1]', 'localhost']) {
       const url = `http://${host}:${given.target.port}/`;
@@ -134,7 +134,7 @@ describe('HttpToolExecutor', () => {
     expect(given.target.connections()).toBe(0);
   });
 
-  it('keeps to the list of hosts of the workspace as it is now', async () => {
+  it('connects only to hosts on the current list of the workspace', async () => {
     await parts.hosts.set(here.admin, ['api.test']);
     const run = (host: string) =>
       parts.trials.run(here.admin, { definition: definition({ url: `http://${host}:${given.target.port}/` }) }, {});
@@ -144,7 +144,7 @@ describe('HttpToolExecutor', () => {
     expect(await run('other.test')).toMatchObject({ status: 200 });
   });
 
-  it('follows the redirect of a read, and of nothing else', async () => {
+  it('follows redirects only for GET', async () => {
     given.handler = (request, response) =>
       request.path === '/end' ? response.end('end') : response.writeHead(307, { location: '/end' }).end();
     expect((await call({}, { id: '1' })).outcome).toMatchObject({ result: 'end' });
@@ -152,7 +152,7 @@ describe('HttpToolExecutor', () => {
     expect(trial).toMatchObject({ status: 307, error: 'HTTP 307 Temporary Redirect: it redirects to /end' });
   });
 
-  it('takes no more than it may of a large or swelling answer', async () => {
+  it('truncates a response that exceeds maxBytes after decompression', async () => {
     given.answering(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, gzipSync('x'.repeat(3_000_000)));
     const { outcome } = await call({ maxBytes: 1_000 }, { id: '1' });
     expect(outcome).toMatchObject({ status: 'completed', result: `${'x'.repeat(1_000)}\n[cut after 1000 bytes]` });
@@ -166,7 +166,7 @@ describe('HttpToolExecutor', () => {
     expect(trial).toMatchObject({ status: null, error: 'it took too long' });
   });
 
-  it('reports an unknown outcome for a broken connection, and none for one that was never made', async () => {
+  it('reports an unknown outcome for a broken connection, and an error for a failed one', async () => {
     given.handler = (_, response) => response.destroy();
     const { outcome } = await call({ method: 'POST' }, { id: '1' });
     expect(outcome).toMatchObject({ status: 'interrupted' });
@@ -174,7 +174,7 @@ describe('HttpToolExecutor', () => {
     expect((await parts.trials.run(here.admin, { definition: pure }, { id: '1' })).error).not.toContain('not known');
   });
 
-  it('asks what became of a call by its key', async () => {
+  it('looks up the outcome of a call by its idempotency key', async () => {
     const verify = { url: `${given.target.url}/calls/{idempotencyKey}`, result: '$.made' };
     const { tool, context } = await call({ verify }, { id: '1' });
     const ask = () => tool.verify?.('job:1:9', context);

@@ -21,7 +21,7 @@ function request(changes: object, args: Record<string, unknown>) {
 }
 
 describe('toHttpRequest', () => {
-  it('sends key and epoch, and the arguments that stand nowhere else as JSON', () => {
+  it('sends key and epoch, and the arguments without a place in URL and headers as JSON', () => {
     expect(request({}, { id: 1, text: 'x', list: [1] })).toEqual({
       method: 'POST',
       url: new URL('https://a.test/1'),
@@ -41,7 +41,7 @@ describe('toHttpRequest', () => {
     );
   });
 
-  it('keeps an argument inside its JSON text', () => {
+  it('escapes an argument inside a JSON text', () => {
     const body = { type: 'json', template: { a: 'x {text}', b: 1 } };
     expect(JSON.parse(String(request({ body }, { id: 1, text: '", "b": 2, "' }).body))).toEqual({
       a: 'x ", "b": 2, "',
@@ -66,7 +66,7 @@ describe('toHttpRequest', () => {
     });
   });
 
-  it('puts secrets and arguments into headers, and reads neither inside the other', () => {
+  it('inserts secrets and arguments into headers, and expands neither inside the other', () => {
     const headers = [{ name: 'X-Auth', value: 'A {{secret:TOKEN}} B {text} C' }];
     expect(request({ headers }, { id: 1, text: '{{secret:TOKEN}} {id}' }).headers).toMatchObject({
       'x-auth': 'A canary {text} B {{secret:TOKEN}} {id} C',
@@ -74,7 +74,7 @@ describe('toHttpRequest', () => {
     expect(secretNamesOf(parseHttpTool({ ...base, headers }))).toEqual(['TOKEN']);
   });
 
-  it('leaves out a header whose argument is absent', () => {
+  it('omits a header whose argument is absent', () => {
     const headers = [{ name: 'X-Text', value: 'a {text}' }];
     expect(request({ headers }, { id: 1 }).headers).not.toHaveProperty('x-text');
   });
@@ -91,7 +91,7 @@ describe('toHttpRequest', () => {
     );
   });
 
-  it('asks for a call by its key alone', () => {
+  it('builds the request for the outcome of a call from its key', () => {
     const verify = {
       url: 'https://a.test/calls?key={idempotencyKey}',
       headers: [{ name: 'A', value: '{{secret:TOKEN}}' }],

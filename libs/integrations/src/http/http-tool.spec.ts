@@ -47,7 +47,7 @@ describe('parseHttpTool', () => {
     [{ body: { type: 'form' } }],
     [{ body: { type: 'text', template: 'id={id}', contentType: 'text/plain; charset=utf-8' } }],
     [{ result: '$.data[*].id', onUnknown: 'verify', verify }],
-  ])('takes %j', (changes) => {
+  ])('accepts %j', (changes) => {
     expect(problemOf(changes)).toBe('');
   });
 
@@ -92,7 +92,7 @@ describe('parseHttpTool', () => {
     expect(problemOf(changes)).toContain(problem);
   });
 
-  it('takes no prototype from outside', () => {
+  it('ignores the member `__proto__` of a definition', () => {
     const input = JSON.parse(`{"__proto__": {"url": "https://evil.test/"}, "name": "a"}`) as object;
     expect(() => parseHttpTool(input)).toThrow('definition.description');
   });

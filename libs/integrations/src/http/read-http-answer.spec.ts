@@ -23,7 +23,7 @@ describe('readHttpAnswer', () => {
     [`{"a": "${secret}"}`, '$.a', '[redacted]'],
     [`{"a": "c\\u0061nary-0123456789"}`, '$.a', '[redacted]'],
     [`x ${secret} y`, undefined, 'x [redacted] y'],
-  ])('of %s by %s is %s', (body, result, text) => {
+  ])('reads %s by %s as %s', (body, result, text) => {
     expect(readHttpAnswer(answer(body), redaction, result)).toBe(text);
   });
 
@@ -43,7 +43,7 @@ describe('readHttpAnswer', () => {
     expect(readHttpAnswer(answer('abd', { isCut: true }), redaction)).toBe('abd\n[cut after 3 bytes]');
   });
 
-  it('keeps no first part of a secret where the answer was cut', () => {
+  it('contains no part of a secret where a response was truncated', () => {
     for (let at = 1; at < secret.length; at++) {
       const cut = answer(`say ${secret.slice(0, at)}`, { isCut: true });
       expect(readHttpAnswer(cut, redaction)).toBe(`say \n[cut after ${4 + at} bytes]`);
@@ -54,12 +54,12 @@ describe('readHttpAnswer', () => {
     expect(() => readHttpAnswer(failed, redaction)).toThrow(/^HTTP 500 Internal Server Error: say$/);
   });
 
-  it('reports a failure for a response that is nested too deep', () => {
+  it('fails for JSON that is nested too deeply', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect(() => readHttpAnswer(answer(deep), redaction, '$')).toThrow('nested too deep');
   });
 
-  it('reads other charsets', () => {
+  it('decodes other charsets', () => {
     const latin = Buffer.from('gr\xfc\xdfe', 'latin1');
     expect(readHttpAnswer(answer(latin, { type: 'text/plain; charset=ISO-8859-1' }), redaction)).toBe('grüße');
     expect(readHttpAnswer(answer('grüße', { type: 'text/plain; charset=nonsense' }), redaction)).toBe('grüße');
@@ -72,7 +72,7 @@ describe('excerptOf', () => {
     expect(excerptOf(answer(text), redaction)).toBe(`${'x'.repeat(495)}[reda …`);
   });
 
-  it('returns no part of a text that becomes short after redaction', () => {
+  it('contains no part of a long secret whose redaction shortens the text', () => {
     const long = `canary-${'0123456789'.repeat(800)}`;
     const shown = excerptOf(answer(long.repeat(5)), new Redactor([new Secret(long)]).everything);
     expect(shown).toBe('[redacted]'.repeat(4));

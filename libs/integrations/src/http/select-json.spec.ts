@@ -79,7 +79,7 @@ describe('selectJson', () => {
     expect(select(path, store)).toEqual(values);
   });
 
-  it('sees own members only', () => {
+  it('ignores inherited members', () => {
     for (const path of ['$.constructor', '$.__proto__', '$.items.length', '$.items.map', '$.items[0].toString']) {
       expect(select(path, store)).toBeUndefined();
     }
@@ -95,7 +95,7 @@ describe('selectJson', () => {
     expect(search('$..a', deep)).toMatchObject({ found: { length: 257 }, isCut: true });
   });
 
-  it('stops where it may not look any further', () => {
+  it('stops at 100,000 visited values', () => {
     const list = counted(Array.from({ length: 1_000_000 }, (_, n) => n));
     expect(search('$[*]', list.value).found).toHaveLength(100_000);
     expect(list.looks).toBeLessThan(200_100); // the element and, by the iterator, the length
@@ -103,7 +103,7 @@ describe('selectJson', () => {
     expect(list.looks).toBeLessThan(400_200);
   });
 
-  it('finds each place once, however steps and selectors overlap', () => {
+  it('returns each match once when steps and selectors overlap', () => {
     expect(select('$[0, 0, -1, *, ::-1]', ['a', 'b'])).toEqual(['a', 'b']);
     expect(select('$["a", "a", *]', { a: 1, b: 1 })).toEqual([1, 1]);
     const tree = { a: { b: { c: { d: { e: 1 } } } } };
@@ -134,11 +134,11 @@ describe('selectJson', () => {
     `$${'.a'.repeat(300)}`,
     `$${'.a'.repeat(21)}`,
     `$[${'*,'.repeat(20)}0]`,
-  ])('cannot read %j', (path) => {
+  ])('rejects the path %j', (path) => {
     expect(typeof parseJsonPath(path)).toBe('string');
   });
 
-  it('reads 20 steps, and 20 selectors in each', () => {
+  it('accepts 20 steps with 20 selectors each', () => {
     expect(parseJsonPath(`$${'.a'.repeat(20)}`)).toMatchObject({ isSingular: true });
     expect(parseJsonPath(`$[${'*,'.repeat(19)}0]`)).toMatchObject({ isSingular: false });
   });

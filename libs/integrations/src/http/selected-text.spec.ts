@@ -14,13 +14,13 @@ describe('the text of a selection', () => {
     expect(selectedText(list([]))).toBe('[]');
   });
 
-  it('keeps what fits, and reports that there is more', () => {
+  it('truncates to its limit, and reports this', () => {
     expect(selectedText(list(['aaaa', 'bbbb', 'cccc']), 20)).toBe('["aaaa","bbbb"]\n[cut: the first 2 of 3 found]');
     expect(selectedText(list(['a'.repeat(30)]), 20)).toBe('[]\n[cut: the first 0 of 1 found]');
     expect(selectedText(list([1, 2], true))).toBe('[1,2]\n[cut: the first 2 found]');
   });
 
-  it('does not grow with what stands inside each other', () => {
+  it('stays within 8 MiB when matches contain each other', () => {
     const leaf = 'x'.repeat(1_048_576);
     expect(selectedText(list(Array.from({ length: 200 }, () => [leaf]))).length).toBeLessThan(8_388_700);
   });

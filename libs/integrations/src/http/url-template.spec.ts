@@ -53,7 +53,7 @@ describe('fillUrl', () => {
     );
   });
 
-  it('omits absent values from the query, and nothing else', () => {
+  it('omits only query parameters whose argument is absent', () => {
     expect(fill(users, { id: 1, n: null })).toBe('https://api.example.com:8443/users/1/posts?fixed=1');
     expect(fill('https://a.test/x?q={q}', {})).toBe('https://a.test/x');
     expect(fill('https://a.test/x?q={q}', { q: '' })).toBe('https://a.test/x?q=');
@@ -64,7 +64,7 @@ describe('fillUrl', () => {
     expect(Object.fromEntries(url.searchParams)).toEqual({ l: 'a,2', o: '{"a":[1]}', b: 'false' });
   });
 
-  it('reads own members only', () => {
+  it('ignores inherited members', () => {
     expect(fill('https://a.test/?a={constructor}&b={toString}', {})).toBe('https://a.test/');
   });
 
@@ -81,9 +81,9 @@ describe('fillUrl', () => {
     expect(() => fill('https://a.test/users/{id}', { id })).toThrow(problem);
   });
 
-  it('refuses what only becomes dots together with its neighbours', () => {
-    expect(() => fill('https://a.test/{a}{b}/x', { a: '.', b: '.' })).toThrow('must not contain');
-    expect(() => fill('https://a.test/.{a}/x', { a: '.' })).toThrow('must not contain');
+  it('refuses an argument that forms `..` together with the text beside it', () => {
+    expect(() => fill('https://a.test/{a}{b}/x', { a: '.', b: '.' })).toThrow('must not hold');
+    expect(() => fill('https://a.test/.{a}/x', { a: '.' })).toThrow('must not hold');
     expect(() => fill('https://a.test/%2{a}/x', { a: 'e' })).toThrow('another path');
   });
 

@@ -43,7 +43,7 @@ const actions = async () => {
 };
 
 describe('WorkspaceToolsService', () => {
-  it('registers a tool that the workspace has at once', async () => {
+  it('registers a tool that is available to the workspace at once', async () => {
     const tool = await parts.tools.register(here.admin, definition);
     expect(tool).toMatchObject({ name: 'get_user', enabled: true, version: 1, definition: { effect: 'once' } });
     const [listed] = (await parts.catalog.of(here.owner.workspaceId)).list();
@@ -53,7 +53,7 @@ describe('WorkspaceToolsService', () => {
     expect(await parts.tools.list(here.owner, all)).toEqual({ items: [tool], hasMore: false });
   });
 
-  it('makes a version of each change and keeps the ones before', async () => {
+  it('creates a version for each change and keeps the earlier ones', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     const changed = await parts.tools.update(here.owner, id, { ...definition, name: 'find_user', effect: 'pure' });
     expect(changed).toMatchObject({ name: 'find_user', version: 2 });
@@ -65,7 +65,7 @@ describe('WorkspaceToolsService', () => {
     expect(tools.list().map(({ version }) => version)).toEqual([`${id}@2`]);
   });
 
-  it('gives each of two changes at once a version of its own', async () => {
+  it('creates two versions for two concurrent changes', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     const change = (n: number) => parts.tools.update(here.admin, id, { ...definition, description: `Number ${n}` });
     const changed = await Promise.all([1, 2, 3].map(change));
@@ -80,7 +80,7 @@ describe('WorkspaceToolsService', () => {
     expect(await namesIn(here.owner)).toEqual(['get_user']);
   });
 
-  it('removes a tool, frees its name, and keeps its definition for accepted jobs', async () => {
+  it('removes a tool, frees its name and keeps its history', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     await parts.tools.remove(here.admin, id);
     expect(await namesIn(here.owner)).toEqual([]);
@@ -177,7 +177,7 @@ describe('WorkspaceToolsService', () => {
     expect(await parts.tools.register(elsewhere.owner, definition)).toMatchObject({ version: 1 });
   });
 
-  it('leaves out a stored tool that this build cannot read', async () => {
+  it('skips a stored tool that this build cannot read', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     await parts.tools.register(here.admin, { ...definition, name: 'other' });
     await database.prisma.withWorkspace(here.owner, (tx) =>
@@ -205,7 +205,7 @@ describe('WorkspaceToolsService', () => {
 });
 
 describe('OutboundHosts', () => {
-  it('keeps hosts in the form in which they are compared', async () => {
+  it('normalizes hosts', async () => {
     const hosts = [' API.Example.com ', 'api.example.com.', '*.Wide.test', 'bücher.example', '[::1]', '10.0.0.1'];
     const kept = ['api.example.com', '*.wide.test', 'xn--bcher-kva.example', '[::1]', '10.0.0.1'];
     expect(await parts.hosts.set(here.admin, hosts)).toEqual(kept);

@@ -10,7 +10,7 @@ const definition: McpDefinition = {
 };
 
 describe('differencesOf', () => {
-  it('finds none in equal definitions with any order of members', () => {
+  it('returns none for equal definitions with another order of members', () => {
     const { name, description, inputSchema } = definition;
     expect(
       differencesOf(definition, { inputSchema: { ...inputSchema }, description: String(description), name }),
@@ -25,7 +25,7 @@ describe('differencesOf', () => {
     ]);
   });
 
-  it('shows what came, went and changed', () => {
+  it('lists added, removed and changed members', () => {
     const changed = {
       name: 'send',
       annotations: { readOnlyHint: true },
@@ -46,7 +46,7 @@ describe('differencesOf', () => {
     expect(Math.max(...found.map(({ current }) => current?.length ?? 0))).toBeLessThan(4_010);
   });
 
-  it('treats a member called __proto__ as data', () => {
+  it('compares a member named __proto__ like any other', () => {
     const evil = JSON.parse('{"__proto__": {"x": 1}}') as Record<string, unknown>;
     expect(differencesOf(definition, { ...definition, annotations: evil })).toHaveLength(1);
   });

@@ -14,7 +14,7 @@ const call = (name: string, calling: Parameters<typeof given.mcp.call>[2] = {}) 
   given.mcp.call(given.workspaceId, name, calling);
 
 describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (era) => {
-  it('gives text, or the structured content that the definition promises', async () => {
+  it('returns text, or structured content if the definition has an output schema', async () => {
     await given.accepted({ era });
     expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed', result: 'hi' });
     expect(await call('test.add', { args: { a: 1, b: 2 } })).toMatchObject({
@@ -74,7 +74,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed' });
   });
 
-  it('keeps a large answer, cut for the ledger, and refuses one without end', async () => {
+  it('truncates a large result for the ledger, and fails for one over the limit', async () => {
     await given.accepted({ era });
     expect(await call('test.huge', { args: { bytes: 2_000_000 } })).toMatchObject({
       status: 'completed',
@@ -88,7 +88,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
 });
 
 describe('a call', () => {
-  it('carries the key of the call, and nothing of who asked', async () => {
+  it('sends the key of the call, and nothing about the requester', async () => {
     const { server } = await given.accepted();
     await call('test.echo', { args: { text: 'hi' } });
     const [seen] = server.stage.calls;
@@ -99,7 +99,7 @@ describe('a call', () => {
       expect(sent).not.toContain(own);
   });
 
-  it('answers no question that a server puts to the person', async () => {
+  it('refuses an elicitation of the server', async () => {
     await given.accepted();
     expect(await call('test.ask')).toMatchObject({ status: 'error' });
   });
@@ -144,7 +144,7 @@ describe('a call', () => {
     expect(server.stage.calls.map(({ tool }) => tool)).not.toContain('send');
   });
 
-  it('reveals no secret in its progress, nor half of one where it is truncated', async () => {
+  it('redacts secrets in its progress before it truncates the text', async () => {
     const secret = 'correct-horse-battery';
     const { server } = await given.accepted();
     await given.mcp.secrets.set(given.here.admin, 'KEY', new Secret(secret));
@@ -160,7 +160,7 @@ describe('a call', () => {
     expect(seen.slice(0, 2)).toEqual(['with [redacted]', `${'x'.repeat(990)}[redacted]`]);
   });
 
-  it('reaches a server that has forgotten the session', async () => {
+  it('succeeds after the server has lost the session', async () => {
     const { server } = await given.accepted();
     await call('test.echo', { args: { text: 'hi' } });
     server.forget();
@@ -168,7 +168,7 @@ describe('a call', () => {
     expect(server.stage.calls.filter(({ tool }) => tool === 'send')).toHaveLength(1);
   });
 
-  it('goes to no host outside the list of the workspace', async () => {
+  it('connects only to hosts on the list of the workspace', async () => {
     const { server } = await given.accepted();
     await given.sql(`UPDATE workspace SET outbound_hosts = '{api.example.com}' WHERE id = $1`, [given.workspaceId]);
     const before = server.requests.length;
@@ -188,7 +188,7 @@ describe('a server that is a process', () => {
     env: { GREETING: 'hello' },
   };
 
-  it('gets its own variables and none of ours', async () => {
+  it("gets its own environment variables and none of the server's secrets", async () => {
     const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings, accept: { all: true } }));
     expect(made).toMatchObject({ problem: null, tools: { length: 3 } });
     const variable = async (name: string) =>

@@ -74,7 +74,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
     expect(await call(one, 'fail')).toMatchObject({ isError: true });
   });
 
-  it('sends key, epoch and the headers of the settings with each call, and nothing of anybody else', async () => {
+  it('sends key, epoch and the headers of the settings with each call, and no other data', async () => {
     const one = await open({ era });
     await call(one, 'echo', { args: { text: 'hi' } });
     expect(one.server.stage.calls).toMatchObject([
@@ -88,7 +88,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
     expect(one.server.requests.some(({ headers }) => headers['authorization'] !== undefined)).toBe(false);
   });
 
-  it('passes progress on while the call runs', async () => {
+  it('reports progress while the call runs', async () => {
     const one = await open({ era });
     const seen: ToolProgress[] = [];
     const result = call(one, 'steps', { progress: (progress) => seen.push(progress) });
@@ -146,7 +146,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
 });
 
 describe('a connection', () => {
-  it('refuses what a server asks of a person', async () => {
+  it('refuses an elicitation of the server', async () => {
     const one = await open();
     expect(await call(one, 'ask')).toMatchObject({ isError: true });
   });
@@ -182,7 +182,7 @@ describe('a connection', () => {
     });
   });
 
-  it('asks nothing when it is closed', async () => {
+  it('rejects a call with `unusable` after it was closed', async () => {
     const one = await open();
     const { tools } = await one.connection.list();
     await one.connection.close();
@@ -205,7 +205,7 @@ describe('a connection', () => {
     });
   });
 
-  it('leaves out tools that cannot be stored, and reports how many', async () => {
+  it('skips tools that cannot be stored, and reports their number', async () => {
     const inputSchema = { type: 'object' };
     const one = await open({
       pages: [
@@ -224,7 +224,7 @@ describe('a connection', () => {
   it.each([
     [401, 'credentials'],
     [500, '500'],
-  ])('does not open towards HTTP status %i, and follows no hint where to get a token', async (status, message) => {
+  ])('does not open for HTTP status %i, and requests no token', async (status, message) => {
     let elsewhere = 0;
     const inside = await McpTestServer.start({ intercept: () => (elsewhere++, false) });
     opened.push(inside);
@@ -254,13 +254,13 @@ describe('a connection', () => {
     expect(elsewhere).toBe(0);
   });
 
-  it('opens towards no address that is not public', async () => {
+  it('does not open to a private address', async () => {
     const strict = new GuardedFetch({ ports: [80, 443] });
     opened.push(strict);
     await expect(open({ by: strict })).rejects.toThrow(/port|public/);
   });
 
-  it('gives up on a server that does not answer', async () => {
+  it('fails when the server does not respond in time', async () => {
     const silent = open({ intercept: () => true, timeoutMs: 50 });
     await expect(silent).rejects.toMatchObject({
       name: 'McpFailure',
@@ -268,7 +268,7 @@ describe('a connection', () => {
     });
   });
 
-  it('closes once', async () => {
+  it('closes once for two calls of close', async () => {
     const one = await open();
     await one.connection.close();
     await one.connection.close();

@@ -40,7 +40,7 @@ describe('toListedTool', () => {
     [{ name: 'x'.repeat(129) }],
     [{ annotations: { n: Infinity } }],
     [{ inputSchema: JSON.parse(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`) as object }],
-  ])('leaves out what cannot be kept: case %#', (changed) => {
+  ])('returns null for a definition that cannot be stored: case %#', (changed) => {
     expect(toListedTool({ ...tool, ...changed })).toBeNull();
   });
 
@@ -54,7 +54,7 @@ describe('toListedTool', () => {
 });
 
 describe('problemOf', () => {
-  it('finds none in a usable definition', () => {
+  it('returns null for a usable definition', () => {
     expect(problemOf(tool)).toBeNull();
   });
 

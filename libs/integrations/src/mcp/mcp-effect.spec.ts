@@ -43,16 +43,16 @@ describe('effectOf', () => {
     [[undefined, 'pure', null], 'once'],
     [[undefined, null, 'idempotent'], 'once'],
     [[idempotent, 'pure', 'pure'], 'idempotent'],
-  ])('lets settings promise no more than the hints: %j is %s', (given, expected) => {
+  ])('ignores a setting that is weaker than the hints: %j is %s', (given, expected) => {
     expect(effect(given)).toBe(expected);
   });
 
-  it('lets settings promise more on a trusted server', () => {
+  it('lets settings be weaker than the hints for a trusted server', () => {
     expect(effect([undefined, 'pure', null], true)).toBe('pure');
     expect(effect([idempotent, 'once', 'pure'], true)).toBe('pure');
   });
 
-  it('takes no setting from a prototype', () => {
+  it('ignores inherited settings', () => {
     const settings = { effect: null, effects: {}, trusted: true };
     expect(effectOf({ name: 'constructor' }, settings)).toBe('once');
   });

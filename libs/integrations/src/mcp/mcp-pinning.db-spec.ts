@@ -98,11 +98,11 @@ describe('a definition that changes after it was accepted', () => {
   });
 });
 
-describe('a listing that comes late', () => {
+describe('a listing that arrives late', () => {
   const listings = () => new McpListingsRepository(given.database.prisma);
   const another = toListedTool({ name: 'send', description: 'Another one.', inputSchema: { type: 'object' } });
 
-  it('writes nothing when the server has another address by now', async () => {
+  it('is discarded when the address of the server has changed', async () => {
     const { id } = await given.accepted();
     const before = await listings().reachable(given.workspaceId, id);
     const { url } = await given.start();
@@ -113,7 +113,7 @@ describe('a listing that comes late', () => {
     expect(statusesOf(now as McpServer)).toMatchObject({ send: 'new' });
   });
 
-  it('never gets its own definition accepted for the one that was seen', async () => {
+  it('never replaces the reviewed definition during an acceptance', async () => {
     const { id } = await given.accepted();
     const { tools } = (await given.mcp.servers.find(given.here.admin, id)) as McpServer;
     const seen = tools.find(({ name }) => name === 'send')?.hash ?? '';
@@ -136,8 +136,8 @@ describe('a listing that comes late', () => {
   });
 });
 
-describe('secrets', () => {
-  it('reach the server, and come back from nowhere', async () => {
+describe('secrets in the settings of an MCP server', () => {
+  it('reach the server, and are redacted from results and rows', async () => {
     await given.mcp.secrets.set(given.here.admin, 'TOKEN', new Secret('canary-0123456789'));
     const server = await given.start();
     const settings = { transport: 'http', url: server.url, headers: { 'X-Api-Key': '{{secret:TOKEN}}' } } as const;

@@ -4,7 +4,7 @@ import { McpFixture, serverAt } from '../../../../test/harness/mcp-fixture.js';
 
 const given = new McpFixture({ ALLOW_PRIVATE_TOOL_URLS: 'false' });
 
-describe('where tools ask public addresses only', () => {
+describe('an MCP server without ALLOW_PRIVATE_TOOL_URLS', () => {
   it.each([
     ['http://127.0.0.1/mcp', 'This address is not public.'],
     ['http://127.0.0.1:9/mcp', 'The port 9 is not allowed.'],

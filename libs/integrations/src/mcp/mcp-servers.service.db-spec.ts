@@ -17,7 +17,7 @@ describe('registering a server', () => {
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
   });
 
-  it('offers the tools that were accepted with it', async () => {
+  it('offers the tools that the registration accepts', async () => {
     const server = await given.start();
     const some = await given.mcp.servers.register(
       given.here.admin,
@@ -108,7 +108,7 @@ describe('registering a server', () => {
 });
 
 describe('changing a server', () => {
-  it('changes the given settings and keeps the others', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { accept: { all: true } }));
     const settings = (before: object) => ({ ...before, timeoutMs: 60_000 }) as NewMcpServer['settings'];
@@ -118,7 +118,7 @@ describe('changing a server', () => {
     expect((await given.mcp.catalog.of(given.workspaceId)).find('other.echo')).toMatchObject({ timeoutMs: 60_000 });
   });
 
-  it('drops the accepted tools when the URL of the server changes', async () => {
+  it('revokes all acceptances when the address or the command changes', async () => {
     const [one, two] = [await given.start(), await given.start()];
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(one.url, { accept: { all: true } }));
     const moved = await given.mcp.servers.update(given.here.admin, id, {
@@ -128,7 +128,7 @@ describe('changing a server', () => {
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
   });
 
-  it('notifies a running job when a server is off, its tool withdrawn, or the server removed', async () => {
+  it('refuses calls of a running job when the server is disabled or removed, or its tool is revoked', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { accept: { all: true } }));
     const tool = (await given.mcp.catalog.of(given.workspaceId)).find('test.echo');
@@ -175,8 +175,8 @@ describe('changing a server', () => {
   });
 });
 
-describe('who may', () => {
-  it('read names: everybody; change anything: admins', async () => {
+describe('access to MCP servers', () => {
+  it('lets every member read names, and only admins and owners change servers', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url));
     for (const who of [given.here.member, given.here.viewer]) {

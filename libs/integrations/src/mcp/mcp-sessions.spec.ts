@@ -81,7 +81,7 @@ describe('McpSessions', () => {
     expect(server.sessionCount).toBe(1);
   });
 
-  it('shares nothing between workspaces, servers, places and secrets', async () => {
+  it('shares no session between workspaces, servers, addresses and secrets', async () => {
     await use('echo');
     await use('echo', target({ workspaceId: 'elsewhere' }));
     await use('echo', target({ serverId: 'two' }));
@@ -112,7 +112,7 @@ describe('McpSessions', () => {
     await running;
   });
 
-  it('closes the least recently used session for a new one, and refuses if all are in use', async () => {
+  it('closes the least recently used session for a new one, and refuses when all are in use', async () => {
     for (const serverId of ['a', 'b', 'c', 'd']) await use('echo', target({ serverId }));
     expect(sessions.size).toBe(3);
     expect(opened.map((session) => session.isClosed)).toEqual([true, false, false, false]);
@@ -123,7 +123,7 @@ describe('McpSessions', () => {
     await Promise.all(running);
   });
 
-  it('opens a new session when the server has forgotten the old one, and calls once', async () => {
+  it('opens a new session when the server has lost the old one, and sends the call once', async () => {
     await use('echo');
     server.forget();
     await use('send');
@@ -138,7 +138,7 @@ describe('McpSessions', () => {
     expect(sessions.size).toBe(1);
   });
 
-  it('keeps the session after a refusal, a failed tool and a stop', async () => {
+  it('keeps the session after an aborted call and a failed tool', async () => {
     const stop = new AbortController();
     const stopped = use('hang', target(), stop.signal);
     await until('it runs', () => server.stage.held === 1);
@@ -149,7 +149,7 @@ describe('McpSessions', () => {
     expect(opened).toHaveLength(1);
   });
 
-  it('tries again after a failed opening', async () => {
+  it('opens a session again after a failed attempt', async () => {
     const away = target();
     await server.close();
     await expect(use('echo', away)).rejects.toMatchObject({ kind: 'unusable' });
@@ -169,7 +169,7 @@ describe('McpSessions', () => {
     await silent.close();
   });
 
-  it('closes everything at the end, and opens nothing after it', async () => {
+  it('closes all sessions when it closes, and opens none afterwards', async () => {
     const running = use('hang');
     await until('it runs', () => server.stage.held === 1);
     const ended = expect(running).rejects.toMatchObject({ kind: 'call_lost' });
@@ -192,7 +192,7 @@ describe('a session', () => {
     await call(session, 'echo');
   });
 
-  it('looks again after five minutes without a word', async () => {
+  it('lists the tools again after five minutes', async () => {
     await sessions.use(target(), never, async (session) => {
       server.describe('send', 'Sends a mail, and a copy to eve.', false);
       await call(session, 'send');
@@ -201,7 +201,7 @@ describe('a session', () => {
     });
   });
 
-  it('refuses a tool that the server does not list any more', async () => {
+  it('refuses a tool that the server no longer lists', async () => {
     const session = await fresh();
     const other = await McpTestServer.start({ pages: [[]] });
     await session.close();
@@ -210,7 +210,7 @@ describe('a session', () => {
     await other.close();
   });
 
-  it('lists once for all who ask at once', async () => {
+  it('lists the tools once for concurrent calls', async () => {
     const session = await fresh();
     await Promise.all([session.refresh(), session.refresh(), session.refresh()]);
     expect(listings.length).toBe(2);

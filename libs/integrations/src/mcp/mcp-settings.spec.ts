@@ -7,13 +7,13 @@ const stdio = { transport: 'stdio', command: 'mcp-files' } as const;
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 'pure']));
 
 describe('parseMcpSettings', () => {
-  it('fills in default settings', () => {
+  it('adds defaults for absent fields', () => {
     const common = { timeoutMs: null, isolated: false, trusted: false, effect: null, effects: {} };
     expect(parseMcpSettings(http)).toEqual({ ...http, headers: {}, ...common });
     expect(parseMcpSettings(stdio)).toEqual({ ...stdio, args: [], env: {}, ...common });
   });
 
-  it('takes credentials as references only', () => {
+  it('accepts credentials as references to secrets', () => {
     const headers = { Authorization: 'Bearer {{secret:GITHUB_TOKEN}}', 'X-Api-Key': '{{secret:KEY}}', 'X-Tenant': 'a' };
     const read = parseMcpSettings({ ...http, headers });
     expect(read).toMatchObject({ headers });
@@ -50,7 +50,7 @@ describe('parseMcpSettings', () => {
     expect(() => parseMcpSettings(given)).toThrow(expect.objectContaining({ code: 'bad_request', field }));
   });
 
-  it('repeats no value in its refusal', () => {
+  it('does not contain the value in its error', () => {
     expect(() => parseMcpSettings({ ...http, headers: { Authorization: 'the-canary' } })).not.toThrow(/canary/);
   });
 });
@@ -67,11 +67,11 @@ describe('isElsewhere', () => {
 });
 
 describe('a server name', () => {
-  it.each(['files', 'a', '0-_', 'x'.repeat(32)])('may be %s', (name) => {
+  it.each(['files', 'a', '0-_', 'x'.repeat(32)])('accepts %s', (name) => {
     expect(mcpServerName.safeParse(name).success).toBe(true);
   });
 
-  it.each(['', 'A', 'a.b', 'a b', 'x'.repeat(33), 'ä'])('may not be %j', (name) => {
+  it.each(['', 'A', 'a.b', 'a b', 'x'.repeat(33), 'ä'])('rejects %j', (name) => {
     expect(mcpServerName.safeParse(name).success).toBe(false);
   });
 });

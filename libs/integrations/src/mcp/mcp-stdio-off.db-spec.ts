@@ -6,15 +6,15 @@ import { McpFixture, serverAt } from '../../../../test/harness/mcp-fixture.js';
 
 const given = new McpFixture({ MCP_STDIO: 'false' });
 
-describe('where the operator allows no processes', () => {
-  it('refuses to set one up', async () => {
+describe('MCP servers over stdio without MCP_STDIO', () => {
+  it('cannot be registered', async () => {
     const settings = { transport: 'stdio', command: 'touch' } as const;
     const attempt = given.mcp.servers.register(given.here.admin, serverAt('', { settings }));
     await expect(attempt).rejects.toMatchObject({ code: 'mcp_stdio_disabled' });
     expect(await given.sql('SELECT id FROM mcp_server')).toEqual([]);
   });
 
-  it('starts and offers none that was set up before', async () => {
+  it('are neither started nor offered when they were registered before', async () => {
     const id = newId();
     await given.sql(
       `INSERT INTO mcp_server (workspace_id, id, name, transport, settings, created_by)

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { offeredName } from './offered-name.js';
 
 describe('offeredName', () => {
-  it('returns server.tool where that is a valid name', () => {
+  it('returns server.tool if it is a valid name', () => {
     expect(offeredName('files', 'read_file')).toBe('files.read_file');
     expect(offeredName('a', 'b.c-d')).toBe('a.b.c-d');
   });
@@ -24,7 +24,7 @@ describe('offeredName', () => {
     );
   });
 
-  it('keeps tools apart that would look the same', () => {
+  it('returns different names for tools that would get the same name', () => {
     const long = 'x'.repeat(100);
     const tools = ['get/file', 'get file', 'get_file', `${long}1`, `${long}2`, '日本', '月本'];
     expect(new Set(tools.map((tool) => offeredName('files', tool))).size).toBe(tools.length);

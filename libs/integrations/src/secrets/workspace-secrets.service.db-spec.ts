@@ -44,7 +44,7 @@ const opened = async (who: MemberPrincipal, name: string) =>
   (await secrets.resolve(who.workspaceId, [name])).get(name)?.reveal();
 
 describe('WorkspaceSecrets', () => {
-  it('keeps a value that only tools at work can open', async () => {
+  it('stores a value that only running tools can read', async () => {
     const set = await secrets.set(here.admin, 'TOKEN', new Secret(canary));
     expect(Object.keys(set).sort()).toEqual(['createdAt', 'id', 'name', 'setBy', 'updatedAt']);
     expect(set).toMatchObject({ name: 'TOKEN', setBy: here.admin.id });
@@ -53,7 +53,7 @@ describe('WorkspaceSecrets', () => {
     expect(inspect(await secrets.resolve(here.owner.workspaceId, ['TOKEN']))).not.toContain('canary');
   });
 
-  it('stores and audits nothing that gives the value away', async () => {
+  it('writes no part of a value to rows and the audit', async () => {
     await secrets.set(here.admin, 'TOKEN', new Secret(canary));
     const rows = JSON.stringify(await sql('SELECT s::text, a::text AS audit FROM workspace_secret s, audit_entry a'));
     expect(rows).toContain('secret-set');
@@ -61,7 +61,7 @@ describe('WorkspaceSecrets', () => {
     expect(rows).not.toContain(Buffer.from('canary').toString('hex'));
   });
 
-  it('puts a new value in place of the old one', async () => {
+  it('replaces the old value', async () => {
     const first = await secrets.set(here.admin, 'TOKEN', new Secret(canary));
     const second = await secrets.set(here.owner, 'TOKEN', new Secret('another-value'));
     expect(second).toMatchObject({ id: first.id, setBy: here.owner.id });
@@ -104,7 +104,7 @@ describe('WorkspaceSecrets', () => {
     expect(await opened(here.owner, 'TOKEN')).toBe(canary);
   });
 
-  it('opens no value that was moved to another row', async () => {
+  it('does not decrypt a value that was moved to another row', async () => {
     await secrets.set(here.admin, 'ONE', new Secret(canary));
     await secrets.set(here.admin, 'TWO', new Secret('another-value'));
     await sql(
@@ -127,7 +127,7 @@ describe('WorkspaceSecrets', () => {
     });
   });
 
-  it('keeps a hundred and no more', async () => {
+  it('stores at most 100 secrets', async () => {
     for (let n = 0; n < 100; n++) await secrets.set(here.admin, `S${n}`, new Secret(`value-number-${n}`));
     await expect(secrets.set(here.admin, 'ONE_MORE', new Secret(canary))).rejects.toMatchObject({ code: 'conflict' });
     expect(await secrets.set(here.admin, 'S7', new Secret(canary))).toMatchObject({ name: 'S7' });
@@ -149,7 +149,7 @@ describe('WorkspaceSecrets', () => {
     expect([ours.redact(canary), logs(canary)]).toEqual([canary, canary]);
   });
 
-  it('leaves the texts of other workspaces alone', async () => {
+  it('redacts nothing in texts of other workspaces', async () => {
     await secrets.set(here.admin, 'WORD', new Secret('ordinary word'));
     await secrets.use(here.owner.workspaceId, ['WORD'], () => {
       const theirs = redactor.of(elsewhere.owner.workspaceId);
@@ -160,7 +160,7 @@ describe('WorkspaceSecrets', () => {
     });
   });
 
-  it('names the one that is missing', async () => {
+  it('names the secret that is not set', async () => {
     const use = secrets.use(here.owner.workspaceId, ['TOKEN'], () => Promise.resolve());
     await expect(use).rejects.toThrow('the secret "TOKEN" is not set in this workspace');
   });

@@ -41,14 +41,14 @@ describe('htmlToText', () => {
     expect(await text(html)).toBe(expected);
   });
 
-  it('takes the main part of a page that has one', async () => {
+  it('returns the main part of a page that has one', async () => {
     const long = 'word '.repeat(60).trim();
     expect(await text(`<header>top</header><main><p>${long}</p></main><footer>bottom</footer>`)).toBe(long);
     expect(await text(`<div>top</div><article>${long}</article><article>other</article>`)).toBe(long);
     expect(await text('<header>top</header><main>short</main>')).toBe('top\n\nshort');
   });
 
-  it('reads the first part of the page that contains text, however the parts are nested', async () => {
+  it('returns the first part with enough text, for any nesting of parts', async () => {
     const long = 'word '.repeat(60).trim();
     const inside = `<article>a<article>b</article><article>${long}</article></article><article>${long} c</article>`;
     expect(await text(`top${inside}bottom`)).toBe(long);
@@ -58,7 +58,7 @@ describe('htmlToText', () => {
     expect(await text(`top<article><pre>${' '.repeat(300)}</pre></article>`)).toBe('top');
   });
 
-  it('puts a text together once, however many parts of it could be the main one', async () => {
+  it('builds a text once for any number of candidates for the main part', async () => {
     const since = jest.spyOn(TextWriter.prototype, 'since');
     await text(`${'<article>'.repeat(400)}${'<a href=x></a>'.repeat(1_000)}x${'</article>'.repeat(400)}`);
     await text(`${'<article>'.repeat(400)}${'x'.repeat(300)}${'</article>'.repeat(400)}`);
@@ -77,7 +77,7 @@ describe('htmlToText', () => {
     ['comments that never end', '<!--'.repeat(200_000)],
     ['tables', '<table><tr><td>x'.repeat(50_000)],
     ['white space', ' \n'.repeat(500_000)],
-  ])('reads a page of nothing but %s', async (_, html) => {
+  ])('reads a page that contains only %s', async (_, html) => {
     expect((await text(html)).length).toBeLessThanOrEqual(html.length * 3);
   });
 

@@ -53,7 +53,7 @@ async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonl
   return names.filter((name) => ['coingecko_price', 'fetch_url', 'tavily_search', 'web_search'].includes(name));
 }
 
-describe('the tools that reach out', () => {
+describe('the tools of the web', () => {
   it.each<[Record<string, string>, string[]]>([
     [{}, ['tavily_search']],
     [{ FEATURE_FETCH_URL: 'on' }, ['fetch_url', 'tavily_search']],
@@ -61,7 +61,7 @@ describe('the tools that reach out', () => {
     [{ TAVILY_API_KEY: 'k' }, ['tavily_search', 'web_search']],
     [{ BRAVE_API_KEY: 'k', FEATURE_FETCH_URL: '1' }, ['fetch_url', 'tavily_search', 'web_search']],
     [{ SEARXNG_URL: 'http://127.0.0.1:8888' }, ['tavily_search', 'web_search']],
-  ])('with %j are %j', async (env, names) => {
+  ])('with the settings %j are %j', async (env, names) => {
     expect(await toolsWith(env)).toEqual(names);
   });
 });

@@ -41,7 +41,7 @@ const open = () => given.client({ allowPrivate: true, lookup: leading(['127.0.0.
 describe('fetch_url', () => {
   const page = (args: object) => call(fetchUrlTool(open(), hostsOf), args);
 
-  it('gives a page as text', async () => {
+  it('returns a page as text', async () => {
     given.answering(
       200,
       { 'content-type': 'text/html; charset=iso-8859-1' },
@@ -52,7 +52,7 @@ describe('fetch_url', () => {
     );
   });
 
-  it('gives other text as it is, cut where it is asked to', async () => {
+  it('returns other text unchanged, truncated to maxLength', async () => {
     given.answering(200, { 'content-type': 'text/plain' }, '<b>'.repeat(100));
     expect(await page({ url: given.target.url, maxLength: 100 })).toBe(
       `URL: ${given.target.url}/\n\n${'<b>'.repeat(33)}<\n[cut: 100 of 300 characters]`,
@@ -67,13 +67,13 @@ describe('fetch_url', () => {
     expect(await page({ url: 'file:///etc/passwd' })).toContain('The URL must begin with https:// or http://');
   });
 
-  it('takes the beginning of a page without end', async () => {
+  it('returns the beginning of an endless page', async () => {
     given.answering(200, { 'content-type': 'text/html' }, `<p>${'word '.repeat(500_000)}`);
     const text = await page({ url: given.target.url, maxLength: 100 });
     expect(text).toMatch(/^URL: .*\n\n(word ){20}\n\[cut: 100 of \d+ characters\]\n\[the rest of the page/);
   });
 
-  it('follows redirects, and leaves neither the list of hosts nor the public net', async () => {
+  it('follows redirects only to public addresses and listed hosts', async () => {
     given.handler = (request, response) =>
       request.path === '/end' ? response.end('end') : response.writeHead(302, { location: 'http://b.test:1/' }).end();
     hosts = ['a.test'];
@@ -117,7 +117,7 @@ describe('web_search', () => {
     });
   });
 
-  it('asks Tavily', async () => {
+  it('sends the query to Tavily', async () => {
     json({ results: rows });
     expect(JSON.parse(await search({ TAVILY_API_KEY: 'tavily-canary', TAVILY_URL: given.target.url }))).toEqual(
       expected,
@@ -131,7 +131,7 @@ describe('web_search', () => {
     expect(JSON.parse(request?.body ?? '')).toEqual({ query: 'q&a', max_results: 5 });
   });
 
-  it('asks Brave', async () => {
+  it('sends the query to Brave', async () => {
     json({ web: { results: rows } });
     expect(JSON.parse(await search({ BRAVE_API_KEY: 'brave-canary', BRAVE_URL: `${given.target.url}/v1/` }))).toEqual(
       expected,
@@ -142,7 +142,7 @@ describe('web_search', () => {
     });
   });
 
-  it('asks SearXNG', async () => {
+  it('sends the query to SearXNG', async () => {
     json({ results: rows });
     expect(JSON.parse(await search({ SEARXNG_URL: `${given.target.url}/searx` }))).toEqual(expected);
     expect(given.target.requests[0]?.path).toBe('/searx/search?q=q%26a&format=json');
@@ -165,7 +165,7 @@ describe('web_search', () => {
     expect(text).toBe(`Error executing tool "web_search": ${reason}`);
   });
 
-  it('finds nothing in an answer without results', async () => {
+  it('returns an empty list for a response without results', async () => {
     for (const body of [{}, [], { results: 'x' }, null]) {
       json(body);
       const env = { TAVILY_API_KEY: 't', TAVILY_URL: given.target.url };
@@ -187,7 +187,7 @@ describe('tavily_search', () => {
   const search = (args: object, secrets: Readonly<Record<string, string>> = withKey) =>
     call(tavilySearchTool(open(), secretsOf(secrets), given.target.url), args);
 
-  it('asks Tavily with the key of the workspace and all options', async () => {
+  it('sends the key of the workspace and all options to Tavily', async () => {
     const row = { title: 'T', url: 'https://r.test/1', content: 'tavily-canary '.repeat(100), score: 0.9 };
     json({ results: [row, { url: 'javascript:1' }, { ...row, score: 'x' }, row] });
     const args = { searchDepth: 'advanced', maxResults: 2, includeDomains: ['r.test'], excludeDomains: ['x.test'] };
@@ -212,7 +212,7 @@ describe('tavily_search', () => {
     });
   });
 
-  it('asks for five results by default', async () => {
+  it('requests five results by default', async () => {
     json({ results: [] });
     expect(JSON.parse(await search({ query: 'q' }))).toEqual({ query: 'q', results: [] });
     expect(JSON.parse(given.target.requests[0]?.body ?? '')).toEqual({ query: 'q', max_results: 5 });
@@ -230,7 +230,7 @@ describe('tavily_search', () => {
 describe('coingecko_price', () => {
   const price = (args: object) => call(coingeckoPriceTool(open(), `${given.target.url}/api/v3`), args);
 
-  it('gives a price', async () => {
+  it('returns a price', async () => {
     json({ bitcoin: { eur: 12.5 } });
     expect(JSON.parse(await price({ id: 'Bitcoin', vs_currency: 'EUR' }))).toEqual({
       id: 'bitcoin',

@@ -30,22 +30,22 @@ describe('toStartChat control fields', () => {
     expect(start(plain)).toMatchObject({ threadRef: 't1', messageClientId: 'm1', createThread: true });
   });
 
-  it('with an underscore replace fields without one', () => {
+  it('with an underscore take precedence over those without', () => {
     expect(start({ ...plain, _threadId: 't2' }).threadRef).toBe('t2');
   });
 
-  it('never reach the model', () => {
+  it('are not sent to the model', () => {
     const body = { ...plain, _clientDeviceId: 'd', clientTools: true, _background: true, stream: true, metadata: {} };
     expect(start(body).parameters).toEqual({});
   });
 
-  it('create a thread only if the caller may create threads', () => {
+  it('create no thread when the caller may not create one', () => {
     expect(start(plain, { mayCreateThread: false }).createThread).toBe(false);
   });
 });
 
-describe('a request', () => {
-  it('hands on model, tools, choice, runtimes and sampling fields', () => {
+describe('toStartChat request', () => {
+  it('contains model, tools, tool choice, runtimes and sampling fields', () => {
     const tools = [{ type: 'function', function: { name: 'calculate', parameters: { type: 'object' } } }];
     const request = start({
       ...plain,
@@ -89,11 +89,11 @@ describe('a request', () => {
     expect(start({ ...plain, tools, ...runtimes }).tools).toHaveLength(1);
   });
 
-  it('counts null as absent', () => {
+  it('treats null as absent', () => {
     expect(start({ ...plain, model: null, tools: null, temperature: null })).toEqual(start(plain));
   });
 
-  it('keeps the pieces of a message and its calls', () => {
+  it('keeps the parts of a message and its calls', () => {
     const messages = [
       { role: 'user', content: [{ type: 'text', text: 'look' }] },
       {
@@ -106,12 +106,12 @@ describe('a request', () => {
     expect(start({ ...plain, messages }).messages).toEqual(messages);
   });
 
-  it('makes text storable before anything reads it', () => {
+  it('replaces text that Postgres cannot store', () => {
     const [message] = start({ ...plain, messages: [{ role: 'user', content: 'a\0b\ud800' }] }).messages;
     expect(message).toEqual({ role: 'user', content: 'a\uFFFDb\uFFFD' });
   });
 
-  it('does not let a body reach a prototype', () => {
+  it('ignores the member `__proto__` of a body', () => {
     start(
       JSON.parse(
         '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'.replace(
@@ -207,11 +207,11 @@ describe('toStartChat validation', () => {
       '_background',
     ],
     [{}, { mustSayBackground: true }, 'Only background requests are served here', '_background'],
-  ])('of %j with %j: %s', (body, change, ...expected) => {
+  ])('rejects the body %j with %j: %s', (body, change, ...expected) => {
     expect(refusal(body, change)).toEqual(['bad_request', ...expected]);
   });
 
-  it('of nesting beyond what is stored', () => {
+  it('rejects nesting that is too deep to store', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
     expect(refusal({ ...plain, backgroundMode: deep })).toEqual([
       ...['bad_request', 'Invalid request body: it has a value that cannot be stored', undefined],
@@ -220,7 +220,7 @@ describe('toStartChat validation', () => {
 });
 
 describe('idempotency key', () => {
-  it('comes from the header, else from the body, else there is none', () => {
+  it('comes from the header, else from the body, else is absent', () => {
     expect(start(plain).idempotency).toBeNull();
     expect(start({ ...plain, _admissionId: 'a' }).idempotency?.key).toBe('a');
     expect(start({ ...plain, admissionId: 'a' }, { headers: { 'idempotency-key': 'h' } }).idempotency?.key).toBe('h');
@@ -234,12 +234,12 @@ describe('idempotency key', () => {
     ]);
   });
 
-  it('goes with a hash that does not know the order of members', () => {
+  it('has a hash that is independent of the order of members', () => {
     const { threadId, messageId, messages } = plain;
     expect(hashOf({ messages, messageId, threadId })).toBe(hashOf(plain));
   });
 
-  it('goes with a hash of everything but the background mode', () => {
+  it('has a hash of the whole request except `backgroundMode`', () => {
     expect(hashOf({ ...plain, _backgroundMode: 1, backgroundMode: 2 })).toBe(hashOf(plain));
     expect(hashOf({ ...plain, temperature: 1 })).not.toBe(hashOf(plain));
     expect(hashOf({ ...plain, unknown: 1 })).not.toBe(hashOf(plain));
@@ -252,7 +252,7 @@ describe('provider key', () => {
     [{ 'x-provider-key': 'sk-other-key-0' }, 'sk-other-key-0'],
     [{ 'x-or3-openrouter-key': 'first', 'x-provider-key': 'second' }, 'first'],
     [{ 'x-or3-openrouter-key': '', 'x-provider-key': 'second' }, 'second'],
-  ])('of %j is %s', (headers, key) => {
+  ])('comes from the headers %j: %s', (headers, key) => {
     expect(start(plain, { headers }).providerKey?.reveal()).toBe(key);
   });
 
