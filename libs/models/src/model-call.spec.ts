@@ -44,7 +44,7 @@ class Connection {
   }
 }
 
-it('gives all of an answer whose end comes while its reader catches up', async () => {
+it('yields a whole response whose end arrives while the reader is behind', async () => {
   const pieces = Array.from({ length: 40 }, (_, i) => `${i} `.repeat(20_000));
   const bytes = Buffer.concat([...pieces.map(piece), finish]);
   const reads: Buffer[] = [];
@@ -68,7 +68,7 @@ it('gives all of an answer whose end comes while its reader catches up', async (
   expect(text === pieces.join('')).toBe(true);
 });
 
-it('reports each piece of the arguments of a tool call as data, and no comment that keeps the connection open', async () => {
+it('reports each piece of the arguments of a tool call as data, and no keep-alive comment', async () => {
   let data = 0;
   const call = new ModelCall({
     ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },

@@ -65,7 +65,7 @@ describe('ModelCatalog', () => {
       hasOwnKey: options.hasOwnKey ?? false,
     });
 
-  it("asks the instance's provider, with the request's own key if there is one", async () => {
+  it('calls the provider of the instance, with the key of the request if it has one', async () => {
     const { catalog } = open({
       MODEL_BASE_URL: server.url,
       MODEL_API_KEY: 'instance-key',
@@ -78,7 +78,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it("prefers the workspace's default provider as soon as there is one", async () => {
+  it('calls the default provider of the workspace once it has one', async () => {
     const { catalog, service } = open({ MODEL_BASE_URL: 'http://127.0.0.1:9/v1', MODEL_API_KEY: 'instance-key' });
     expect(await nameFor(catalog)).toBe('default');
     const { id } = await service.create(given.scope(), { ...groq, baseUrl: server.url });
@@ -93,7 +93,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it("knows the workspace's key in the workspace's texts, and in no others", async () => {
+  it('redacts the key of a workspace in texts of this workspace only', async () => {
     const { catalog, service, redactor } = open();
     const apiKey = new Secret('an-ordinary-word');
     await service.create(given.scope(), { ...groq, baseUrl: server.url, apiKey });
@@ -123,7 +123,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it("does not open a job's key for another job", async () => {
+  it('does not decrypt the key of a job for another job', async () => {
     const { catalog } = open({ MODEL_BASE_URL: server.url });
     const { workspaceId } = given;
     const keyCipher = secretBox.seal(key, jobKeyPlace({ workspaceId, jobId: newId() }));
@@ -133,7 +133,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it('connects a provider of a workspace to public addresses only, however the URL got there', async () => {
+  it('opens no connection to a stored private URL of a workspace', async () => {
     const { service } = open();
     await service.create(given.scope(), { ...groq, baseUrl: server.url });
     const strict = open({ ALLOW_PRIVATE_MODEL_URLS: 'false' }).catalog;

@@ -26,13 +26,13 @@ const argumentsOf = async (text: string) => {
 };
 
 describe('a model without secrets', () => {
-  it('asks for no call that holds a known secret, however it is spelled', async () => {
+  it('redacts known secrets in arguments of calls, in any JSON notation', async () => {
     expect(await argumentsOf('{"to":"a","text":"it is plain-secret."}')).toBe('{"to":"a","text":"it is [redacted]."}');
     expect(await argumentsOf(JSON.stringify({ text: SECRET }))).toBe('{"text":"[redacted]"}');
     expect(await argumentsOf(String.raw`{"deep":[{"x":"\u0070lain-secret"}]}`)).toBe('{"deep":[{"x":"[redacted]"}]}');
   });
 
-  it('leaves every other text as the model wrote it, also what only looks like a secret', async () => {
+  it('keeps any other text unchanged, also text that only looks like a secret', async () => {
     for (const text of [
       '{ "a" : 1.0 }',
       '{"key":"sk-abcdefghijklmnopqrstuvwxyz"}',

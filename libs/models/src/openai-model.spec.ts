@@ -18,7 +18,7 @@ afterAll(async () => {
 describeModel('createOpenAiModel', (target, options) => createOpenAiModel(target, { ...options, dispatcher }));
 
 describe('createOpenAiModel', () => {
-  it('refuses a base URL that is none', () => {
+  it('refuses an invalid base URL', () => {
     expect(() => createOpenAiModel({ baseUrl: 'file:///x', apiKey: null }, { clock: systemClock, dispatcher })).toThrow(
       expect.objectContaining({ code: 'invalid_base_url' }),
     );

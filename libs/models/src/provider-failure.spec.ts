@@ -19,7 +19,7 @@ describe('providerFailed', () => {
     [500, 'model_unavailable', true],
     [503, 'model_unavailable', true],
     [529, 'model_unavailable', true],
-  ])('gives status %i the code %s', (status, code, retryable) => {
+  ])('maps the status %i to the code %s', (status, code, retryable) => {
     expect(failed({ status })).toMatchObject({ code, retryable, status, details: { status } });
   });
 
@@ -30,11 +30,11 @@ describe('providerFailed', () => {
     ['context_length_exceeded', 'model_bad_request'],
     ['invalid_api_key', 'model_unauthorized'],
     ['something', 'model_error'],
-  ])('gives the code %s inside a stream the code %s', (providerCode, code) => {
+  ])('maps the code %s in a stream to the code %s', (providerCode, code) => {
     expect(failed({ providerCode })).toMatchObject({ code });
   });
 
-  it('does not wait for a budget that is used up', () => {
+  it('does not retry after a quota is used up', () => {
     expect(failed({ status: 429, providerCode: 'insufficient_quota' })).toMatchObject({
       code: 'model_unauthorized',
       retryable: false,
@@ -58,7 +58,7 @@ describe('providerFailed', () => {
     expect(JSON.stringify([error, error.message])).not.toContain(key);
   });
 
-  it('does not cut a key in half so that it stays unseen', () => {
+  it('redacts a key before it truncates the text', () => {
     const key = 'the-very-own-canary-key';
     const error = providerFailed({ status: 401, text: 'x'.repeat(190) + key, afterFirstByte: false }, new Secret(key));
     expect(error.message).not.toContain('the-very');

@@ -53,7 +53,7 @@ describe('ResponseReader', () => {
     expect(read([...chunks, delta({ content: 'yes' }), ...stop])).toEqual([reasoning('hmm'), text('yes'), finish()]);
   });
 
-  it.each([false, true])('ignores text after the finish reason, taken piece by piece: %s', (takeEach) => {
+  it.each([false, true])('ignores text after the finish reason (each piece read at once: %s)', (takeEach) => {
     const late = [delta({ content: 'late' }), delta({ reasoning: 'late' }), delta({ content: 'b' }, 'length')];
     const chunks = [delta({ content: 'a' }), delta({ content: 'b' }), delta({ content: 'c' }, 'stop'), ...late];
     const parts = read([...chunks, { choices: [], usage }, '[DONE]'], takeEach);
@@ -73,7 +73,7 @@ describe('ResponseReader', () => {
     expect(read(chunks)).toEqual([text('yes'), finish()]);
   });
 
-  it('hands over tool calls once, after all text', () => {
+  it('emits tool calls once, after all text', () => {
     const calls = { type: 'tool-calls', calls: [{ callId: 'a', name: 'one', arguments: '{}' }] };
     expect(read([call('a'), delta({ content: 'late' }), ...stop])).toEqual([text('late'), calls, finish('tool_calls')]);
     expect(read([call('a'), '[DONE]'])).toEqual([
@@ -92,7 +92,7 @@ describe('ResponseReader', () => {
     ['content_filter', 'content_filter'],
     ['tool_calls', 'stop'],
     ['eos', 'other'],
-  ])('understands finish reason %s', (reason, understood) => {
+  ])('maps the finish reason %s', (reason, understood) => {
     expect(read([delta({ content: 'x' }, reason), { usage }])).toEqual([text('x'), finish(understood)]);
   });
 
@@ -102,8 +102,8 @@ describe('ResponseReader', () => {
     ['text and [DONE] without a finish reason', [delta({ content: 'x' }), '[DONE]']],
     ['tool calls and no end', [call('a')]],
     ['an empty finish reason', [delta({ content: 'x' }, '')]],
-  ])('never takes %s for a complete answer', (_, chunks) => {
-    expect(() => read(chunks)).toThrow(IncompleteResponse);
+  ])('never treats %s as a complete response', (_, chunks) => {
+    expect(() => read(chunks)).toThrow(AnswerBroken);
   });
 
   it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])(
@@ -122,7 +122,7 @@ describe('ResponseReader', () => {
     expect(() => read([chunk])).toThrow(expect.objectContaining({ error }));
   });
 
-  it('does not mind members that are empty, unknown or of another type', () => {
+  it('ignores members that are empty, unknown or of another type', () => {
     const chunks = [
       {},
       { choices: null },
@@ -133,11 +133,11 @@ describe('ResponseReader', () => {
     expect(read([...chunks, delta({ content: 'x' }), ...stop])).toEqual([text('x'), finish()]);
   });
 
-  it('shows a refusal as text', () => {
+  it('emits a refusal of the model as text', () => {
     expect(read([delta({ refusal: 'I cannot.' }), ...stop])).toEqual([text('I cannot.'), finish()]);
   });
 
-  it('reads the answer of a server that does not stream', () => {
+  it('reads the response of a server that does not stream', () => {
     const answer = {
       choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
       usage,
@@ -156,7 +156,7 @@ describe('ResponseReader', () => {
     expect(read([delta({ content: 'hello' }, 'stop'), chunk])).toEqual([text('hello'), finish('stop', estimated)]);
   });
 
-  it('believes the last usage and adds up a missing total', () => {
+  it('uses the last usage and adds up a missing total', () => {
     const chunks = [
       { ...delta({ content: 'x' }), usage: { prompt_tokens: 1, completion_tokens: 1 } },
       delta({}, 'stop'),
@@ -200,7 +200,7 @@ describe('ResponseReader', () => {
     );
   });
 
-  it('reads each of several reads that are alike', () => {
+  it('reads every one of several equal network reads', () => {
     const member = fc.constantFrom('a', '\n', 'b\n', '"', '\\');
     fc.assert(
       fc.property(fc.array(member, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 3 }), (texts, times) => {

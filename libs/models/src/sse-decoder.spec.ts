@@ -57,19 +57,19 @@ describe('SseDecoder', () => {
     expect(of('data: {"a":\ndata: 1}\n\ndata: 2\n\n')).toEqual(['{"a":\n1}', '2']);
   });
 
-  it('hands on a payload that never becomes whole, at its blank line and at the end', () => {
+  it('emits an incomplete payload at its blank line and at the end', () => {
     expect(of('data: {"a":\n\ndata: 2\n\ndata: {"b"')).toEqual(['broken {"a":', '2', 'broken {"b"']);
   });
 
-  it('hands on lines that are no fields', () => {
+  it('emits lines that are not fields', () => {
     expect(of('{"error":"x"}\ndata: 1\n\n')).toEqual(['stray {"error":"x"}', '1']);
   });
 
-  it('keeps a byte order mark that does not stand first', () => {
+  it('keeps a byte order mark that is not at the start', () => {
     expect(of('data: "\uFEFF"\n\n')).toEqual(['"\uFEFF"']);
   });
 
-  it('reads the same wherever the bytes are cut', () => {
+  it('returns the same for any split of the bytes', () => {
     const piece = fc.constantFrom(
       'data: "ä😀\u2028"', 'data:1', ': c', '{"stray":1}', 'data: {"a":', 'data: 1}', 'event: x', 'data: "\\ud83d"', '\uFEFF', 'data',
     ); // prettier-ignore

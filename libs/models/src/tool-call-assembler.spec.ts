@@ -63,11 +63,11 @@ describe('ToolCallAssembler', () => {
     ['nothing in them', [{}, { index: 0 }, { function: null }, { index: 1, id: '', function: f('', '') }], []],
     ['nonsense types', [{ index: '0', id: 7, function: { name: 5, arguments: 6 } }], []],
     ['an index that starts elsewhere', [{ index: 7, id: 'a', function: f('one', '{"x"') }, { index: 7, function: f(undefined, ':1}') }], ['a one {"x":1}']],
-  ])('puts calls together from %s', (_, fragments, calls) => {
+  ])('assembles calls from %s', (_, fragments, calls) => {
     expect(assemble(fragments)).toEqual(calls);
   }); // prettier-ignore
 
-  it('puts calls together wherever their arguments are cut', () => {
+  it('assembles calls for any split of their arguments', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue(), { minLength: 1, maxLength: 4 }),
@@ -91,7 +91,7 @@ describe('ToolCallAssembler', () => {
     );
   });
 
-  it('normalises NUL and lone surrogates, also those that hide in escapes', () => {
+  it('replaces NUL and lone surrogates, also escaped ones', () => {
     const [call] = assemble([{ id: 'a', function: f('one', '{"x":"\\u0000\\ud83d \ud83d"}') }]);
     expect(call).toBe('a one {"x":"\uFFFD\uFFFD \uFFFD"}');
   });
@@ -102,11 +102,11 @@ describe('ToolCallAssembler', () => {
     );
   });
 
-  it('hands on arguments that are no JSON as they are', () => {
+  it('keeps arguments that are not JSON unchanged', () => {
     expect(assemble([{ id: 'a', function: f('one', '{"x":') }])).toEqual(['a one {"x":']);
   });
 
-  it('stops at the caps', () => {
+  it('rejects calls over the limits on number and size', () => {
     expect(() => assemble([{ id: 'a', function: f('one', 'x'.repeat(101)) }])).toThrow(ToolCallsTooLarge);
     expect(() =>
       assemble(Array.from({ length: 6 }, (_, index) => ({ index, id: `i${index}`, function: f('one') }))),

@@ -17,13 +17,13 @@ describe('a cron expression', () => {
     expect(slots(text, 30)).toEqual([...onDay('01'), ...onDay('02')]);
   });
 
-  it('knows Sunday as 0, 7 and SUN, also at the end of a week', () => {
+  it('accepts Sunday as 0, 7 and SUN, also at the end of a range', () => {
     for (const text of ['0', '7', 'sun']) expect(slots(`0 0 * * ${text}`, 1)).toEqual(['01-04T00:00']);
     expect(slots('0 0 * * 5-7', 3)).toEqual(['01-02T00:00', '01-03T00:00', '01-04T00:00']);
     expect(slots('0 0 1 JAN,dec *', 2)).toEqual(['01-01T00:00', '12-01T00:00']);
   });
 
-  it('knows the last day, the nearest weekday and the n-th weekday of a month', () => {
+  it('accepts the last day, the nearest weekday and the n-th weekday of a month', () => {
     for (const text of ['0 0 L * *', '0 0 3W * *', '0 0 * * MON#1', '0 0 * * FRI#L']) assertCron(text);
     expect(slots('0 0 L * *', 2)).toEqual(['01-31T00:00', '02-28T00:00']);
     expect(slots('0 0 3W * *', 2)).toEqual(['01-02T00:00', '02-03T00:00']);

@@ -80,7 +80,7 @@ const statuses = async ({ id }: Schedule) =>
   (await service().slots(here.viewer, id, 200)).map(({ status }) => status).toReversed();
 
 describe('a schedule', () => {
-  it('starts a job of the published version that acts for Nightshift and has no owner', async () => {
+  it('starts a job of the published version, as the system principal and without an owner', async () => {
     const saved = await schedule();
     await look(engine);
     expect(await jobs()).toEqual([]);
@@ -147,7 +147,7 @@ describe('a schedule', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('starts one job for each slot, with two workers at it all the time', async () => {
+  it('starts one job for each slot when two workers process it concurrently', async () => {
     const saved = await Promise.all(Array.from({ length: 5 }, () => schedule()));
     for (const each of saved) await turnBack(each, 9);
     await look(engine, other, engine, other);
@@ -174,7 +174,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['started']);
   });
 
-  it('starts no second job for a slot whose worker died behind the start', async () => {
+  it('starts no second job for a slot whose worker died right after the start', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await look(engine);
@@ -198,7 +198,7 @@ describe('a schedule', () => {
     expect(await jobs()).toHaveLength(5);
   });
 
-  it('makes up for a month with 24 jobs, and comes again in an hour', async () => {
+  it('starts 24 jobs for a missed month, and plans the next slot', async () => {
     const saved = await schedule();
     await turnBack(saved, 30 * 24);
     await look(engine);
@@ -207,7 +207,7 @@ describe('a schedule', () => {
     expect(nextSlotAt).toBeGreaterThan(Date.now());
   });
 
-  it('starts nothing while it is disabled, and nothing of that time afterwards', async () => {
+  it('starts no job while it is disabled, nor for these slots afterwards', async () => {
     const saved = await schedule();
     await service().setEnabled(here.admin, saved.id, { enabled: false });
     await turnBack(saved, 5);
@@ -217,7 +217,7 @@ describe('a schedule', () => {
     expect([await jobs(), await statuses(saved)]).toEqual([[], []]);
   });
 
-  it('starts nothing any more of a slot that was due when it was disabled', async () => {
+  it('starts no job for a slot that was due when it was disabled', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await takeAllRoom();
@@ -229,7 +229,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['skipped']);
   });
 
-  it('waits for room, for an hour', async () => {
+  it('retries a start for an hour while the workspace is full', async () => {
     const saved = await schedule();
     await turnBack(saved, 1);
     await takeAllRoom();
@@ -264,7 +264,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['started', 'failed']);
   });
 
-  it('disappears with its workflow, and so do its starts', async () => {
+  it('is removed with its workflow, and so are its starts', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await engine.app.get(WorkflowsService).remove(here.admin, workflowRef);
@@ -299,7 +299,7 @@ describe('a schedule', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('stops when its time zone is no longer known', async () => {
+  it('is disabled when its time zone is no longer known', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(`UPDATE workflow_schedule SET time_zone = 'Mars/Phobos'`);
@@ -326,7 +326,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('remembers its last 200 slots', async () => {
+  it('keeps its last 200 slots', async () => {
     const saved = await schedule({ missed: 'once' });
     const old = `INSERT INTO scheduled_slot (workspace_id, schedule_id, slot_at, status)
       SELECT $1, $2, clock_timestamp() - n * interval '1 day', 'skipped' FROM generate_series(1, 300) AS n`;
@@ -356,7 +356,7 @@ describe('queue messages of a schedule', () => {
     await database.postgres.engine.query('DELETE FROM pgboss.job');
   });
 
-  it('stay single for a slot that is announced several times', async () => {
+  it('exist once for a slot that is announced several times', async () => {
     const { id, nextSlotAt } = await schedule();
     await service().setEnabled(here.admin, id, { enabled: true });
     expect(await messages('schedule.due', id)).toEqual([{ state: 'created', at: nextSlotAt }]);
@@ -386,7 +386,7 @@ describe('queue messages of a schedule', () => {
       expect(await messages('schedule.due', id)).toContainEqual({ state: 'created', at: nextSlotAt });
   });
 
-  it('try a start without room again', async () => {
+  it('retry a start while the workspace is full', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await takeAllRoom();
@@ -398,7 +398,7 @@ describe('queue messages of a schedule', () => {
 });
 
 describe('an unattended start', () => {
-  it('creates no thread and no owner', async () => {
+  it('creates a job without thread and owner', async () => {
     expect([(await startOther()).threadId, (await jobs())[0]?.created_by]).toEqual([null, null]);
   });
 });

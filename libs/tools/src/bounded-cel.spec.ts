@@ -7,7 +7,7 @@ const text = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'),
 const search = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 6 });
 
 describe('TextSearch', () => {
-  it('finds what indexOf and lastIndexOf find', () => {
+  it('returns the same positions as indexOf and lastIndexOf', () => {
     fc.assert(
       fc.property(text(40), search, fc.nat(45), (within, wanted, place) => {
         const found = new TextSearch(wanted);

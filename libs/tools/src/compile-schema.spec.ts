@@ -5,7 +5,7 @@ import { compileSchema } from './compile-schema.js';
 const object = (properties: Record<string, unknown>): Record<string, unknown> => ({ type: 'object', properties });
 
 describe('compileSchema', () => {
-  it('keeps the patterns of one schema apart', () => {
+  it('applies each pattern of a schema to its own field', () => {
     const check = compileSchema(
       object({ a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } }),
     );
@@ -18,15 +18,15 @@ describe('compileSchema', () => {
     expect(check({ a: `${'a'.repeat(50_000)}!` })).toEqual(['"a" must match pattern "^(a+)+$"']);
   });
 
-  it('refuses a pattern that needs to look around', () => {
+  it('refuses a pattern with look-around', () => {
     expect(() => compileSchema(object({ a: { pattern: '(?=a)b' } }))).toThrow('cannot be used');
   });
 
-  it('fetches nothing for a remote reference', () => {
+  it('refuses a remote reference without a request', () => {
     expect(() => compileSchema(object({ a: { $ref: 'http://127.0.0.1:1/schema.json' } }))).toThrow('cannot be used');
   });
 
-  it('answers for a schema that refers to itself without end', () => {
+  it('fails for a schema that refers to itself without end', () => {
     const schema = { $ref: '#' };
     let problems: readonly string[] = [];
     try {
@@ -37,13 +37,13 @@ describe('compileSchema', () => {
     expect(problems.join()).toMatch(/cannot be/);
   });
 
-  it('checks a recursive schema', () => {
+  it('validates with a recursive schema', () => {
     const check = compileSchema(object({ child: { $ref: '#' }, n: { type: 'number' } }));
     expect(check({ child: { child: { n: 1 } } })).toEqual([]);
     expect(check({ child: { child: { n: 'x' } } })).toEqual(['"child.child.n" must be number']);
   });
 
-  it('checks against 100,000 allowed values', () => {
+  it('validates with 100,000 allowed values', () => {
     const values = Array.from({ length: 20_000 }, (_, index) => `value${index}`);
     const check = compileSchema(object({ a: { enum: values } }));
     expect(check({ a: 'value19999' })).toEqual([]);
@@ -62,34 +62,34 @@ describe('compileSchema', () => {
     expect(check({ a: ['x', 'y'] })).toEqual(['"a.1" must be number']);
   });
 
-  it('lets two schemas carry the same id', () => {
+  it('compiles two schemas with the same id', () => {
     const first = compileSchema({ $id: 'https://x.test/a', ...object({ a: { type: 'string' } }) });
     const second = compileSchema({ $id: 'https://x.test/a', ...object({ a: { type: 'number' } }) });
     expect([first({ a: 1 }).length, second({ a: 1 }).length]).toEqual([1, 0]);
   });
 
-  it('gives the compiled check of an equal schema again', () => {
+  it('returns the compiled validator of an equal schema again', () => {
     expect(compileSchema({ type: 'object', title: 'same' })).toBe(compileSchema({ title: 'same', type: 'object' }));
   });
 
-  it('forgets the schema used longest ago', () => {
+  it('evicts the least recently used schema', () => {
     const first = compileSchema({ type: 'object', title: 'first' });
     for (let n = 0; n < 200; n++) compileSchema({ type: 'object', title: `filler ${n}`, properties: {} });
     expect(compileSchema({ title: 'first', type: 'object' })).not.toBe(first);
   });
 
-  it('does not take inherited members for given ones', () => {
+  it('does not count inherited members as present', () => {
     const check = compileSchema({ type: 'object', required: ['constructor', 'toString'] });
     expect(check({})).toHaveLength(2);
   });
 
-  it('takes no promise for a yes', () => {
+  it('refuses `$async`, whose validators return a promise', () => {
     expect(() => compileSchema({ type: 'object', properties: { a: { $async: true, type: 'string' } } })).toThrow(
       '$async',
     );
   });
 
-  it('finds duplicates in one pass', () => {
+  it('finds duplicate items in one pass', () => {
     const check = compileSchema({ type: 'array', uniqueItems: true });
     const items = Array.from({ length: 6_000 }, (_, i) => ({ a: i, b: [i] }));
     expect(check(items)).toEqual([]);
@@ -113,7 +113,7 @@ describe('compileSchema', () => {
     expect(check({ p1: 1 })).toEqual(['"p1" must be string']);
   });
 
-  it('compiles alternatives by the hundred', () => {
+  it('compiles hundreds of alternatives', () => {
     const check = compileSchema({ oneOf: Array.from({ length: 800 }, (_, n) => object({ a: { const: n } })) });
     expect(check({ a: 799 })).toEqual([]);
   });
@@ -128,13 +128,13 @@ describe('compileSchema', () => {
     expect(check({ list: Array.from({ length: 50_000 }, () => value) })).toEqual([TOO_MUCH]);
   });
 
-  it('stops a recursive schema that checks everything twice on each level', () => {
+  it('stops at a recursive schema that validates each level twice', () => {
     const check = compileSchema(object({ a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } }));
     expect(check(JSON.parse(`${'{"a":'.repeat(5)}1${'}'.repeat(5)}`))).toEqual(['"a.a.a.a.a" must be object']);
     expect(check(JSON.parse(`${'{"a":'.repeat(60)}1${'}'.repeat(60)}`))).toEqual([TOO_MUCH]);
   });
 
-  it('gives up on references that multiply', () => {
+  it('stops at references that multiply exponentially', () => {
     const levels = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [`l${i + 1}`, { allOf: [ref(`l${i}`), ref(`l${i}`)] }]),
     );

@@ -50,19 +50,19 @@ function run(
 const forever = (): Promise<never> => Promise.withResolvers<never>().promise;
 
 describe('executeToolCall', () => {
-  it('gives text as it is and everything else as JSON', async () => {
+  it('returns text unchanged and any other value as JSON', async () => {
     const results = [];
     for (const value of ['text', { a: [1] }, 5, null, undefined, true])
       results.push((await run(() => value)).modelText);
     expect(results).toEqual(['text', '{"a":[1]}', '5', 'null', '', 'true']);
   });
 
-  it('hands over parsed arguments and the context', async () => {
+  it('passes parsed arguments and the context to the handler', async () => {
     const outcome = await run((args, context) => [args, context.idempotencyKey, context.epoch]);
     expect(outcome).toMatchObject({ status: 'completed', result: '[{"a":"1","n":7},"j:1:1",3]' });
   });
 
-  it('measures by the monotonic clock', async () => {
+  it('measures the duration with the monotonic clock', async () => {
     const clock = new ManualClock();
     const outcome = await run(
       () => {
@@ -145,7 +145,7 @@ describe('executeToolCall', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('stays timed out when the handler answers its abort with an error', async () => {
+  it('ends as timed out when the handler throws after its abort', async () => {
     const clock = new ManualClock();
     const pending = run(
       (_, { signal }) =>
@@ -164,7 +164,7 @@ describe('executeToolCall', () => {
     ['once', 'interrupted', 'The tool was started but its outcome is unknown. It was not repeated.'],
     ['idempotent', 'cancelled', 'Tool execution cancelled'],
     ['pure', 'cancelled', 'Tool execution cancelled'],
-  ] as const)('leaves a stopped %s call %s', async (effect, status, text) => {
+  ] as const)('ends a stopped `%s` call as %s', async (effect, status, text) => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const begun = Promise.withResolvers<undefined>();
@@ -183,7 +183,7 @@ describe('executeToolCall', () => {
     expect([seen, clock.pending]).toEqual([true, 0]);
   });
 
-  it('does not call a handler that was stopped while its arguments were read', async () => {
+  it('does not run the handler of a call that was stopped while its arguments were parsed', async () => {
     const controller = new AbortController();
     let calls = 0;
     const pending = run(() => calls++, { signal: controller.signal, effect: 'pure' });
@@ -193,7 +193,7 @@ describe('executeToolCall', () => {
     expect(calls).toBe(0);
   });
 
-  it('starts nothing once the job is stopped', async () => {
+  it('does not run the handler once the job is stopped', async () => {
     let calls = 0;
     const outcome = await run(() => calls++, { signal: AbortSignal.abort(), effect: 'once' });
     expect([outcome.status, calls]).toEqual(['cancelled', 0]);
@@ -211,7 +211,7 @@ describe('executeToolCall', () => {
     expect(failed.modelText).toBe('Error executing tool "x": bad ***');
   });
 
-  it('leaves no half of a secret where a long reason is cut', async () => {
+  it('contains no part of a secret where a long error is truncated', async () => {
     const redact = (text: string): string => text.replaceAll('sk-secret', '***');
     const fail = () => {
       throw new Error(`${'x'.repeat(996)}sk-secret`);
@@ -219,7 +219,7 @@ describe('executeToolCall', () => {
     expect((await run(fail, { redact })).modelText).toBe(`Error executing tool "x": ${'x'.repeat(996)}***`);
   });
 
-  it('gives a preview of a large result, and the whole beside it', async () => {
+  it('returns a preview of a large result, and the whole result beside it', async () => {
     const outcome = await run(() => 'x'.repeat(300_000));
     const [size, whole] = outcome.status === 'completed' ? [outcome.result.length, outcome.whole?.length] : [];
     expect([size, whole, outcome.modelText.length]).toEqual([131_072, 300_000, 131_072]);

@@ -65,7 +65,7 @@ describe('an expression', () => {
   });
 });
 
-describe('an expression that would build or take too much', () => {
+describe('an expression over its limits', () => {
   const many = Array.from({ length: 20_000 }, (_, i) => i);
   const long = 'x'.repeat(1_000_000);
 
@@ -96,14 +96,14 @@ describe('an expression that would build or take too much', () => {
     ['text.lastIndexOf(input, 15000)', 5_000],
     ['text.split(input)', ['x'.repeat(5_000), 'x'.repeat(5_000), 'x'.repeat(1_000)]],
     ['text.split(input, 2)', ['x'.repeat(5_000), `${'x'.repeat(10_000)}y${'x'.repeat(1_000)}`]],
-  ])('finds in a long text what it finds in a short one: %s', (source, value) => {
+  ])('returns the same for a long text as for a short one: %s', (source, value) => {
     // Just long enough for the linear search: a slow machine must not reach the time limit.
     const part = `${'x'.repeat(10_000)}y`;
     const text = `${part}${part}${'x'.repeat(1_000)}`;
     expect(answer(source, { text, input: `${'x'.repeat(5_000)}y` })).toEqual({ ok: true, value });
   });
 
-  it('refuses a place outside of a long text', () => {
+  it('rejects a position beyond a long text', () => {
     const given = answer('text.indexOf(input, 9000000)', { text: long, input: 'y'.repeat(200) });
     expect(given.ok ? '' : given.problem).toContain('out of range');
   });
@@ -119,7 +119,7 @@ describe('an expression that would build or take too much', () => {
     expect(given.ok ? '' : given.problem).toMatch(problem);
   });
 
-  it('may be as big as a document', () => {
+  it('may return a value as large as a document', () => {
     expect(answer('[text, text, text, text]', { text: long }).ok).toBe(true);
     expect(4 * long.length).toBeLessThan(MAX_EXPRESSION_SIZE);
   });

@@ -42,7 +42,7 @@ describe('the size of a pattern', () => {
       expect([pattern, patternSize(pattern) >= programSize(pattern)]).toEqual([pattern, true]);
   });
 
-  it('reads as a character what stands for itself', () => {
+  it('counts an escaped or bracketed parenthesis as a character', () => {
     for (const pattern of [String.raw`\(a{900}`, '[(]a{900}', '[)]a{900}', String.raw`\Q((\Ea{900}`, '[]({]a{900}'])
       expect(patternSize(pattern)).toBeLessThan(1_000);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { deniedText } from './model-text.js';
 
-describe('what the model reads of a denied call', () => {
+describe('the text that the model reads about a denied call', () => {
   it.each<[string, string | null, string]>([
     ['no reason', null, 'Tool execution rejected by user'],
     ['a blank one', ' \n\t ', 'Tool execution rejected by user'],
@@ -18,7 +18,7 @@ describe('what the model reads of a denied call', () => {
     expect(deniedText(reason)).toBe(text);
   });
 
-  it('ends after 500 characters, and never inside one', () => {
+  it('is truncated to 500 characters, and never inside a surrogate pair', () => {
     expect(deniedText('😀'.repeat(600))).toBe(`Tool execution rejected by user: ${'😀'.repeat(500)}`);
   });
 });

@@ -42,7 +42,7 @@ const earlier = (status: EarlierCall['status'], args = '{"a":1,"b":2}'): Earlier
 const IDENTICAL = 'skipped: (skipped: identical tool call already executed this turn)';
 
 describe('planCalls', () => {
-  it('runs only what was offered and is ours to run', () => {
+  it('runs only offered tools of the server', () => {
     expect(dispositionsOf(plan([ask('x'), ask('nope'), ask('changed'), ask('theirs'), ask('')]))).toEqual([
       'run',
       'skipped: Tool "nope" is not registered on server.',
@@ -52,13 +52,13 @@ describe('planCalls', () => {
     ]);
   });
 
-  it('runs nothing in a round without tools', () => {
+  it('runs no call in a round without tools', () => {
     expect(dispositionsOf(plan([ask('x')], { offered: [] }))).toEqual([
       'skipped: Tool "x" is not registered on server.',
     ]);
   });
 
-  it('answers the calls over the limit of a round', () => {
+  it('skips the calls over the limit of a round', () => {
     const calls = plan(Array.from({ length: 200 }, (_, n) => ask('x', `{"n":${n}}`)));
     expect(dispositionsOf(calls.slice(0, 20)).every((text) => text === 'run')).toBe(true);
     expect(new Set(dispositionsOf(calls.slice(20)))).toEqual(
@@ -67,7 +67,7 @@ describe('planCalls', () => {
     expect(calls).toHaveLength(200);
   });
 
-  it('neither keeps nor runs arguments that are too large', () => {
+  it('neither stores nor runs arguments that are too large', () => {
     const [call] = plan([ask('x', `{"a":"${'ü'.repeat(40_000)}"}`)]);
     expect(call?.arguments).toBe('{"_omitted":true,"bytes":80008}');
     expect(dispositionsOf(call ? [call] : [])).toEqual([
@@ -79,7 +79,7 @@ describe('planCalls', () => {
     expect(dispositionsOf(plan([ask('x', '{"b":2, "a":1.0}')], { earlier: [earlier(status)] }))).toEqual([IDENTICAL]);
   });
 
-  it.each(['skipped', 'denied', 'cancelled'] as const)('runs a call whose twin was %s', (status) => {
+  it.each(['skipped', 'denied', 'cancelled'] as const)('runs a call when an identical earlier one was %s', (status) => {
     expect(dispositionsOf(plan([ask('x', '{"a":1,"b":2}')], { earlier: [earlier(status)] }))).toEqual(['run']);
   });
 
@@ -98,19 +98,19 @@ describe('planCalls', () => {
     ]);
   });
 
-  it('lets a tool that polls repeat itself', () => {
+  it('runs identical calls of a repeatable tool', () => {
     const done: EarlierCall = { name: 'poll', arguments: '{}', status: 'completed' };
     expect(dispositionsOf(plan([ask('poll'), ask('poll')], { earlier: [done] }))).toEqual(['run', 'run']);
   });
 
-  it('keeps the provider id where it is free', () => {
+  it('keeps the id of the provider if it is unused', () => {
     const ids = plan([ask('x', '{}', 'a'), ask('x', '{}', 'used'), ask('x', '{}', 'a'), ask('x')], {
       usedCallIds: new Set(['used', 'call_2_3']),
     }).map((call) => call.callId);
     expect(ids).toEqual(['a', 'call_2_2', 'call_2_3_2', 'call_2_4']);
   });
 
-  it('gives every call a place and an id of its own', () => {
+  it('gives every call a unique ordinal and id', () => {
     const requested = fc.array(
       fc.record({
         callId: fc.constantFrom('', 'a', 'call_2_1', 'call_2_3'),
@@ -129,7 +129,7 @@ describe('planCalls', () => {
     );
   });
 
-  it('stores nothing that Postgres would refuse', () => {
+  it('replaces characters that Postgres cannot store', () => {
     const [call] = plan([ask('x\u0000', '{"a":"\u0000\uD800"}', 'id')]);
     expect([call?.name, call?.arguments]).toEqual(['x\uFFFD', '{"a":"\uFFFD\uFFFD"}']);
   });

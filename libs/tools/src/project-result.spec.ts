@@ -6,7 +6,7 @@ import { cutToBytes, projectResult, RESULT_BYTES, type ResultAudience } from './
 const audiences: readonly ResultAudience[] = ['durable', 'model', 'ui'];
 
 describe('projectResult', () => {
-  it('leaves what fits as it is', () => {
+  it('returns a result within the limit unchanged', () => {
     const text = 'é'.repeat(RESULT_BYTES.ui / 2);
     expect(projectResult(text, 'ui')).toBe(text);
   });
@@ -34,20 +34,20 @@ describe('projectResult', () => {
     );
   });
 
-  it('reports the size of the whole also when it was truncated before', () => {
+  it('reports the original size also for a result that was truncated before', () => {
     const durable = projectResult('ü'.repeat(1_000_000), 'durable');
     expect(durable.endsWith('\n[truncated, 2000000 bytes in total]')).toBe(true);
     expect(projectResult(durable, 'durable')).toBe(durable);
     expect(projectResult(durable, 'ui').endsWith('ü\n[truncated, 2000000 bytes in total]')).toBe(true);
   });
 
-  it('replaces what cannot be stored', () => {
+  it('replaces characters that cannot be stored', () => {
     expect(projectResult('a\u0000b\uD83Dc', 'ui')).toBe('a\uFFFDb\uFFFDc');
   });
 });
 
 describe('cutToBytes', () => {
-  it('never cuts inside a character', () => {
+  it('never truncates inside a surrogate pair', () => {
     expect([0, 1, 2, 3, 4, 5, 6, 7].map((limit) => cutToBytes('aé😀', limit))).toEqual([
       '',
       'a',

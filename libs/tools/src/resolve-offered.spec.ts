@@ -40,11 +40,11 @@ describe('resolveOffered', () => {
     ['unknown', 'server', 'unregistered'],
     ['constructor', undefined, 'client'],
     ['__proto__', 'hybrid', 'client'],
-  ] as const)('answers a call to %s asked as %s by %s', (name, runtime, expected) => {
+  ] as const)('handles a call of the tool %s with the runtime %s by: %s', (name, runtime, expected) => {
     expect(handling(name, parameters, runtime)).toBe(expected);
   });
 
-  it('ignores what constrains nothing when it compares parameters', () => {
+  it('ignores schema keywords without effect when it compares parameters', () => {
     const same = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       required: ['description', 'a'],
@@ -65,12 +65,12 @@ describe('resolveOffered', () => {
     expect(handling('server', schema)).toBe('unregistered');
   });
 
-  it('leaves nothing to a client that the request does not have', () => {
+  it('marks a tool as clientless when the request has no client', () => {
     const [offered] = resolveOffered([advertise('theirs', parameters)], registry);
     expect(offered?.handling).toBe('clientless');
   });
 
-  it('resolves what kind of call a call to each tool is', () => {
+  it('returns the kind of call for each tool', () => {
     const version = (name: string, description: string) =>
       resolveOffered([{ type: 'function', function: { name, description, parameters } }], registry)[0]?.version;
     expect(version('server', 'as a request puts it')).toBe(registry.find('server')?.version);
@@ -85,7 +85,7 @@ describe('resolveOffered', () => {
     expect(pinned('another')).toBe('unregistered');
   });
 
-  it('takes the effect from the request for its own tools only', () => {
+  it('takes the effect from the request only for client tools', () => {
     const client = { deviceId: null, tools: { mine: { effect: 'pure' }, server: { effect: 'once' } } } as const;
     const offered = resolveOffered([advertise('mine'), advertise('server', parameters)], registry, { client });
     expect(offered.map(({ effect, sort }) => [effect, sort])).toEqual([
@@ -94,7 +94,7 @@ describe('resolveOffered', () => {
     ]);
   });
 
-  it('takes the first of two with one name and keeps the order', () => {
+  it('uses the first of two tools with one name and keeps the order', () => {
     const offered = resolveOffered([advertise('b'), advertise('server', parameters), advertise('server')], registry);
     expect(offered.map(({ name, handling: how, effect }) => [name, how, effect])).toEqual([
       ['b', 'clientless', 'once'],

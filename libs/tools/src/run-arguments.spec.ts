@@ -13,7 +13,7 @@ describe('runArguments', () => {
     expect(runArguments({ arguments: proposed, approvedArguments: proposed })).toEqual(asProposed);
   });
 
-  it("equals a person's edit, with the proposed arguments beside it", () => {
+  it('returns the edited arguments of a person, with the proposed ones beside them', () => {
     const edit = { arguments: proposed, approvedArguments: '{"n":1,"to":"bob"}' };
     expect(runArguments(edit)).toEqual({ arguments: '{"n":1,"to":"bob"}', proposedArguments: proposed });
     expect(runArguments({ ...edit, approvedArguments: '{}' })).toEqual({

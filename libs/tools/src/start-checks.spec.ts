@@ -5,7 +5,7 @@ import { StartChecks } from './start-checks.js';
 const call = { workspaceId: 'workspace', jobId: 'job', id: 'call' };
 
 describe('StartChecks', () => {
-  it('refuses to boot without a registered check', () => {
+  it('fails at startup without a registered check', () => {
     expect(() => {
       new StartChecks().onApplicationBootstrap();
     }).toThrow('import ApprovalsModule');

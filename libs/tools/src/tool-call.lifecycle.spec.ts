@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { isOpen, toolCallStatuses } from './tool-call.js';
 import { isFinal, toolCallMoves } from './tool-call.lifecycle.js';
 
-describe('the life of a tool call', () => {
-  it('ends: every open status reaches a settled one', () => {
+describe('the statuses of a tool call', () => {
+  it('let every open status reach a settled one', () => {
     for (const status of toolCallStatuses.filter(isOpen))
       expect(toolCallMoves[status].some((to) => !isOpen(to))).toBe(true);
   });

@@ -71,11 +71,11 @@ describe('ToolRegistryModule', () => {
     ]);
   });
 
-  it('takes only what defineTool made', async () => {
+  it('accepts only tools of defineTool', async () => {
     expect(await boot(LooseModule)).toEqual(['add_numbers', 'ask_person', 'calculate', 'get_current_time', 'plain']);
   });
 
-  it('does not start with two tools of one name', async () => {
+  it('fails to start with two tools of one name', async () => {
     await expect(boot(ClashingModule)).rejects.toThrow('its name is taken');
   });
 });

@@ -8,7 +8,7 @@ const input = { type: 'object', properties: {} };
 const execute = (): string => 'done';
 
 describe('defineTool', () => {
-  it('assumes the careful options when a tool sets none', () => {
+  it('uses the safest options as defaults', () => {
     const tool = defineTool({ name: 'x', description: 'd', input, execute });
     const { runtime, effect, timeoutMs, enabled, repeatable } = tool;
     expect({ runtime, effect, timeoutMs, enabled, repeatable }).toEqual({
@@ -42,7 +42,7 @@ describe('ToolRegistry', () => {
     return registry;
   };
 
-  it('lists enabled tools by name and gives their definitions', () => {
+  it('lists enabled tools by name with their definitions', () => {
     const registry = registered(
       { name: 'b', description: 'B', input, execute },
       { name: 'a.c', description: 'A', input, runtime: 'client' },

@@ -32,11 +32,11 @@ describe('validateArguments', () => {
     });
   });
 
-  it('refuses numbers that JSON cannot hold', () => {
+  it('refuses numbers that JSON cannot represent', () => {
     expect(validateArguments(tool, '{"a":"1","b":1e400}')).toMatchObject({ ok: false });
   });
 
-  it('gives valid arguments, repaired ones included', () => {
+  it('returns valid arguments, also repaired ones', () => {
     expect(validateArguments(tool, '{"b":2,"a":"1')).toEqual({ ok: true, value: { a: '1', b: 2 } });
   });
 });

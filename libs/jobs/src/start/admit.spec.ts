@@ -146,7 +146,7 @@ describe('admit', () => {
     ]);
   });
 
-  it('refuses a key that was cancelled before its start', () => {
+  it('refuses an idempotency key that was cancelled before its start', () => {
     const key = admissionKey(`user:${alice}`, 'k');
     const given = facts({ admissions: new Map([[key, { requestHash: null, cancelled: true, job: null }]]) });
     expect(types([request({ idempotency: { key: 'k', requestHash: 'h' } })], given)).toEqual(['admission_cancelled']);

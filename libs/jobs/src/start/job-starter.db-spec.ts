@@ -161,7 +161,7 @@ describe('JobStarter', () => {
     expect(alive).toEqual([]);
   });
 
-  it('refuses a key for good that was cancelled before its start', async () => {
+  it('keeps refusing an idempotency key that was cancelled before its start', async () => {
     const scope = await workspace();
     const { workspaceId } = scope;
     const idempotency = { key: 'k', requestHash: 'ab' };

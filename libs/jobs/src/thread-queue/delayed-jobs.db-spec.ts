@@ -64,7 +64,7 @@ describe('DelayedJobs', () => {
     expect(await isClaimable(request)).toBe(true);
   });
 
-  it('neither claims nor finds a job before its instant when an older worker took it out of its line', async () => {
+  it('neither claims nor finds a job before its instant when an older worker took it out of the thread queue', async () => {
     const request = await delayed();
     await jobs.rows('UPDATE job SET in_line = false WHERE id = $1', [request.jobId]);
     const leases = jobs.app.get(LeaseRepository);

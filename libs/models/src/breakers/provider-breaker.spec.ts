@@ -106,7 +106,7 @@ describe('ProviderBreaker', () => {
     }
   });
 
-  it('sends a request asked for by a person while open, and closes when it succeeds', async () => {
+  it('sends a request that a person requested while open, and closes when it succeeds', async () => {
     let failure: Error | null = down();
     const { breaker, request, ask } = provider(() => failure);
     for (let i = 0; i < 3; i++) await ask();

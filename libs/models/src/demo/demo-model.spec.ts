@@ -76,7 +76,7 @@ describe('the demo model', () => {
     );
   });
 
-  it('keeps to the tool choice', async () => {
+  it('follows the tool choice', async () => {
     const calculate = { type: 'function', function: { name: 'calculate' } } as const;
     expect((await ask(question, { tools, toolChoice: 'none' }))[0]?.type).toBe('text');
     expect((await ask(question, { tools, toolChoice: calculate }))[0]).toMatchObject({
@@ -90,7 +90,7 @@ describe('the demo model', () => {
     });
   });
 
-  it('answers whole when not asked to stream', async () => {
+  it('responds without a stream when the request has no `stream`', async () => {
     const response = await fetch(`${demo.url}/chat/completions`, {
       method: 'POST',
       body: JSON.stringify({
@@ -115,7 +115,7 @@ describe('the demo model', () => {
     });
   });
 
-  it('sends usage in the stream only when asked', async () => {
+  it('sends the usage in a stream only on request', async () => {
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true });
     const text = await (await fetch(`${demo.url}/chat/completions`, { method: 'POST', body })).text();
     expect(text).not.toContain('usage');

@@ -28,7 +28,7 @@ describe('instanceEndpoint', () => {
     [{ ...router, ...openAi }, 'https://openrouter.ai/api/v1 router-key openrouter/auto'],
     [{ ...router, MODEL_NAME: 'a/b' }, 'https://openrouter.ai/api/v1 router-key a/b'],
     [openAi, 'https://api.openai.com/v1 openai-key gpt-5-mini'],
-  ])('of %j is %s', (settings, endpoint) => {
+  ])('returns, for the settings %j, the endpoint %s', (settings, endpoint) => {
     expect(shown(instanceEndpoint({ ...none, ...settings }))).toBe(endpoint);
   });
 });

@@ -24,7 +24,7 @@ describe('ModelProvidersService', () => {
     providers = open();
   });
 
-  it('keeps a provider and shows everything but its key', async () => {
+  it('stores a provider and returns all of its fields except its key', async () => {
     const made = await providers.create(given.scope(), { ...groq, name: '  Groq ' });
     expect(made).toMatchObject({
       name: 'Groq',
@@ -71,7 +71,7 @@ describe('ModelProvidersService', () => {
     expect(await defaults()).toEqual([]);
   });
 
-  it('makes one default when several are made at once', async () => {
+  it('has one default when several providers are created concurrently', async () => {
     const made = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => providers.create(given.scope(), { ...groq, name })),
     );
@@ -95,7 +95,7 @@ describe('ModelProvidersService', () => {
     expect(await providers.update(given.scope(), made.id, { apiKey: null })).toMatchObject({ keyHint: null });
   });
 
-  it('wants the key again when the URL moves to another host', async () => {
+  it('requires the key again when the URL has another host', async () => {
     const { id } = await providers.create(given.scope(), groq);
     await expect(providers.update(given.scope(), id, { baseUrl: 'https://evil.test/v1' })).rejects.toMatchObject({
       code: 'bad_request',
@@ -132,7 +132,7 @@ describe('ModelProvidersService', () => {
     'http://10.0.0.1/v1',
     'http://2130706433/v1',
     'http://169.254.169.254',
-  ])('refuses the private base URL %s unless the operator allows such', async (baseUrl) => {
+  ])('refuses the private base URL %s unless the operator allows private URLs', async (baseUrl) => {
     for (const settings of [
       { ALLOW_PRIVATE_MODEL_URLS: 'false' },
       { ALLOW_PRIVATE_MODEL_URLS: 'false', NODE_ENV: 'production' },

@@ -44,7 +44,7 @@ describe('WorkspaceModels', () => {
     models = new WorkspaceModels({ settingsOf }, bus, clock);
   });
 
-  it('reads once for all who ask within five seconds', async () => {
+  it('reads once for all callers within five seconds', async () => {
     await Promise.all([models.of('a'), models.of('a'), models.of('b')]);
     clock.advance(4_999);
     expect(await models.of('a')).toBe(settings);
@@ -64,7 +64,7 @@ describe('WorkspaceModels', () => {
     expect(reads).toEqual(['a', 'b', 'a', 'a', 'b']);
   });
 
-  it('does not keep an answer whose reading began before the hint', async () => {
+  it('does not cache a result that was read before a hint', async () => {
     const slow = Promise.withResolvers<WorkspaceModelSettings>();
     answer = () => slow.promise;
     const first = models.of('a');
@@ -76,7 +76,7 @@ describe('WorkspaceModels', () => {
     expect(await models.of('a')).toBeNull();
   });
 
-  it('does not remember a failure', async () => {
+  it('does not cache a failure', async () => {
     answer = () => Promise.reject(new Error('away'));
     await expect(models.of('a')).rejects.toThrow('away');
     answer = () => Promise.resolve(settings);

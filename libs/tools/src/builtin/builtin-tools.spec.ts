@@ -53,7 +53,7 @@ describe('the built-in tools', () => {
     ['add_numbers', '{"a":2,"b":3.5}', '5.5'],
     ['add_numbers', '{"a":2}', 'Missing required parameters: b'],
     ['add_numbers', '{"a":2,"b":"3"}', 'Error executing tool "add_numbers": invalid arguments: "b" must be number'],
-  ])('%s %s gives %s', async (name, args, text) => {
+  ])('%s with %s returns %s', async (name, args, text) => {
     expect(await call(name, args)).toBe(text);
   });
 
@@ -66,7 +66,7 @@ describe('the built-in tools', () => {
 
 describe('toIsoWithOffset', () => {
   it.each(['UTC', 'Europe/Berlin', 'Australia/Lord_Howe', 'America/St_Johns', 'Pacific/Kiritimati'])(
-    'names the instant in %s',
+    'returns the instant in %s',
     (zone) => {
       for (let hour = 0; hour < 24 * 366; hour += 13) {
         const instant = Date.UTC(2026, 0, 1, hour, 30, 59);

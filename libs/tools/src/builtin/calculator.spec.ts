@@ -30,7 +30,7 @@ describe('calculate', () => {
     ['SQRT(pow(3, 2) + 4 ^ 2)', 5],
     ['-0', 0],
     ['17 * 23 + 5', 396],
-  ])('gives %s = %d', (expression, value) => {
+  ])('returns, for %s, %d', (expression, value) => {
     expect(calculate(expression)).toBeCloseTo(value, 12);
   });
 
@@ -60,7 +60,7 @@ describe('calculate', () => {
     ['`${1}`', 'Unexpected "`" at position 1'],
     ['cos.constructor', 'Unexpected "." at position 4'],
     ['import("fs")', 'Unexpected """ at position 8'],
-  ])('reports for %s: %s', (expression, problem) => {
+  ])('rejects %s with the error: %s', (expression, problem) => {
     expect(() => calculate(expression)).toThrow(problem);
   });
 
@@ -72,7 +72,7 @@ describe('calculate', () => {
     expect(calculate(Array.from({ length: 500 }, () => '1').join('+'))).toBe(500);
   });
 
-  it('agrees with the value of every tree it is written from', () => {
+  it('returns the value of any generated expression', () => {
     fc.assert(
       fc.property(trees, (tree) => {
         const expected = valueOf(tree);
@@ -85,7 +85,7 @@ describe('calculate', () => {
     );
   });
 
-  it('gives a finite number or an Error with a sentence for any text', () => {
+  it('returns a finite number or throws an Error with a sentence for any text', () => {
     const piece = fc.constantFrom(
       '1',
       '2.5',

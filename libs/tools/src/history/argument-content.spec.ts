@@ -7,7 +7,7 @@ const finds = (args: unknown, condition: string): boolean =>
   argumentContents(JSON.stringify(args)).includes(argumentContent(parseArgumentCondition(condition)));
 
 describe('a condition on arguments', () => {
-  it('names a place and the value that stands there', () => {
+  it('consists of a path and the value at it', () => {
     const args = {
       to: 'ada',
       count: 3,
@@ -70,7 +70,7 @@ describe('a condition on arguments', () => {
     }
   });
 
-  it('rejects only text of an invalid form', () => {
+  it('accepts every text of a valid form', () => {
     const attempt = (text: string) => {
       try {
         return argumentContent(parseArgumentCondition(`$${text}`)).length > 0;
@@ -81,7 +81,7 @@ describe('a condition on arguments', () => {
     fc.assert(fc.property(fc.string(), (text) => attempt(text)));
   });
 
-  it('finds every kind of value among the first values', () => {
+  it('matches every type of value among the indexed values', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }), (args) => {
         const contents = argumentContents(JSON.stringify(args));
@@ -106,7 +106,7 @@ describe('the contents of arguments', () => {
     expect(argumentContents('')).toEqual([]);
   });
 
-  it('stay short, however long a value is, and can be stored', () => {
+  it('have a limited length for a value of any length, and can be stored', () => {
     const [long] = argumentContents(JSON.stringify({ text: 'x'.repeat(60_000) }));
     expect(long?.length).toBeLessThanOrEqual(200);
     expect(finds({ text: 'y'.repeat(500) }, `$.text = "${'y'.repeat(500)}"`)).toBe(true);

@@ -8,13 +8,13 @@ const at = (id: string): ScanEnd => ({ type: 'at', id });
 const chosen = (list: readonly MeasuredScan[], direction: 'asc' | 'desc') =>
   chooseScan(list, direction)?.trail.aspect ?? null;
 
-describe('the trail a list is read along', () => {
+describe('the index scan for a list', () => {
   it('selects the first scan that ends within its limit', () => {
     const list = [measured('user', at('5')), measured('tool', { type: 'end' }), measured('outcome', { type: 'end' })];
     expect(chosen(list, 'desc')).toBe('tool');
   });
 
-  it('else the one whose calls lie the furthest apart', () => {
+  it('selects the scan that covers the longest time if none ends within its limit', () => {
     const list = [measured('user', at('5')), measured('tool', at('3')), measured('time', at('8'))];
     expect(chosen(list, 'desc')).toBe('tool');
     expect(chosen(list, 'asc')).toBe('time');
@@ -25,7 +25,7 @@ describe('the trail a list is read along', () => {
     expect(chosen([measured('duration', { type: 'unknown' })], 'desc')).toBeNull();
   });
 
-  it('selects the narrower kind when two reach equally far', () => {
+  it('selects the more selective scan when two cover the same time', () => {
     expect(chosen([measured('user', at('5')), measured('time', at('5'))], 'desc')).toBe('user');
   });
 });

@@ -31,14 +31,14 @@ describe('a pattern of tools', () => {
   });
 });
 
-describe('the outcomes of a filter', () => {
+describe('the outcome patterns of a filter', () => {
   it.each([
     [{}, null],
     [{ statuses: ['error'] }, ['error', 'error:%']],
     [{ errorPhase: 'execution' }, ['%:execution', '%:execution/%']],
     [{ errorCode: 'a_b' }, [String.raw`%:%/a\_b`]],
     [{ statuses: ['error', 'denied'], errorPhase: 'x', errorCode: 'y' }, ['error:x/y', 'denied:x/y']],
-  ] as const)('%j', (filter, expected) => {
+  ] as const)('are correct for %j', (filter, expected) => {
     expect(outcomePatterns(filter)).toEqual(expected);
   });
 });
@@ -51,7 +51,7 @@ describe('the words of a text', () => {
 });
 
 describe('a filter', () => {
-  it('fits nothing when it leaves no choice', () => {
+  it('matches no call when a list of values is empty or the text has no words', () => {
     expect([fitsNothing({}), fitsNothing({ statuses: ['error'] }), fitsNothing({ errorText: 'a' })]).toEqual([
       false,
       false,

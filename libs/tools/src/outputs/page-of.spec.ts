@@ -19,7 +19,7 @@ describe('pageOf', () => {
     expect(pageOf(digits, 10, 3)).toBe('[nothing after 10 characters]');
   });
 
-  it('gives the whole text, page by page, and never half a character', () => {
+  it('returns the whole text over its pages, and never splits a surrogate pair', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 5 }), (text, length) => {
         let read = '';
@@ -33,7 +33,7 @@ describe('pageOf', () => {
     );
   });
 
-  it('needs no more of the text than a unit at either end', () => {
+  it('needs only one more code unit on either side of a page', () => {
     fc.assert(
       fc.property(anyText, fc.nat(60), fc.integer({ min: 1, max: 10 }), (text, offset, length) => {
         expect(pageOf(partFor(text, offset, length), offset, length)).toBe(pageOf(whole(text), offset, length));

@@ -7,13 +7,13 @@ import { MOST_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
 const NOTE = /\n\[read on with read_tool_output (\{.*\})\]\n\[truncated, (\d+) bytes in total\]$/;
 
 describe('toKeptResult', () => {
-  it('keeps what fits as it is', () => {
+  it('keeps a result within the limit unchanged', () => {
     const text = 'ä'.repeat(RESULT_BYTES.durable / 2);
     expect(toKeptResult(text, 'c')).toEqual({ durable: text, whole: null, bytes: RESULT_BYTES.durable });
     expect(toKeptResult('a\0', 'c').durable).toBe('a\uFFFD');
   });
 
-  it('keeps a larger one whole, and shows its beginning and where to read on', () => {
+  it('stores a larger result whole, and returns its beginning with the offset of the rest', () => {
     const text = '0123456789'.repeat(30_000);
     const { durable, whole, bytes } = toKeptResult(text, 'call "1"');
     expect([whole, bytes]).toEqual([text, 300_000]);
@@ -23,7 +23,7 @@ describe('toKeptResult', () => {
     expect(durable.slice(0, offset)).toBe(text.slice(0, offset));
   });
 
-  it('gives a preview that the model sees whole, and a screen cut with the true size', () => {
+  it('returns a preview that fits the model, and the original size for viewers', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('a', 'ä', '€', '😀'),

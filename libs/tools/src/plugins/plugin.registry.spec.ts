@@ -113,7 +113,7 @@ export default definePlugin({ name: '@acme/crm', version: '1', tools: [${tool('c
     expect(seen()).toBe('closed');
   });
 
-  it('lets a plugin take its own tools out of the offer, in setup and later', async () => {
+  it('lets a plugin unregister its own tools, in setup and later', async () => {
     write(
       'plugins/a.mjs',
       module(`export default definePlugin({ name: 'a', version: '1', tools: [${tool('one')}, ${tool('two')}, ${tool('three')}],

@@ -11,7 +11,7 @@ import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 
 const longestMs = 2 ** 31 - 1;
 
-describe('how long a call took that is settled from outside', () => {
+describe('the duration of a call that is settled from outside', () => {
   let database: TestDatabase;
   let engine: TestEngine;
   let member: MemberPrincipal;
@@ -52,12 +52,12 @@ describe('how long a call took that is settled from outside', () => {
     expect(await settled('running', '60 days')).toBe(longestMs);
   });
 
-  it('leaves out the days for which a person thought about an interrupted one', async () => {
+  it('excludes the days for which an interrupted call waited for a decision', async () => {
     expect(await settled('interrupted', '60 days', 5)).toBe(5);
     expect(await settled('interrupted', '3 days')).toBeNull();
   });
 
-  it('leaves out the days for which one waited to be let run', async () => {
+  it('excludes the days for which a call waited for an approval', async () => {
     expect(await settled('awaiting_approval', '3 days')).toBeNull();
   });
 });

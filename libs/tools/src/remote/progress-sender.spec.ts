@@ -16,7 +16,7 @@ function start(fail = false) {
 }
 
 describe('ProgressSender', () => {
-  it('sends the first at once, then the newest twice a second, numbered', async () => {
+  it('sends the first progress at once, then the newest twice a second, numbered', async () => {
     const { sent, clock, sender } = start();
     for (let progress = 1; progress <= 4; progress++) sender.report({ progress, total: 9 });
     await sender.idle;
@@ -33,7 +33,7 @@ describe('ProgressSender', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('sends what waits when the call ends, and nothing after it', async () => {
+  it('sends pending progress when the call ends, and none after it', async () => {
     const { sent, clock, sender } = start();
     sender.report({ progress: 1 });
     sender.report({ progress: 2 });
@@ -46,7 +46,7 @@ describe('ProgressSender', () => {
     ]);
   });
 
-  it('keeps no secret, no half character and no number that JSON has no word for', async () => {
+  it('sends no secret, no split surrogate pair and no number that JSON cannot represent', async () => {
     const { sent, sender } = start();
     sender.report({ progress: Infinity, total: NaN, message: `s3cret \ud800 ${'é'.repeat(8_192)}` });
     await sender.close();
@@ -57,7 +57,7 @@ describe('ProgressSender', () => {
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(8_192);
   });
 
-  it('keeps only the newest while a message is under way', async () => {
+  it('keeps only the newest progress while a message is being sent', async () => {
     const gate = Promise.withResolvers<undefined>();
     const sent: number[] = [];
     const clock = new ManualClock();

@@ -20,7 +20,7 @@ describe('toSettlement', () => {
     });
   });
 
-  it('keeps a large content whole, with the size that its tool has seen', () => {
+  it('stores a large content whole, with its original size', () => {
     const content = 'x'.repeat(300_000);
     expect(settle({ status: 'success', result: { content, success: true, bytes: 9_000_000 } })).toMatchObject({
       status: 'completed',
@@ -39,7 +39,7 @@ describe('toSettlement', () => {
   it.each([
     ['error', failure, 'error'],
     ['timed_out', { ...failure, phase: 'timeout' }, 'timed_out'],
-  ] as const)('ends a call that is %s with its own words', (status, error, ended) => {
+  ] as const)('ends a call as %s with the error of the tool', (status, error, ended) => {
     expect(settle({ status, error, started: false })).toEqual({ status: ended, failure: error, started: false });
   });
 
@@ -60,7 +60,7 @@ describe('toSettlement', () => {
     expect(settle({ status: 'success', result: null })).toMatchObject({ status: 'error' });
   });
 
-  it('leaves a call that was stopped to its effect', () => {
+  it('returns null for a stopped call, which ends by its effect', () => {
     expect(settle({ status: 'cancelled', error: failure })).toBeNull();
   });
 });

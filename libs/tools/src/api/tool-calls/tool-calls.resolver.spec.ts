@@ -44,7 +44,7 @@ describe('toToolCallPage', () => {
     expect(placeOfCursor(byTime, pageInfo.startCursor ?? '', 'before')).toEqual(place);
   });
 
-  it('counts the total once, on request', async () => {
+  it('counts the total once, and only if it is selected', async () => {
     let counted = 0;
     const page = toToolCallPage(
       { rows: [], next: null },
@@ -69,7 +69,7 @@ describe('cursor of a tool call list', () => {
     expect(placeOfCursor(byTime, toPlaceCursor(byTime, place), 'after')).toEqual({ id: place.id });
   });
 
-  it('belongs to its order', () => {
+  it('is rejected by a list with another order', () => {
     const cursor = toPlaceCursor(byTime, { id: newId() });
     expect(() => placeOfCursor(byDuration, cursor, 'after')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'after' }),
