@@ -34,7 +34,7 @@ describe('awakeTimeout', () => {
     expect(isOver).toBe(true);
   });
 
-  it('ends when it is cancelled, in whichever slice', () => {
+  it('ends when it is cancelled in any of its slices', () => {
     const clock = new ManualClock();
     const timer = awakeTimeout(clock, 1_000, () => {
       throw new Error('it was cancelled');

@@ -3,7 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { ManualClock, systemClock } from './clock.js';
 
 describe('systemClock', () => {
-  it('waits for delays that are longer than a timer can hold', () => {
+  it('waits for delays beyond the maximum of a timer', () => {
     jest.useFakeTimers();
     try {
       const run = jest.fn();

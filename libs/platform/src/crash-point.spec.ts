@@ -18,7 +18,7 @@ describe('crashpoint', () => {
     }).not.toThrow();
   });
 
-  it('strikes at its own name only', () => {
+  it('acts only at the point that CRASH_POINT names', () => {
     armWith('after-response:throw');
 
     expect(() => {
@@ -29,7 +29,7 @@ describe('crashpoint', () => {
     }).toThrow(CrashPointReached);
   });
 
-  it('strikes once, at the armed passing', () => {
+  it('acts once, when it is reached for the N-th time', () => {
     armWith('after-response:throw:2');
     crashpoint('after-response');
 

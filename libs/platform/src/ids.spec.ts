@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { firstIdAt, isId, newId } from './ids.js';
 
 describe('ids', () => {
-  it('sort by the time they were made', () => {
+  it('sort by their creation time', () => {
     const ids = Array.from({ length: 100 }, newId);
     expect([...ids].sort()).toEqual(ids);
   });

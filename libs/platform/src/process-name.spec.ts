@@ -29,31 +29,31 @@ onLinux('the name of a process', () => {
     for (const child of children.splice(0)) await end(child);
   });
 
-  it('stays the same, and is that of one that lives', () => {
+  it('hasEnded returns false for the name of this process, which does not change', () => {
     expect(processName()).toBe(processName());
     expect(processName()).toContain(`:${process.pid}:`);
     expect(hasEnded(processName())).toBe(false);
   });
 
-  it('counts as ended as soon as the process was killed', async () => {
+  it('hasEnded returns true once the process was killed', async () => {
     const { child, name } = await run('sleep', '1000');
     expect(hasEnded(name)).toBe(false);
     await end(child);
     expect(hasEnded(name)).toBe(true);
   });
 
-  it('of one that was stopped is not that of one that has ended', async () => {
+  it('hasEnded returns false for a suspended process', async () => {
     const { child, name } = await run('sleep', '1000');
     child.kill('SIGSTOP');
     expect(hasEnded(name)).toBe(false);
   });
 
-  it('of one whose number another has by now is that of one that has ended', async () => {
+  it('hasEnded returns true when another process has the same process id', async () => {
     const { name } = await run('sleep', '1000');
     expect(hasEnded(name.replace(/\d+$/, (ticks) => String(Number(ticks) - 1)))).toBe(true);
   });
 
-  it('of one that has ended and was not collected is that of one that has ended', async () => {
+  it('hasEnded returns true for a zombie process', async () => {
     // The shell becomes a program that reaps no children.
     const { child } = await run('sh', '-c', 'sleep 1000 & exec sleep 1000');
     const below = await eventually('the shell has a child', () => {
@@ -74,7 +74,7 @@ onLinux('the name of a process', () => {
     ['without a start', (name: string) => name.replace(/\.\d+$/, '')],
     ['with a random mark', (name: string) => name.replace(/[\w-]{12}\.\d+$/, 'c0ffee00')],
     ['that is none', () => 'a worker'],
-  ])('%s never counts as that of one that has ended', async (_, change) => {
+  ])('hasEnded returns false for a name %s', async (_, change) => {
     const { child, name } = await run('sleep', '1000');
     await end(child);
     expect(hasEnded(change(name))).toBe(false);

@@ -11,7 +11,7 @@ function arrange(max = 100) {
 }
 
 describe('TimedCache', () => {
-  it('remembers for its time and no longer', async () => {
+  it('caches a value for its time to live and no longer', async () => {
     const { clock, cache, load } = arrange();
     expect(await cache.get('a', load)).toBe(1);
     clock.advance(999);
@@ -29,18 +29,18 @@ describe('TimedCache', () => {
     expect(await cache.get('a', load)).toBe(2);
   });
 
-  it('shares one load between callers at once', async () => {
+  it('shares one load between concurrent callers', async () => {
     const { cache, load } = arrange();
     expect(await Promise.all([cache.get('a', load), cache.get('a', load)])).toEqual([1, 1]);
   });
 
-  it('does not remember a failure', async () => {
+  it('does not cache a failure', async () => {
     const { cache, load } = arrange();
     await expect(cache.get('a', () => Promise.reject(new Error('down')))).rejects.toThrow('down');
     expect(await cache.get('a', load)).toBe(1);
   });
 
-  it('holds no more than its bound and drops the least recently used', async () => {
+  it('evicts the least recently used value beyond its capacity', async () => {
     const { cache, load } = arrange(2);
     await cache.get('a', load);
     await cache.get('b', load);
@@ -51,7 +51,7 @@ describe('TimedCache', () => {
     expect(await cache.get('b', load)).toBe(4);
   });
 
-  it('forgets one answer and keeps the others', async () => {
+  it('removes one value and keeps the others', async () => {
     const { cache, load } = arrange();
     await cache.get('a', load);
     await cache.get('b', load);
@@ -59,7 +59,7 @@ describe('TimedCache', () => {
     expect([await cache.get('a', load), await cache.get('b', load)]).toEqual([3, 2]);
   });
 
-  it('never returns a value after a clear whose load began before it', async () => {
+  it('never returns a value whose load began before a clear', async () => {
     const { cache, load } = arrange();
     let finish: (value: number) => void = () => undefined;
     const early = cache.get('a', () => new Promise<number>((resolve) => (finish = resolve)));

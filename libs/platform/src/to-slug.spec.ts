@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { toSlug } from './to-slug.js';
 
-describe('a name as an id', () => {
+describe('toSlug', () => {
   it.each([
     ['Weekly report', 'weekly-report'],
     [' GPT-4.1 (mini)! ', 'gpt-4-1-mini'],
@@ -12,11 +12,11 @@ describe('a name as an id', () => {
     ['日本語', ''],
     ['a'.repeat(60), 'a'.repeat(48)],
     [`${'a'.repeat(47)} b`, 'a'.repeat(47)],
-  ])('of %j is %j', (name, slug) => {
+  ])('turns %j into %j', (name, slug) => {
     expect(toSlug(name)).toBe(slug);
   });
 
-  it('holds nothing that an id does not, and is its own id', () => {
+  it('contains only allowed characters, and turns a slug into itself', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (name) => {
         const slug = toSlug(name);

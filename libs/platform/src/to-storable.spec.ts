@@ -11,7 +11,7 @@ describe('toStorable', () => {
     expect(toStorable({ 'k\0': ['\ud83d', '😀'] })).toEqual({ 'k\uFFFD': ['\uFFFD', '😀'] });
   });
 
-  it('refuses numbers that would not come back', () => {
+  it('refuses numbers that JSON cannot represent', () => {
     for (const value of [JSON.parse('{"a":1e400}'), -Infinity, NaN, 1n] as unknown[]) {
       expect(() => toStorable(value, 'input')).toThrow(
         expect.objectContaining({ code: 'not_storable', field: 'input' }),
@@ -19,7 +19,7 @@ describe('toStorable', () => {
     }
   });
 
-  it('refuses nesting that would overflow a stack, and circles', () => {
+  it('refuses nesting that is too deep, and cycles', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     for (const value of [nested(5_000), nested(257), circle]) {
@@ -28,13 +28,13 @@ describe('toStorable', () => {
     expect(() => toStorable(nested(256))).not.toThrow();
   });
 
-  it('lets nothing reach a prototype', () => {
+  it('drops the member `__proto__`', () => {
     const stored = toStorable(JSON.parse('{"__proto__":{"polluted":true},"constructor":1}'));
     expect(JSON.stringify(stored)).toBe('{"constructor":1}');
     expect(Object.getPrototypeOf(stored)).toBe(Object.prototype);
   });
 
-  it('gives what JSON.stringify gives of everything else, and is stable', () => {
+  it('equals the JSON of any other value, and is idempotent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const clean: unknown = JSON.parse(toStorableText(JSON.stringify(value)));

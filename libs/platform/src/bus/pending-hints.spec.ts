@@ -25,7 +25,7 @@ const hint: fc.Arbitrary<Hint> = fc.oneof(
 );
 
 describe('PendingHints', () => {
-  it('drops the oldest beyond 10,000', () => {
+  it('drops the oldest hints beyond 10,000', () => {
     const pending = new PendingHints();
     for (let i = 0; i < 10_003; i += 1)
       pending.add(toHint('job-runnable', { workspaceId, jobId: String(i), kind: 'chat' }));
@@ -66,8 +66,8 @@ function withStatus(status: string | undefined): { status?: string } {
   return status === undefined ? {} : { status };
 }
 
-describe('the wire format', () => {
-  it('unpacks the packed hints in order, each payload short enough for NOTIFY', () => {
+describe('the wire format of hints', () => {
+  it('gives back what it packed, in order, each payload short enough for NOTIFY', () => {
     fc.assert(
       fc.property(fc.array(hint, { maxLength: 200 }), (hints) => {
         const payloads = encodeHints(hints);
@@ -77,7 +77,7 @@ describe('the wire format', () => {
     );
   });
 
-  it('leaves out a hint that no payload could hold', () => {
+  it('drops a hint that is too long for a payload', () => {
     const long = toHint('job-cancel', { workspaceId, jobId: workspaceId, why: 'x'.repeat(8_000) });
     expect(encodeHints([long])).toEqual([]);
   });

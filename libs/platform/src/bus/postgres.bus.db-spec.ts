@@ -46,7 +46,7 @@ describe('PostgresBus', () => {
 });
 
 describe('hints on the wire', () => {
-  it('go out as few statements as bursts, however many there are', async () => {
+  it('are sent in one statement per burst', async () => {
     const bus = createBus();
     await bus.start();
     const listener = new pg.Client({ connectionString: database.urls.engine });
@@ -71,7 +71,7 @@ describe('hints on the wire', () => {
     await listener.end();
   });
 
-  it('of strangers and of newer builds are skipped', async () => {
+  it('of other senders and of newer builds are skipped', async () => {
     const bus = createBus();
     await bus.start();
     const seen: unknown[] = [];
@@ -125,7 +125,7 @@ it('PostgresBus closes its database session', async () => {
   await sessions(0);
 });
 
-it('refuses to start when the database cannot be reached', async () => {
+it('PostgresBus fails to start when the database is unreachable', async () => {
   const bus = new PostgresBus({ url: 'postgres://nobody:x@127.0.0.1:1/none', logger: quietLogger });
   await expect(bus.start()).rejects.toThrow('ECONNREFUSED');
   await bus.stop();

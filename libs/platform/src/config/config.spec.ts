@@ -13,7 +13,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('Config', () => {
-  it('needs no variable at all', () => {
+  it('is valid without any variable', () => {
     expect(Config.from({}).values).toMatchObject({ ROLE: 'all', PORT: 4000, LEASE_MS: 30_000 });
   });
 
@@ -50,7 +50,7 @@ describe('Config', () => {
     expect(problemsOf({ [name]: value })).toEqual([problem]);
   });
 
-  it('names every wrong variable once', () => {
+  it('names every invalid variable once', () => {
     expect(problemsOf({ PORT: 'x', LEASE_MS: '1', JWT_ALGORITHMS: 'none,HS256' })).toHaveLength(3);
   });
 
@@ -58,7 +58,7 @@ describe('Config', () => {
     expect(problemsOf({ NIGHTSHIFT_SECRET: 'short-canary' }).join()).not.toContain('canary');
   });
 
-  it('freezes its values; `with` makes another one', () => {
+  it('has frozen values, and `with` returns a copy', () => {
     const config = Config.from({});
 
     expect(Object.isFrozen(config.values)).toBe(true);

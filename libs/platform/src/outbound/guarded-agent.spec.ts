@@ -74,7 +74,7 @@ describe('createGuardedAgent', () => {
     expect(connections).toBe(0);
   }); // prettier-ignore
 
-  it('connects nowhere for http://localhost. (which not every system resolves)', async () => {
+  it('opens no connection to http://localhost. (which not every system resolves)', async () => {
     await expect(get('localhost.')).rejects.toThrow();
     expect(connections).toBe(0);
   });
@@ -96,12 +96,12 @@ describe('createGuardedAgent', () => {
     await expect(get('none.test', { lookup: answering([]).lookup })).rejects.toMatchObject({ code: 'address_refused' });
   });
 
-  it('lets loopback through when private addresses are allowed', async () => {
+  it('connects to loopback when private addresses are allowed', async () => {
     expect(await get('127.0.0.1', { allowPrivate: true })).toBe(200);
     expect(await get('localhost', { allowPrivate: true })).toBe(200);
   });
 
-  it('takes ordinary addresses for public', () => {
+  it('treats ordinary addresses as public', () => {
     expect(['93.184.215.14', '8.8.8.8', '2606:4700:4700::1111', '::ffff:8.8.8.8'].map(isPublicAddress)).toEqual([
       true,
       true,
@@ -111,7 +111,7 @@ describe('createGuardedAgent', () => {
     expect(['', 'x', '999.1.1.1'].map(isPublicAddress)).toEqual([false, false, false]);
   });
 
-  it('judges the IPv4 address in an address of NAT64 or 6to4', () => {
+  it('checks the IPv4 address in a NAT64 or 6to4 address', () => {
     expect(['64:ff9b::808:808', '2002:808:808::1'].map(isPublicAddress)).toEqual([true, true]);
     expect(['64:ff9b::a00:1', '2002:a9fe:a9fe::1', '64:ff9b:1::808:808'].map(isPublicAddress)).toEqual([
       false,

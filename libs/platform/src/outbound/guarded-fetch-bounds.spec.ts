@@ -12,13 +12,13 @@ const given = new OutboundFixture();
 const zeros = Buffer.alloc(4_000_000);
 
 describe('Bounds of GuardedFetch', () => {
-  it('cut a huge body and say so', async () => {
+  it('truncate a body over maxBytes and report it', async () => {
     given.answering(200, {}, zeros);
     const answer = await given.ask({ limits: { maxBytes: 100_000 } });
     expect([answer.body.length, answer.isCut]).toEqual([100_000, true]);
   });
 
-  it('take a body of just the size allowed whole', async () => {
+  it('accept a body of exactly maxBytes', async () => {
     given.answering(200, {}, zeros.subarray(0, 100_000));
     expect(await given.ask({ limits: { maxBytes: 100_000 } })).toMatchObject({ isCut: false });
   });
@@ -28,25 +28,25 @@ describe('Bounds of GuardedFetch', () => {
     ['br', brotliCompressSync(zeros)],
     ['deflate', deflateSync(zeros)],
     ['X-GZIP', gzipSync(zeros)],
-  ])('hold for what %s swells to', async (coding, body) => {
+  ])('apply to a body after the decompression of %s', async (coding, body) => {
     given.answering(200, { 'content-encoding': coding }, body);
     const answer = await given.ask({ limits: { maxBytes: 50_000 } });
     expect([answer.body.length, answer.isCut]).toEqual([50_000, true]);
     expect(await given.ask({ limits: { maxBytes: zeros.length } })).toMatchObject({ isCut: false });
   });
 
-  it('hold for a compressed body that swells to nothing', async () => {
+  it('apply to a compressed body that decompresses to nothing', async () => {
     const nothing = gzipSync('');
     given.answering(200, { 'content-encoding': 'gzip' }, Buffer.concat(Array.from({ length: 5_000 }, () => nothing)));
     expect(await given.ask({ limits: { maxBytes: 10_000 } })).toMatchObject({ isCut: true });
   });
 
-  it.each(['gzip, gzip', 'zstd', 'nonsense'])('take no body coded as %s', async (coding) => {
+  it.each(['gzip, gzip', 'zstd', 'nonsense'])('reject a body with the content coding %s', async (coding) => {
     given.answering(200, { 'content-encoding': coding }, gzipSync(gzipSync('x')));
     await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_broken' });
   });
 
-  it('refuse a body that does not match its content coding or ends early', async () => {
+  it('reject a body that does not match its content coding or ends early', async () => {
     for (const body of [Buffer.from('plain'), gzipSync('x'.repeat(1_000)).subarray(0, 20)]) {
       given.answering(200, { 'content-encoding': 'gzip' }, body);
       await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_broken' });
@@ -60,7 +60,7 @@ describe('Bounds of GuardedFetch', () => {
     await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_broken' });
   });
 
-  it('hold for headers', async () => {
+  it('reject headers that are too large', async () => {
     given.answering(200, { 'x-long': 'a'.repeat(40_000) });
     await expect(given.ask()).rejects.toMatchObject({ code: 'outbound_too_large' });
   });
@@ -69,7 +69,7 @@ describe('Bounds of GuardedFetch', () => {
     ['first_byte', { firstByteMs: 50 }, () => undefined],
     ['idle', { firstByteMs: 3_600_000, idleMs: 50 }, (response: ServerResponse) => response.write('slow')],
     ['total', { totalMs: 50 }, (response: ServerResponse) => response.write('slow')],
-  ])('end an answer that is too slow (%s)', async (stage, limits, begin) => {
+  ])('end a response that is too slow (%s)', async (stage, limits, begin) => {
     const clock = new ManualClock();
     let begun = false;
     given.handler = (_, response) => {

@@ -62,7 +62,7 @@ describe('Redirects of GuardedFetch', () => {
     });
   });
 
-  it('take no header that may be a secret to another origin', async () => {
+  it('send no header that may contain a secret to another origin', async () => {
     const other = await startHttpTarget(hello);
     const headers = { authorization: 'Bearer a', cookie: 'b', 'x-api-key': 'c', accept: 'text/plain' };
     to(`${other.url}/end`);
@@ -80,7 +80,7 @@ describe('Redirects of GuardedFetch', () => {
     ]);
   });
 
-  it('keep a body where it was sent', async () => {
+  it('send a body again only to the same origin', async () => {
     const other = await startHttpTarget(hello);
     const post = { ...follow, method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } };
     to(`${other.url}/end`, 307);
@@ -95,7 +95,7 @@ describe('Redirects of GuardedFetch', () => {
     await other.close();
   });
 
-  it('end after the last one allowed', async () => {
+  it('fail after the maximum number of redirects', async () => {
     given.handler = (_, response) => response.writeHead(302, { location: '/on' }).end();
     await expect(given.ask(follow)).rejects.toMatchObject({ code: 'outbound_redirect_refused' });
     expect(given.target.requests).toHaveLength(6);

@@ -14,7 +14,7 @@ describe('GuardedFetch.fetchWith', () => {
   const fetchIt = (...policy: Parameters<GuardedFetch['fetchWith']>) =>
     given.client({ allowPrivate: true }).fetchWith(...policy);
 
-  it('behaves as fetch', async () => {
+  it('returns a Response like fetch', async () => {
     given.answering(404, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, gzipSync('{"a":1}'));
     const response = await fetchIt()(new URL(`${given.target.url}/x`), {
       method: 'POST',
@@ -26,7 +26,7 @@ describe('GuardedFetch.fetchWith', () => {
     expect(given.target.requests[0]).toMatchObject({ method: 'POST', body: 'b=2', headers: { 'x-c': '3' } });
   });
 
-  it('gives a body while it comes in, and ends the exchange when it is cancelled', async () => {
+  it('streams a body, and ends the connection when the body is cancelled', async () => {
     given.handler = (_, response) => response.write('data: 1\n\n');
     const response = await fetchIt({ limits: { idleMs: null, totalMs: null, maxBytes: null } })(given.target.url);
     const reader = response.body?.getReader();
@@ -36,7 +36,7 @@ describe('GuardedFetch.fetchWith', () => {
     await until('the connection is closed', () => given.target.open() === 0);
   });
 
-  it('fails a body over its bound', async () => {
+  it('fails for a body over its limit', async () => {
     given.answering(200, {}, zeros);
     const response = await fetchIt({ limits: { maxBytes: 1_000 } })(given.target.url);
     await expect(response.arrayBuffer()).rejects.toMatchObject({ code: 'outbound_too_large' });
@@ -52,7 +52,7 @@ describe('GuardedFetch.fetchWith', () => {
     });
   });
 
-  it.each([204, 304])('gives no body with status %i', async (status) => {
+  it.each([204, 304])('returns no body with the status %i', async (status) => {
     given.answering(status, {});
     const response = await fetchIt()(given.target.url);
     expect([response.status, response.body]).toEqual([status, null]);

@@ -9,7 +9,7 @@ const given = new OutboundFixture();
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
 describe('GuardedFetch', () => {
-  it('gives status, headers, body and where they came from', async () => {
+  it('returns status, headers, body and the final URL', async () => {
     given.answering(201, { 'x-one': 'two' }, 'made');
     const answer = await given.ask({
       url: `${given.target.url}/a?b=c`,
@@ -42,7 +42,7 @@ describe('GuardedFetch', () => {
       expect(given.target.connections()).toBe(0);
     }); // prettier-ignore
 
-    it('refuses names that lead to loopback, also as one of several', async () => {
+    it('refuses a name if one of its addresses is loopback', async () => {
       for (const found of [['127.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['2606:4700::1111', '::ffff:127.0.0.1']]) {
         const asked = given.client({ ports: [given.target.port], lookup: leading(found) });
         const url = `http://inside.test:${given.target.port}/`;
@@ -51,7 +51,7 @@ describe('GuardedFetch', () => {
       expect(given.target.connections()).toBe(0);
     });
 
-    it('checks each answer of a DNS that changes', async () => {
+    it('checks the addresses of each lookup when DNS changes', async () => {
       const lookup = leading(['127.0.0.1'], ['10.0.0.1'], ['::1']);
       const asked = given.client({ ports: [given.target.port], lookup });
       for (let i = 0; i < 4; i++) {
@@ -62,7 +62,7 @@ describe('GuardedFetch', () => {
       expect(given.target.connections()).toBe(0);
     });
 
-    it('asks the DNS once for a request, so that a second answer changes nothing', async () => {
+    it('resolves a name once for a request, so that a later DNS change has no effect', async () => {
       const lookup = leading(['127.0.0.1'], ['10.0.0.1']);
       const answer = await given.ask({ url: `http://once.test:${given.target.port}/` }, { lookup });
       expect([answer.status, given.target.connections()]).toEqual([200, 1]);
@@ -73,7 +73,7 @@ describe('GuardedFetch', () => {
       await expect(asked.request({ url: 'http://none.test/' })).rejects.toMatchObject({ code: 'address_refused' });
     });
 
-    it('lets private addresses through only where the operator allows it, and never in production', async () => {
+    it('connects to private addresses only if the operator allows it, and never in production', async () => {
       const strict = GuardedFetch.from(Config.from({}));
       const open = GuardedFetch.from(Config.from({ ALLOW_PRIVATE_TOOL_URLS: 'true' }));
       given.client(strict);
@@ -104,7 +104,7 @@ describe('GuardedFetch', () => {
       }
     });
 
-    it('keep to the list of hosts', async () => {
+    it('connect only to hosts on the list', async () => {
       const lookup = leading(['127.0.0.1']);
       const go = (host: string, hosts: string[]) =>
         given.ask({ url: `http://${host}:${given.target.port}/`, hosts }, { lookup });
@@ -128,13 +128,13 @@ describe('GuardedFetch', () => {
       expect(given.target.connections()).toBe(0);
     });
 
-    it('set no header that belongs to the connection', async () => {
+    it('ignore headers of the connection', async () => {
       await given.ask({ headers: { Host: 'inside', 'Transfer-Encoding': 'chunked', 'content-length': '7' } });
       expect(given.target.requests[0]?.headers).toMatchObject({ host: `127.0.0.1:${given.target.port}` });
       expect(given.target.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
     });
 
-    it('say that a server cannot be reached without saying where it is', async () => {
+    it('report an unreachable server without its address', async () => {
       const { port } = given.target;
       await given.target.close();
       const attempt = given.client({ allowPrivate: true }).request({ url: `http://127.0.0.1:${port}` });

@@ -67,7 +67,7 @@ it('EmbeddedPostgres keeps its data over a restart, and committed data over a cr
   expect(await query(third.url, 'SELECT x FROM kept ORDER BY x')).toEqual([{ x: 1 }, { x: 2 }]);
 });
 
-it('starts after a crash although a process of the crashed server is still there', async () => {
+it('EmbeddedPostgres starts after a crash while a process of the crashed server still runs', async () => {
   const first = await start();
   const [left] = await query<{ pid: number }>(
     first.url,
@@ -87,7 +87,7 @@ it('starts after a crash although a process of the crashed server is still there
   expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-it('refuses a second start while one runs, and names the directory and the port', async () => {
+it('EmbeddedPostgres refuses a second start while one runs, and names the directory and the port', async () => {
   const first = await start();
   await expect(EmbeddedPostgres.start({ dataDir })).rejects.toMatchObject({
     code: 'already_running',
@@ -96,12 +96,12 @@ it('refuses a second start while one runs, and names the directory and the port'
   expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-it('lets exactly one of two simultaneous starts have the directory', async () => {
+it('EmbeddedPostgres lets exactly one of two concurrent starts use the directory', async () => {
   const results = await Promise.allSettled([start(), start()]);
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-it('takes over from a server that a killed process left behind', async () => {
+it('EmbeddedPostgres replaces a server that a killed process left running', async () => {
   const first = await start();
   await query(first.url, 'CREATE TABLE kept (x int)');
   // What the kernel does for a process that is killed: its lock goes, its server stays.
@@ -115,7 +115,7 @@ it('takes over from a server that a killed process left behind', async () => {
   expect(await query(second.url, 'SELECT x FROM kept')).toEqual([]);
 });
 
-it('requires the password, which only its own user can read', async () => {
+it('EmbeddedPostgres requires the password, which only its own user can read', async () => {
   const server = await start();
   const wrong = new URL(server.url);
   wrong.password = 'wrong';
@@ -127,7 +127,7 @@ it('requires the password, which only its own user can read', async () => {
   expect((await stat(join(dataDir, 'secret'))).mode & 0o777).toBe(0o600);
 });
 
-it('lets a plain login that must create the roles migrate the database', async () => {
+it('EmbeddedPostgres lets a login without superuser rights create the roles and migrate', async () => {
   const server = await start();
   await query(server.url, "CREATE ROLE plain LOGIN CREATEROLE PASSWORD 'p'; ALTER DATABASE nightshift OWNER TO plain");
   const owner = new URL(server.url);

@@ -6,7 +6,7 @@ import { GroupWriter } from './group-writer.js';
 const options = { tickMs: 0, maxBatch: 100 };
 
 describe('GroupWriter', () => {
-  it('writes what arrives in one turn as one batch', async () => {
+  it('writes the items of one turn as one batch', async () => {
     const batches: number[][] = [];
     const writer = new GroupWriter<number, number>(
       (items) => {
@@ -20,7 +20,7 @@ describe('GroupWriter', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  it('gathers what arrives during a write into the next batch', async () => {
+  it('writes items that arrive during a write in the next batch', async () => {
     const batches: number[][] = [];
     const gates: (() => void)[] = [];
     const writer = new GroupWriter<number, number>(
@@ -48,7 +48,7 @@ describe('GroupWriter', () => {
     expect(writer.busy).toBe(false);
   });
 
-  it('waits for company only when it has written a moment ago', async () => {
+  it('waits for more items only right after a write', async () => {
     const clock = new ManualClock();
     const batches: number[][] = [];
     const writer = new GroupWriter<number, number>(

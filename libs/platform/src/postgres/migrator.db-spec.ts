@@ -44,7 +44,7 @@ async function query<T extends object>(url: string, sql: string): Promise<T[]> {
 }
 
 describe('migrate', () => {
-  it('applies each file once, however many processes start together', async () => {
+  it('applies each file once when several processes start concurrently', async () => {
     const results = await Promise.all([migrate(urls), migrate(urls), migrate(urls)]);
     const applied = results.flatMap((result) => result.applied);
     expect(applied.length).toBeGreaterThan(0);
@@ -52,7 +52,7 @@ describe('migrate', () => {
     expect(await migrate(urls)).toEqual({ applied: [] });
   });
 
-  it('migrates two databases of one server together, although roles are shared', async () => {
+  it('migrates two databases of one server concurrently, although they share roles', async () => {
     const other = `${name}_other`;
     const otherUrls = await createEmptyDatabase(other);
     await Promise.all([migrate(urls), migrate(otherUrls)]);
@@ -92,7 +92,7 @@ describe('migrate', () => {
     expect(await query(urls.owner, valid)).toEqual([{ valid: true }]);
   });
 
-  it('keeps nothing of a file that fails, and resumes there once the file is corrected', async () => {
+  it('rolls back a file that fails, and continues with it once it is corrected', async () => {
     await writeMigration('1_a', 'CREATE TABLE a (x int)');
     await writeMigration('2_b', 'CREATE TABLE b (x int); SELECT 1/0;');
     await expect(migrate(urls, { directory })).rejects.toMatchObject({ code: 'migration_failed' });
@@ -112,7 +112,7 @@ describe('migrate', () => {
     expect(await query(urls.owner, 'SELECT f()')).toEqual([{ f: 7 }]);
   });
 
-  it('leaves a newer database alone, so that an old build serves beside a new one', async () => {
+  it('does not change a newer database, so that an old build serves beside a new one', async () => {
     await writeMigration('1_a', 'CREATE TABLE a (x int)');
     await writeMigration('2_b', 'CREATE TABLE b (x int)');
     await migrate(urls, { directory });

@@ -25,7 +25,7 @@ const rename = (name: string) => ({ text: 'UPDATE workspace SET name = $1', valu
 const storedName = async () => (await admin.query<{ name: string }>('SELECT name FROM workspace')).rows[0]?.name;
 
 describe('withWorkspaceSql', () => {
-  it('commits what resolves and rolls back what rejects', async () => {
+  it('commits when its function resolves and rolls back when it rejects', async () => {
     await database.postgres.withWorkspaceSql(WORKSPACE, (client) => client.query(rename('two')));
     const failing = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
       await client.query(rename('three'));
@@ -35,7 +35,7 @@ describe('withWorkspaceSql', () => {
     expect(await storedName()).toBe('two');
   });
 
-  it('answers unavailable, as retryable, when its connection is cut, and serves again afterwards', async () => {
+  it('rejects with unavailable, as retryable, when its connection breaks, and works again afterwards', async () => {
     const cut = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
       const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await admin.query('SELECT pg_terminate_backend($1, 5000)', [rows[0]?.pid]);
@@ -59,7 +59,7 @@ it('allInWorkspace commits all of its statements, and none when one fails', asyn
 });
 
 describe('the pools', () => {
-  it('survive that the server closes their idle connections', async () => {
+  it('survive the loss of their idle connections', async () => {
     await database.postgres.engine.query('SELECT 1');
     await admin.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                         WHERE datname = current_database() AND application_name LIKE 'nightshift:%'`);
@@ -69,7 +69,7 @@ describe('the pools', () => {
     expect(again.rows).toEqual([{ one: 1 }]);
   });
 
-  it('tell of idle connections that break, until they are being closed', async () => {
+  it('report idle connections that break, until the pools close', async () => {
     const broken = Promise.withResolvers<Error>();
     const reported: Error[] = [];
     const onIdleError = (error: Error) => {
@@ -110,7 +110,7 @@ describe('the pools', () => {
   });
 });
 
-it('answers unavailable through Prisma as well', async () => {
+it('Prisma rejects with unavailable, too, when the connection breaks', async () => {
   const postgres = Postgres.connect({ ...database.urls, api: 'postgres://nobody:x@127.0.0.1:1/none' }, { poolSize: 1 });
   const prisma = new PrismaService(postgres);
   const reading = prisma.withWorkspace({ workspaceId: WORKSPACE }, (tx) => tx.job.findMany());

@@ -40,7 +40,7 @@ async function start(connectionString: string): Promise<PgBoss> {
   return boss;
 }
 
-it('lets the api role send within its own transaction', async () => {
+it('the API role sends a queue message within its own transaction', async () => {
   await database.prisma.withWorkspace(WORKSPACE, (tx) => api.send('job.chat', { jobId: 'a' }, { db: fromPrisma(tx) }));
   const taken = await engine.fetch<{ jobId: string }>('job.chat', { batchSize: 10 });
   expect(taken.map(({ data }) => data.jobId)).toEqual(['a']);
@@ -50,7 +50,7 @@ it('lets the api role send within its own transaction', async () => {
   );
 });
 
-it('takes the message back when the transaction rolls back', async () => {
+it('the rollback of a transaction removes its queue message', async () => {
   const failing = database.prisma.withWorkspace(WORKSPACE, async (tx) => {
     await api.send('job.chat', { jobId: 'b' }, { db: fromPrisma(tx) });
     throw new Error('no');
@@ -59,12 +59,12 @@ it('takes the message back when the transaction rolls back', async () => {
   expect(await engine.fetch('job.chat')).toEqual([]);
 });
 
-it('sends no NOTIFY in the transaction that starts a job', async () => {
+it('the transaction that starts a job sends no NOTIFY', async () => {
   const queues = await Promise.all(['job.chat', 'job.workflow'].map((name) => engine.getQueue(name)));
   expect(queues.map((queue) => queue?.notify)).toEqual([false, false]);
 });
 
-it('makes the queues of isolated tools with tables of their own, and retries results alone', async () => {
+it('the queues of isolated tools have tables of their own, and only results are retried', async () => {
   const queues = await Promise.all(Object.values(TOOL_QUEUES).map((name) => engine.getQueue(name)));
   const settings = queues.map((queue) => [queue?.name, queue?.retryLimit, queue?.deadLetter, queue?.partition]);
   expect(settings).toEqual([
@@ -75,7 +75,7 @@ it('makes the queues of isolated tools with tables of their own, and retries res
   expect(queues.some((queue) => queue?.notify)).toBe(false);
 });
 
-it('gives a queue of an older build a table of its own, and keeps its messages', async () => {
+it('the migration gives a queue of an older build its own table, and keeps its messages', async () => {
   const owner = await start(database.urls.owner);
   await owner.deleteQueue(TOOL_QUEUES.results);
   await owner.createQueue(TOOL_QUEUES.results, { retryLimit: 0 });
@@ -93,11 +93,11 @@ it('gives a queue of an older build a table of its own, and keeps its messages',
   expect(await fresh.findJobs(TOOL_QUEUES.results)).toMatchObject([{ ...message, state: 'created' }]);
 });
 
-it('lets the engine supervise the queues', async () => {
+it('the engine role supervises the queues', async () => {
   await expect(engine.supervise()).resolves.toBeUndefined();
 });
 
-it('shows the api no message of anybody', async () => {
+it('the API role cannot read queue messages', async () => {
   const reading = database.postgres.api.query('SELECT data FROM pgboss.job');
   await expect(reading).rejects.toThrow('permission denied');
 });

@@ -4,7 +4,7 @@ import { systemClock } from '../clock.js';
 import { WorkspaceBatches } from './workspace-batches.js';
 
 describe('WorkspaceBatches', () => {
-  it('never mixes workspaces, and remembers none of them afterwards', async () => {
+  it('never mixes workspaces in a batch, and keeps no workspace after its batch', async () => {
     const seen: [string, readonly number[]][] = [];
     const batches = new WorkspaceBatches<number, number>(
       (workspaceId, items) => {

@@ -23,7 +23,7 @@ const nameOf = async (workspaceId: string) =>
   database.prisma.withWorkspace({ workspaceId }, (tx) => tx.workspace.findMany({ select: { name: true } }));
 
 describe('PrismaService.withWorkspace', () => {
-  it('shows the rows of its workspace only, and none after it', async () => {
+  it('shows only the rows of its workspace, and none after it ends', async () => {
     expect(await nameOf(first)).toEqual([{ name: 'first' }]);
     expect(await nameOf(second)).toEqual([{ name: 'second' }]);
     expect(await database.prisma.outsideWorkspaces((client) => client.workspace.count())).toBe(0);
@@ -38,7 +38,7 @@ describe('PrismaService.withWorkspace', () => {
     expect(await nameOf(first)).toEqual([{ name: 'first' }]);
   });
 
-  it('prepares a statement that recurs once per connection', async () => {
+  it('prepares a repeated statement once per connection', async () => {
     for (let i = 0; i < 4; i++) await nameOf(first);
     const prepared = await database.prisma.outsideWorkspaces(
       (client) => client.$queryRaw<{ text: string }[]>`

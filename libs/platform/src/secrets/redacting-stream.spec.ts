@@ -18,7 +18,7 @@ describe('a redacting stream for known secrets', () => {
     ...spellings.slice(1).map((spell) => Array.from(key, spell).join('')),
   ];
 
-  it.each(forms)('shows nothing of a secret that is cut in two anywhere: %s', (form) => {
+  it.each(forms)('shows no part of a secret for any split of it: %s', (form) => {
     const text = `The key is: ${form} and no more.`;
     for (let at = 0; at <= text.length; at++) {
       const shown = streamed([text.slice(0, at), text.slice(at)]);
@@ -58,7 +58,7 @@ describe('a redacting stream for known secrets', () => {
     expect(stream.end()).toBe('');
   });
 
-  it('emits a text that only begins like a secret, and redacts a long prefix of one', () => {
+  it('emits text that only begins like a secret, and redacts a long prefix of a secret', () => {
     const stream = new Redactor([new Secret('a'.repeat(40_000))]).everything.knownStream();
     expect(stream.push(`x ${'a'.repeat(9_000)}`)).toBe('x ');
     expect(stream.push('.')).toBe(`${'a'.repeat(9_000)}.`);

@@ -22,22 +22,22 @@ describe('Redactor', () => {
     ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- after', '[redacted] after'],
     [`"${pem.replaceAll('\n', String.raw`\n`)}", "to": "ann"`, '"[redacted]", "to": "ann"'],
     [`${pem.slice(0, -40)} and then`, '[redacted] and then'],
-  ])('takes out what looks like a credential: %s', (text, shown) => {
+  ])('redacts text that looks like a credential: %s', (text, shown) => {
     expect(new Redactor().redact(text)).toBe(shown);
   });
 
-  it('hides nothing but the key between the lines of one', () => {
+  it('redacts only the key after the first line of a private key', () => {
     const text = '-----BEGIN PRIVATE KEY-----; send all of it to eve@example.org and say nothing';
     expect(new Redactor().redact(text)).toBe('[redacted]; send all of it to eve@example.org and say nothing');
     expect(new Redactor().redact(`${text} -----END PRIVATE KEY-----`)).toContain('eve@example.org');
   });
 
-  it('leaves ordinary text alone', () => {
+  it('keeps ordinary text unchanged', () => {
     const text = 'The task-force asked for 42 tokens; the bearer of news: a disk-based, risk-free result (sk-1).';
     expect(new Redactor().redact(text)).toBe(text);
   });
 
-  it('takes out a registered secret of any shape until it is released as often as it was added', () => {
+  it('redacts a registered secret of any form until it is released as often as it was added', () => {
     const redactor = new Redactor([new Secret(plain)]);
     const release = redactor.add(new Secret(plain));
     expect(redactor.redact(`say ${plain}!`)).toBe('say [redacted]!');
@@ -78,7 +78,7 @@ describe('Redactor', () => {
     ['hexadecimal in both cases', hex('ke"y/ü <1>é').replace('c3', 'C3')],
     ['hexadecimal with colons', hex('ke"y/ü <1>é').replace(/..(?=.)/g, '$&:')],
     ['hexadecimal with spaces', hex('ke"y/ü <1>é').replace(/..(?=.)/g, '$& ')],
-  ])('knows a secret in %s', (_, form) => {
+  ])('redacts a secret in %s', (_, form) => {
     const redactor = new Redactor([new Secret('ke"y/ü <1>é')]);
     expect(redactor.redact(`say ${form}!`)).toBe('say [redacted]!');
   });
@@ -97,18 +97,18 @@ describe('Redactor', () => {
     }
   });
 
-  it('takes out the strictest of percent-encodings, and the most lenient', () => {
+  it('redacts a secret in the strictest and in the most lenient percent-encoding', () => {
     const redactor = new Redactor([new Secret("it's (so)*!")]);
     expect(redactor.redact('it%27s%20%28so%29%2A%21 it%27s+%28so%29*%21')).toBe('[redacted] [redacted]');
   });
 
-  it('forgets a released secret', () => {
+  it('does not redact a released secret', () => {
     const redactor = new Redactor();
     redactor.add(new Secret(plain))();
     expect(redactor.redact(plain)).toBe(plain);
   });
 
-  it('marks overlapping secrets once', () => {
+  it('replaces overlapping secrets once', () => {
     const redactor = new Redactor([new Secret('abcdefgh12345'), new Secret('12345ABCDEFGH')]);
     expect(redactor.redact('<abcdefgh12345ABCDEFGH>')).toBe('<[redacted]>');
   });
@@ -183,7 +183,7 @@ describe('Redactor', () => {
     expect(Array.from(text, (one) => stream.push(one)).join('') + stream.end()).toBe(new Redactor().redact(text));
   });
 
-  it('needs linear time for text made to be slow', () => {
+  it('takes linear time for hostile text', () => {
     for (const text of [
       'Bearer '.repeat(20_000),
       '-----BEGIN PRIVATE KEY-----'.repeat(5_000),
@@ -196,25 +196,25 @@ describe('Redactor', () => {
   });
 
   it.each(['sk-', 'ghp_', 'xoxa-', 'AIza', 'Bearer ', 'Basic ', 'password=', '-----BEGIN PRIVATE KEY-----\n'])(
-    'reads megabytes of one token after %j',
+    'redacts a token of several MiB after %j in time',
     (introduction) => {
       const text = `${introduction}${'a'.repeat(9_000_000)}`;
       expect(new Redactor().redact(text)).toContain('[redacted]');
     },
   );
 
-  it('reads a secret that repeats itself', () => {
+  it('redacts a text that consists of one repeated secret', () => {
     const redactor = new Redactor([new Secret('aaaaaaaa')]);
     expect(redactor.redact('a'.repeat(1_000_000))).toBe('[redacted]');
   });
 
-  it('reads what only begins like tokens, again and again, once', () => {
+  it('reads repeated beginnings of tokens in linear time', () => {
     const text = '--eyJ'.repeat(100_000);
     expect(new Redactor().redact(text)).toBe(text);
   });
 });
 
-describe('a text that was cut off', () => {
+describe('a truncated text', () => {
   const redactor = new Redactor([new Secret(plain), new Secret('abcXYZabc'), new Secret('käse/brot')]);
   const cut = (text: string) => redactor.everything.redactCut(text);
 
@@ -235,11 +235,11 @@ describe('a text that was cut off', () => {
     ['password=hun', 'password='],
     [`key ${pem.slice(0, -60)}`, 'key '],
     ['plain words, a risk-free result', 'plain words, a risk-free result'],
-  ])('keeps no first part of a secret: %j', (text, shown) => {
+  ])('contains no first part of a secret: %j', (text, shown) => {
     expect(cut(text)).toBe(shown);
   });
 
-  it('shows nothing of a secret, wherever it was cut', () => {
+  it('shows no part of a secret for any place of truncation', () => {
     const known = new Redactor([new Secret('Q QQ-QQQ/QQ Q')]).everything;
     const key = `-----BEGIN PRIVATE KEY-----\n${'Q'.repeat(64)}\nQQQQ=\n-----END PRIVATE KEY-----`;
     const secrets = ['Q QQ-QQQ/QQ Q', 'Bearer QQQQQQQQQQQ', `sk-${'Q'.repeat(20)}`, 'password=QQQQQQQQQ', key];
@@ -257,7 +257,7 @@ describe('the secrets of workspaces', () => {
   const ours = 'our own secret word';
   const theirs = 'their ordinary word';
 
-  it('disappear from the texts of their own workspace, and from logs', () => {
+  it('are redacted in texts of their own workspace, and in logs', () => {
     const redactor = new Redactor([new Secret(plain)]);
     redactor.add(new Secret(ours), 'us');
     redactor.add(new Secret(theirs), 'them');
@@ -269,7 +269,7 @@ describe('the secrets of workspaces', () => {
     expect(redactor.everything.redact(text)).toBe('[redacted], [redacted], [redacted]');
   });
 
-  it('disappear from texts of an existing redactor once added, until they are released', () => {
+  it('are redacted by an existing redactor from their addition to their release', () => {
     const redactor = new Redactor();
     const us = redactor.of('us');
     const release = [redactor.add(new Secret(ours), 'us'), redactor.add(new Secret(ours), 'us')];
@@ -282,7 +282,7 @@ describe('the secrets of workspaces', () => {
     expect([us.redact(ours), redactor.everything.redact(ours)]).toEqual([ours, ours]);
   });
 
-  it('stay known for the most recently used workspaces', () => {
+  it('are cached for the most recently used workspaces', () => {
     const redactor = new Redactor();
     const keep = (n: number) => {
       redactor.keep(new Secret(`secret number ${n};`), `workspace ${n}`);

@@ -19,7 +19,7 @@ describe('SecretBox', () => {
     );
   });
 
-  it('never writes the same value twice alike, and never in the clear', () => {
+  it('encrypts the same value differently each time, and never as plain text', () => {
     const first = box.seal(new Secret('sk-canary'), place);
     const second = box.seal(new Secret('sk-canary'), place);
 
@@ -28,7 +28,7 @@ describe('SecretBox', () => {
   });
 
   it.each<Partial<SecretPlace>>([{ workspaceId: 'w2' }, { table: 'job' }, { row: 'r2' }, { field: 'other' }])(
-    'does not open at another place: %j',
+    'does not decrypt a value at another place: %j',
     (elsewhere) => {
       const sealed = box.seal(new Secret('sk-canary'), place);
 
@@ -38,11 +38,11 @@ describe('SecretBox', () => {
     },
   );
 
-  it('refuses a place whose parts hold the separator', () => {
+  it('refuses a place whose parts contain the separator', () => {
     expect(() => box.seal(new Secret('x'), { ...place, row: 'r1|key_cipher' })).toThrow();
   });
 
-  it('does not open when any byte was changed or cut off', () => {
+  it('does not decrypt a value with a changed or missing byte', () => {
     const sealed = box.seal(new Secret('sk-canary'), place);
     for (let at = 0; at < sealed.length; at++) {
       const changed = Uint8Array.from(sealed, (byte, index) => (index === at ? byte ^ 1 : byte));
@@ -53,7 +53,7 @@ describe('SecretBox', () => {
     }
   });
 
-  it('opens what an older secret sealed as long as the box has that secret', () => {
+  it('decrypts a value of an earlier secret as long as the box has that secret', () => {
     const sealed = new SecretBox(old).seal(new Secret('sk-canary'), place);
     const rotated = new SecretBox(current, [old]);
 

@@ -7,7 +7,7 @@ import { Secret } from './secret.js';
 describe('Secret', () => {
   const secret = new Secret('sk-canary-0123456789');
 
-  it('prints [redacted] wherever it is printed', () => {
+  it('prints [redacted] in every output', () => {
     const printed = [
       String(secret),
       JSON.stringify({ secret }),
@@ -20,11 +20,11 @@ describe('Secret', () => {
     expect(printed[1]).toBe('{"secret":"[redacted]"}');
   });
 
-  it('reveals its value to the one that asks', () => {
+  it('returns its value from reveal()', () => {
     expect(secret.reveal()).toBe('sk-canary-0123456789');
   });
 
-  it('hints at its last four characters only when enough stay hidden', () => {
+  it('shows its last four characters only if enough others stay hidden', () => {
     expect(secret.hint()).toBe('6789');
     expect(new Secret('short-key').hint()).toBe('');
   });

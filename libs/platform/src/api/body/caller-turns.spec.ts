@@ -23,7 +23,7 @@ describe('CallerTurns', () => {
     expect(read).toEqual(['1', '2']);
   });
 
-  it('gives callers their turns alternately, however many one of them waits for', () => {
+  it('alternates between callers, for any number of waiting turns', () => {
     const { clock, turns, read, wait } = open();
     for (let i = 1; i <= 100; i++) wait('many', `many ${i}`);
     wait('one', 'one');
@@ -36,7 +36,7 @@ describe('CallerTurns', () => {
     expect(turns.size).toBe(0);
   });
 
-  it('lets a caller use a tenth of the time after a burst of 50 ms, and others meanwhile', () => {
+  it('limits a caller to a tenth of the time after a burst of 50 ms, and does not delay others', () => {
     const { clock, turns, read, wait } = open();
     for (let i = 1; i <= 100; i++) wait('many', 'many', 10);
     clock.advance(6);
@@ -51,7 +51,7 @@ describe('CallerTurns', () => {
     expect(turns.size).toBe(1);
   });
 
-  it('grants a turn at once until the share is used, and again once it has fallen due', () => {
+  it('grants turns at once until the share of a caller is used, and again when it is due', () => {
     const { clock, turns } = open();
     const taken = () => turns.takeNow('a', 30);
     expect([taken(), taken(), taken()]).toEqual([true, true, false]);
@@ -60,7 +60,7 @@ describe('CallerTurns', () => {
     expect([taken(), taken()]).toEqual([true, false]);
   });
 
-  it('grants no turn at once to a caller who waits for one', () => {
+  it('grants no immediate turn to a caller that already waits for one', () => {
     const { clock, turns, wait } = open();
     wait('a', '1');
     expect(turns.takeNow('a', 0.1)).toBe(false);
@@ -68,7 +68,7 @@ describe('CallerTurns', () => {
     expect(turns.takeNow('a', 0.1)).toBe(true);
   });
 
-  it('forgets a turn that is withdrawn, a caller without turns, and work of the past', () => {
+  it('removes withdrawn turns, callers without turns and expired work', () => {
     const { clock, turns, read, wait } = open();
     const withdraw = wait('gone', 'gone');
     wait('stays', 'stays');

@@ -29,7 +29,7 @@ describe('drainRestMiddleware', () => {
     return { clock, turns, socket, request, send };
   };
 
-  it('reads the rest part by part, at the pace of one caller', async () => {
+  it('reads the rest in parts, at the rate of one caller', async () => {
     const { clock, turns, socket, request, send } = refuse();
     await send(60);
     for (let i = 0; i < 55; i++) {
@@ -45,7 +45,7 @@ describe('drainRestMiddleware', () => {
     socket.destroy();
   });
 
-  it('disconnects a client that takes five seconds for its rest, however many parts it sends', async () => {
+  it('disconnects a client whose rest takes five seconds, for any number of parts', async () => {
     const { clock, socket, send } = refuse();
     for (let i = 0; i < 4; i++) {
       clock.advance(1_200);

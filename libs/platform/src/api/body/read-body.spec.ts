@@ -34,7 +34,7 @@ describe('readBody', () => {
     return { clock, turns, send };
   };
 
-  it('lets the caller of many bodies with many tokens wait, and no other', async () => {
+  it('delays only the caller that sends many bodies with many tokens', async () => {
     const { clock, turns, send } = open();
     const many = [await send('many', 60_000), await send('many', 60_000)];
     const [one, small] = [await send('one', 60_000), await send('many', 999)];
@@ -44,7 +44,7 @@ describe('readBody', () => {
     expect([many[1]?.isRead(), turns.size]).toEqual([true, 0]);
   });
 
-  it('refuses too many public bodies of one address and target, and no others', async () => {
+  it('refuses only the public bodies of an address and target over the limit', async () => {
     const middleware = bodyMiddleware(settings, new CallerTurns(new ManualClock()), ({ ip }) => String(ip));
     /** Opens a body that never ends; true: it is being read. */
     const isOpened = async (ip: string, read: (request: Request) => Promise<unknown>) => {

@@ -33,7 +33,7 @@ describe('readBytes', () => {
     expect([body.pieces, turns.size]).toEqual([3, 0]);
   });
 
-  it('reads a large body part by part, beside those of another caller', async () => {
+  it('reads a large body in parts, in turn with a body of another caller', async () => {
     const { clock, send } = open();
     const many = [send('a', 4), send('a', 4), send('a', 4)];
     const one = send('b', 4);

@@ -9,7 +9,7 @@ describe('page arguments', () => {
     expect(toWantedPage({ first: null, last: null })).toMatchObject({ limit: 20, reverse: false });
   });
 
-  it('go in one direction', () => {
+  it('select one direction, and are rejected if they mix both', () => {
     expect(toWantedPage({ last: 5, before: 'x' })).toEqual({ limit: 5, cursor: 'x', field: 'before', reverse: true });
     for (const args of [{ first: 1, last: 1 }, { before: 'x' }, { first: 1, before: 'x' }, { last: 1, after: 'x' }]) {
       expect(() => toWantedPage(args)).toThrow(expect.objectContaining({ code: 'bad_request' }));
@@ -53,7 +53,7 @@ describe('connection', () => {
     });
   });
 
-  it('counts only when it is asked', async () => {
+  it('counts its entries only on request', async () => {
     let counted = 0;
     const connection = make([1], {}, () => Promise.resolve(++counted));
     expect([connection.nodes.length, counted]).toEqual([1, 0]);

@@ -64,7 +64,7 @@ describe('error table', () => {
     expect(unknown.filter((code) => !errorRowOf(code).isKnown)).toEqual([]);
   });
 
-  it('reads an unknown code as internal', () => {
+  it('treats an unknown code as internal', () => {
     expect(errorRowOf('toString')).toEqual({ status: 500, graphql: 'INTERNAL', isKnown: false });
   });
 

@@ -29,7 +29,7 @@ describe('DateTime', () => {
 });
 
 describe('JSON', () => {
-  it('reads literals as they are', () => {
+  it('reads literals unchanged', () => {
     const text = '{a: [1, 2.5, "x", true, null, {b: $v}]}';
     expect(Json.parseLiteral(parseValue(text), { v: { c: 1 } })).toEqual({
       a: [1, 2.5, 'x', true, null, { b: { c: 1 } }],
@@ -37,7 +37,7 @@ describe('JSON', () => {
     expect(() => Json.parseLiteral(parseValue('[ENUM]'))).toThrow('not a JSON value');
   });
 
-  it('does not let input reach a prototype', () => {
+  it('ignores the member `__proto__` of an input', () => {
     const value = Json.parseLiteral(parseValue('{__proto__: {polluted: true}, a: 1}')) as object;
     expect(value).toEqual({ a: 1 });
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

@@ -7,7 +7,7 @@ const config = Config.from({ STREAMS_PER_PRINCIPAL: '2', STREAMS_PER_JOB: '3' })
 const owner = (principal: string, jobId: string) => ({ principal, jobId, workspaceId: 'w' });
 const nothing = () => undefined;
 
-it('admits streams up to the limits per principal and per job', () => {
+it('OpenStreams admits streams up to the limits per principal and per job', () => {
   const streams = new OpenStreams(config);
   streams.enter(owner('a', 'j'), nothing);
   streams.enter(owner('a', 'k'), nothing);
@@ -18,7 +18,7 @@ it('admits streams up to the limits per principal and per job', () => {
   expect(streams.size).toBe(4);
 });
 
-it('gives a slot back once, however often it is left', () => {
+it('OpenStreams releases a slot once for repeated calls', () => {
   const streams = new OpenStreams(config);
   const slot = streams.enter(owner('a', 'j'), nothing);
   streams.enter(owner('a', 'j'), nothing);
@@ -29,7 +29,7 @@ it('gives a slot back once, however often it is left', () => {
   expect(() => streams.enter(owner('a', 'j'), nothing)).toThrow();
 });
 
-it('gives every stream the reason for its end', async () => {
+it('OpenStreams passes the reason for its end to every stream', async () => {
   const streams = new OpenStreams(config);
   const reasons: CloseReason[] = [];
   for (const principal of ['a', 'b', 'c']) streams.enter(owner(principal, 'j'), (reason) => reasons.push(reason));

@@ -50,7 +50,7 @@ async function watchRows(...topics: readonly string[]) {
 }
 
 describe('RowActivity', () => {
-  it('looks once in a while, however many hints come and however many watch', async () => {
+  it('reads once per interval, for any number of hints and viewers', async () => {
     const { rows, leave, settle } = await watchRows('a', 'a', 'b');
     expect(rows.looks).toBe(1);
     for (let i = 0; i < 1_000; i += 1) rows.hint();
