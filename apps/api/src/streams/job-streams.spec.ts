@@ -76,7 +76,7 @@ describe('JobViewer', () => {
     expect(written).toEqual(['1', '2', '3', 'end ']);
   });
 
-  it('counts only written events, once per write', async () => {
+  it('counts the events of each write, and no event that is not written', async () => {
     const lost = scene({ give: () => upTo(1), check: () => Promise.resolve('unauthorized') });
     await lost.viewer.run();
     expect(lost.sent).toEqual([]);

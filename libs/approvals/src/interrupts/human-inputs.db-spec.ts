@@ -201,7 +201,7 @@ describe('a question to a person', () => {
     expect(await app.get(InterruptsService).find(here.viewer, id)).toMatchObject({ status: 'open' });
   });
 
-  it('ends its call without a result when it expires, and then accepts no answer', async () => {
+  it('denies its call when it expires, and then accepts no answer', async () => {
     const { job, id, answer } = await ask();
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     expect(await refusal(answer({ action: 'skip' }))).toEqual(['expired', 'Request expired', {}]);

@@ -10,7 +10,7 @@ function shown(args: string, sensitiveFields: readonly string[] = []): Readonly<
 }
 
 describe('the request about an unknown outcome', () => {
-  it('shows the executed arguments, and reports when they are truncated', () => {
+  it('shows the executed arguments, and reports when a part of them is missing', () => {
     expect(shown('{"to":"ann","pin":1}', ['pin'])).toMatchObject({
       argumentsPreview: 'to: "ann"\npin: "***"',
       argumentsTruncated: false,

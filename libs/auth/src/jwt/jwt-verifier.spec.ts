@@ -140,7 +140,7 @@ describe('the reason of a refusal', () => {
     expect(refused).not.toHaveBeenCalled();
   });
 
-  it('is not reported for an unverified address of the installation', async () => {
+  it('stays absent for an e-mail address of the installation, which the verifier ignores', async () => {
     const claims = { ...good, email: 'Demo@Nightshift.local', email_verified: true };
     expect((await arrange().verifier.verify(await bySecret(claims)))?.email).toBeNull();
   });

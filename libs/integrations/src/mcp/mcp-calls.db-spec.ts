@@ -188,7 +188,7 @@ describe('a server that is a process', () => {
     env: { GREETING: 'hello' },
   };
 
-  it("gets its own environment variables and none of the server's secrets", async () => {
+  it('gets its own environment variables, and not those of this process', async () => {
     const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings, accept: { all: true } }));
     expect(made).toMatchObject({ problem: null, tools: { length: 3 } });
     const variable = async (name: string) =>

@@ -182,7 +182,7 @@ describe('operation cost', () => {
     ).toContain('the limit is 10000');
   });
 
-  it('counts a page size below 1 or above the maximum as an allowed one', () => {
+  it('limits a page size below 1 or above the maximum before it counts the cost', () => {
     expect(problemOf('{ list(first: -5) { b } }')).toBeNull();
     expect(problemOf('{ list(first: 1000000) { b } }')).toBeNull();
   });
