@@ -24,12 +24,12 @@ async function waits(backOff: BackOff, count: number): Promise<number[]> {
 
 const terms: BackOffOptions = { firstDelayMs: 100, maxDelayMs: 1_000 };
 
-describe('a back-off', () => {
+describe('BackOff', () => {
   it('waits twice as long each time, up to a limit', async () => {
     expect(await waits(new BackOff(terms, () => 1), 6)).toEqual([100, 200, 400, 800, 1_000, 1_000]);
   });
 
-  it('waits half of that at least, by chance', async () => {
+  it('waits a random time of at least half of that', async () => {
     expect(await waits(new BackOff(terms, () => 0), 3)).toEqual([50, 100, 200]);
   });
 
@@ -40,7 +40,7 @@ describe('a back-off', () => {
     expect(await waits(backOff, 1)).toEqual([100]);
   });
 
-  it('waits as long as it is asked to', async () => {
+  it('waits as long as the server requests', async () => {
     const began = Date.now();
     const waiting = new BackOff(terms).next(new Error('busy'), { atLeastMs: 5_000 });
     await jest.runAllTimersAsync();

@@ -17,7 +17,7 @@ function withoutSockets(options: { readonly webSocket?: null } = {}) {
   return { client: createNightshift({ url: 'http://server.invalid', token: 't', fetch, ...options }), fetch };
 }
 
-it('names the server that cannot be reached, and no secret of its address', async () => {
+it('createNightshift names an unreachable server without the secrets of its address', async () => {
   const fetch = () => Promise.reject(new TypeError('fetch failed'));
   const reconnect = { firstDelayMs: 1, maxDelayMs: 1, attempts: 1 };
   const client = createNightshift({

@@ -13,14 +13,14 @@ function source(tokens: readonly string[]) {
 }
 
 describe('credentials', () => {
-  it('ask once for many who need a token at the same time', async () => {
+  it('request one token for concurrent callers', async () => {
     const { asked, getToken } = source(['a']);
     const credentials = new Credentials({ getToken });
     expect(await Promise.all([credentials.token(), credentials.token(), credentials.token()])).toEqual(['a', 'a', 'a']);
     expect(asked.count).toBe(1);
   });
 
-  it('ask again for one that was refused, once for all who were refused with it', async () => {
+  it('request one new token when the server refuses the current one several times', async () => {
     const { asked, getToken } = source(['a', 'b', 'c']);
     const credentials = new Credentials({ getToken });
     await credentials.token();
@@ -37,7 +37,7 @@ describe('credentials', () => {
     expect(await credentials.token()).toBe('key');
   });
 
-  it('ask again shortly before a token ends, by its own length and not by the clock of its issuer', async () => {
+  it('request a new token shortly before the current one expires, by its lifetime and the local clock', async () => {
     const clock = { now: 1_000_000 };
     const hour = tokenOf({ iat: 50, exp: 3_650 });
     const { asked, getToken } = source([hour, 'next']);
@@ -50,13 +50,13 @@ describe('credentials', () => {
     expect(asked.count).toBe(2);
   });
 
-  it('keeps a token without an expiry', async () => {
+  it('keep a token without an expiry', async () => {
     const { getToken } = source([tokenOf({ sub: 'me' }), 'another']);
     const credentials = new Credentials({ getToken }, () => 8e15);
     expect(await credentials.token()).toBe(await credentials.token());
   });
 
-  it('say what went wrong, and ask again the next time', async () => {
+  it('reject with the cause of a failure, and request a token again the next time', async () => {
     let isSignedIn = false;
     const getToken = () => {
       if (!isSignedIn) throw new Error('signed out');

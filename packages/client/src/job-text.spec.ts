@@ -59,7 +59,7 @@ describe('the text of a job', () => {
     expect(text.take(snapshot('a'))).toMatchObject({ keep: 1, append: '' });
   });
 
-  it('yields the whole text through its steps in every case', () => {
+  it('reaches the whole text for any sequence of events', () => {
     const step = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => ({ say: text })),
       fc.nat({ max: 40 }).map((length) => ({ withdraw: length })),

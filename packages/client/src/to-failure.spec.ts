@@ -50,7 +50,7 @@ describe('the end of a socket', () => {
     [4408, 'connection_lost', true],
     [4409, 'conflict', false],
     [4429, 'connection_lost', true],
-  ])('with %i is %s, and passes: %s', (code, name, retryable) => {
+  ])('with the code %i becomes %s (retryable: %s)', (code, name, retryable) => {
     expect(toSocketError({ code, reason: 'because' })).toMatchObject({ code: name, retryable });
   });
 

@@ -21,7 +21,7 @@ function graphOf(json: unknown): WorkflowGraph {
 }
 
 describe('the examples', () => {
-  it.each([...examples.keys()])('%s is valid, and nothing looks wrong in it', (name) => {
+  it.each([...examples.keys()])('%s is valid and causes no warning', (name) => {
     const validation = validateWorkflow(examples.get(name), { strict: true, subflows: (id) => examples.get(id) });
     expect(validation).toEqual({ isValid: true, errors: [], warnings: [] });
   });
@@ -58,7 +58,7 @@ describe('the examples', () => {
   });
 });
 
-describe('what is not known of a document', () => {
+describe('unknown fields of a document', () => {
   const anything = fc.dictionary(fc.constantFrom('x-a', '__proto__', 'constructor', 'color', 'ü'), fc.jsonValue(), {
     maxKeys: 3,
   });

@@ -70,7 +70,7 @@ describe('a graph', () => {
     });
   });
 
-  it('knows types and fields by their other names', () => {
+  it('accepts the other names of types and fields', () => {
     const graph = graphOf(
       {
         s: 'start',
@@ -97,7 +97,7 @@ describe('a graph', () => {
     expect(() => graphOf(nodes, [])).toThrow('This workflow cannot be run');
   });
 
-  it('keeps a node called like what objects inherit', () => {
+  it('keeps a node named like an inherited member', () => {
     const graph = graphOf({ s: 'start', constructor: 'agent', toString: 'output' }, [
       's > constructor',
       'constructor > toString',
@@ -127,12 +127,12 @@ describe('the levels of a graph', () => {
     expect(sources(nested.incoming.get('o'))).toEqual(['l']);
   });
 
-  it('keep the ways out of a body, where a pass ends', () => {
+  it('keep the edges that leave a body, where a pass ends', () => {
     expect(targets(edgesOf(nested, 'c', 'output'))).toEqual(['o']);
     expect([...nested.leaves]).toEqual(['o']);
   });
 
-  it('count what a loop leads to when it is done as behind it, not as its body', () => {
+  it('place the successors of a loop after it, not in its body', () => {
     const graph = graphOf({ s: 'start', l: 'whileLoop', a: 'agent', b: 'agent' }, [
       's > l',
       'l:body > a',
@@ -183,12 +183,12 @@ describe('the edges of a handle', () => {
     expect(taken(from(type, ...handles), handle)).toEqual(expected);
   });
 
-  it('include all edges of a start but its error edge', () => {
+  it('include all edges of a start except its error edge', () => {
     const graph = graphOf({ s: 'start', a: 'agent', b: 'agent', c: 'agent' }, ['s:x > a', 's > b', 's:error > c']);
     expect(targets(edgesOf(graph, 's', 'output'))).toEqual(['a', 'b']);
   });
 
-  it('continue from a node that made no choice, except along error, rejected and timeout', () => {
+  it('without a handle are taken for every handle except error, rejected and timeout', () => {
     expect(targets(edgesOnward(from('agent', '', ':output', ':error', ':rejected', ':timeout'), 'n'))).toEqual([
       't0',
       't1',

@@ -211,11 +211,11 @@ describe('a hostile definition', () => {
   });
 });
 
-describe('the ways through a graph', () => {
+describe('the search in a graph', () => {
   const ids = times(10_000, (i) => `n${i}`);
   const circle = ids.map((source, i) => ({ source, target: ids[(i + 1) % ids.length] ?? '' }));
 
-  it('need no recursion to be searched', () => {
+  it('needs no recursion', () => {
     expect(topologicalOrder(ids, circle.slice(0, -1))).toEqual(ids);
     expect(findCycle(ids, circle, new Set(topologicalOrder(ids, circle)))).toEqual(ids);
     const outgoing = new Map(circle.map(({ source, target }) => [source, [{ target }]]));

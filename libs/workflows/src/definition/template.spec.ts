@@ -72,7 +72,7 @@ describe('a template as text', () => {
     expect(fillText(parseTemplate('{{input}} {{a}}b}}'), names)).toBe('{{a}} {{b}}{{b}}');
   });
 
-  it('names its placeholders once', () => {
+  it('lists each of its placeholders once', () => {
     expect(namesIn(parseTemplate('{{a}} {{b}} {{ a }} c'))).toEqual(['a', 'b']);
   });
 });
@@ -101,7 +101,7 @@ describe('a value with templates', () => {
   });
 });
 
-describe('a template of a stranger', () => {
+describe('a hostile template', () => {
   const long = lookupIn({ input: 'x'.repeat(100_000), outputs: new Map(), inputs: new Map(), sessionId: '' });
 
   it.each([
@@ -114,7 +114,7 @@ describe('a template of a stranger', () => {
           long,
         ),
     ],
-  ])('throws when it would fill more than can be read: %s', (_fact, fill) => {
+  ])('throws when its result would be too long: %s', (_fact, fill) => {
     expect(fill).toThrow(`longer than ${LIMITS.filledLength} characters`);
   });
 
@@ -129,7 +129,7 @@ describe('a template of a stranger', () => {
     expect(fillText(parseTemplate(template), long)).toBe(template);
   });
 
-  it('becomes what plain replacing would make of it', () => {
+  it('gives the same result as plain replacement', () => {
     const piece = fc.oneof(
       fc.constantFrom('{{a}}', '{{ b }}', '{{c:d}}', '{{', '}}', '{', '}', ' ', '{{nope}}', '{{outputs.a}}'),
       fc.string({ maxLength: 4 }),

@@ -66,7 +66,7 @@ describe('a valid workflow', () => {
   });
 });
 
-describe('a wrong type', () => {
+describe('a field of a wrong type', () => {
   it.each<[string, SketchedDocument, string[]]>([
     ['a field', around(['agent', { temperature: 'hot' }]), ['/nodes/1/data/temperature']],
     ['a field out of its range', around(['agent', { temperature: 3 }]), ['/nodes/1/data/temperature']],
@@ -132,7 +132,7 @@ describe('a wrong type', () => {
     expect(validateWorkflow(json, strict).errors.map(({ message }) => message)).toEqual([sentence]);
   });
 
-  it('of the document itself uses plain words', () => {
+  it('of the document itself is reported in a sentence', () => {
     expect(validateWorkflow(null, strict).errors[0]?.message).toBe('The document must be an object.');
   });
 

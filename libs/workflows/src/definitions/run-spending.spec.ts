@@ -4,7 +4,7 @@ import { RunSpending } from './run-spending.js';
 
 const used = (model: string, promptTokens: number, completionTokens = 0) => ({ model, promptTokens, completionTokens });
 
-describe('what a run has spent', () => {
+describe('RunSpending', () => {
   it('adds the spending of descendant jobs, which are read again as a whole', () => {
     const spending = new RunSpending([
       { model: 'dear', promptUsd: 2, completionUsd: 10 },

@@ -12,7 +12,7 @@ describe('the slugs for a workflow', () => {
     expect(slugsFor({ id, name: '日本' })).toEqual(['workflow-bcdef0', `workflow-${id}`]);
   });
 
-  it('make names of tools that every model takes', () => {
+  it('form tool names that every model accepts', () => {
     for (const slug of slugsFor({ id, name: 'Résumé '.repeat(50) }))
       expect(`workflow.${slug}`).toMatch(/^[\w.-]{1,64}$/);
   });

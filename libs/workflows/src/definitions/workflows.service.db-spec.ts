@@ -55,7 +55,7 @@ describe('drafts', () => {
     await expect(saved(smallWorkflow({ name: 'Other' }), here.viewer)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('keep the text that was given, byte for byte', async () => {
+  it('keep their text byte for byte', async () => {
     const text = JSON.stringify(smallWorkflow({ name: 'x', ours: { b: 1, a: [1.5, null] } }), null, 3).replace(
       '1.5',
       '1.50',
@@ -140,7 +140,7 @@ describe('versions', () => {
     expect([workflow.latestVersion, version.number]).toEqual([1, 1]);
   });
 
-  it('become drafts again', async () => {
+  it('can be restored as the draft', async () => {
     const { id } = await published(smallWorkflow({ name: 'x' }));
     await workflows.save(here.member, { id, definition: smallWorkflow({ name: 'y' }), expectedVersion: null });
     await workflows.publish(here.admin, id);
@@ -162,7 +162,7 @@ describe('versions', () => {
     await expect(workflows.publish(here.admin, id, 7)).rejects.toMatchObject({ code: 'workflow_changed' });
   });
 
-  it('use subflows that are published', async () => {
+  it('can use only published subflows', async () => {
     const parent = workflowDocument(
       { name: 'parent' },
       [{ id: 'child', type: 'subflow', data: { subflowId: 'w-child', inputMappings: { input: '{{input}}' } } }],
@@ -179,7 +179,7 @@ describe('versions', () => {
 });
 
 describe('documents of other systems', () => {
-  it('keep their faults, and cannot be published with them', async () => {
+  it('are imported with their faults, and cannot be published', async () => {
     const faulty = workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 'a', data: { model: '' } }], ['start -> a']);
     const imported = await workflows.import(here.member, { definition: faulty, expectedVersion: null });
     expect(imported).toMatchObject({ clientId: 'w-1', draftVersion: 1 });

@@ -27,7 +27,7 @@ const states = new Map<string, NodeRunStatus>([
 ]);
 
 describe('a Mermaid diagram', () => {
-  it('shows nodes, edges and how far a run has come', () => {
+  it('shows nodes, edges and the statuses of a run', () => {
     expect(toMermaid(routed, states)).toBe(`flowchart TD
   accTitle: Sketch
   accDescr: A workflow of 4 nodes and 4 edges: 2 completed, 1 active, 1 pending.
@@ -48,7 +48,7 @@ describe('a Mermaid diagram', () => {
 `);
   });
 
-  it('lets no label be anything but a label', () => {
+  it('escapes labels', () => {
     const label = fc.string({ unit: fc.constantFrom(...Array.from('%{}"`#;[]()<>|-.\n\\ainit:end')) });
     fc.assert(
       fc.property(label, (text) => {
@@ -71,7 +71,7 @@ describe('an SVG diagram', () => {
     expect(toSvg(routed, states)).toBe(svg);
   });
 
-  it('lets no label be anything but text', () => {
+  it('escapes labels as text', () => {
     const drawn = (text: string): string =>
       toSvg(parsed({ s: ['start', { label: `x${text}` }] }, [], { name: `x${text}` }));
     const tagsOf = (svg: string): readonly string[] => svg.replaceAll(/"[^"]*"/g, '').match(/<\/?[a-z]+[^>]*>/gi) ?? [];
@@ -91,7 +91,7 @@ describe('an SVG diagram', () => {
 });
 
 describe('a layout', () => {
-  it('puts every node below what leads to it, and no two in one place', () => {
+  it('places every node below its predecessors, and no two at one position', () => {
     const edge = fc.tuple(fc.nat(19), fc.nat(19)).filter(([a, b]) => a !== b);
     fc.assert(
       fc.property(fc.array(edge, { maxLength: 60 }), (pairs) => {

@@ -18,7 +18,7 @@ function startedFanOut(count: number): Simulation {
   return simulated;
 }
 
-describe('places (format §1)', () => {
+describe('slots for nodes (format §1)', () => {
   it('run ten nodes at once; the others queue up in order', () => {
     const simulated = startedFanOut(12);
     expect(simulated.working).toEqual(Array.from({ length: 10 }, (_, at) => `n${at}`));
@@ -26,14 +26,14 @@ describe('places (format §1)', () => {
     expect(simulated.working.at(-1)).toBe('n10');
   });
 
-  it('gives the place of who waits to another', () => {
+  it('gives the slot of a waiting node to another one', () => {
     const simulated = startedFanOut(12);
     simulated.settle('n0', null);
     expect(simulated.row('n0').status).toBe('waiting');
     expect(simulated.working.at(-1)).toBe('n10');
   });
 
-  it('rests when all that was begun waits', () => {
+  it('rests when all started nodes wait', () => {
     const simulated = startedFanOut(2);
     simulated.settle('n0', null);
     expect(simulated.run.resting).toBe(false);
@@ -62,7 +62,7 @@ describe('places (format §1)', () => {
     expect(simulated.run.resting).toBe(true);
   });
 
-  it('takes an answer straight from who waits', () => {
+  it('accepts the result of a waiting node directly', () => {
     const simulated = startedFanOut(1);
     simulated.settle('n0', null);
     const settlement = { output: 'x', handles: ['output'], handOn: 'output' } as const;
@@ -70,7 +70,7 @@ describe('places (format §1)', () => {
     expect(simulated.working).toEqual(['join']);
   });
 
-  it('lets a loop wait for its decision', () => {
+  it('waits while a loop waits for its decision', () => {
     const loop = { type: 'whileLoop', conditionPrompt: 'more?' };
     const graph = graphOf({ nodes: { loop, a: agent }, edges: ['start -> loop', 'loop:body -> a'] });
     const simulated = new Simulation(planOf(graph)).start();
@@ -84,7 +84,7 @@ describe('places (format §1)', () => {
 });
 
 describe('budgets (format §4.5)', () => {
-  it('begins no more nodes than were granted, and asks once', () => {
+  it('starts no more nodes than granted, and asks once for more', () => {
     const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start();
     simulated.settle('start', 'go');
     expect(simulated.working).toEqual(['n0', 'n1']);
@@ -104,14 +104,14 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.result).toEqual(simulate(fanOut(4)).result);
   });
 
-  it('asks again when that is used up too', () => {
+  it('asks again when the additional steps are used up', () => {
     const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 2 })).start().finish();
     simulated.send({ type: 'granted', steps: 2 });
     simulated.finish();
     expect(simulated.of('exhausted').map(({ maxSteps }) => maxSteps)).toEqual([2, 4]);
   });
 
-  it('hands nothing out while a budget of the runner is used up', () => {
+  it('starts no node while a budget of the runner is used up', () => {
     const simulated = startedFanOut(2);
     simulated.send({ type: 'exhausted' });
     simulated.settle('n0', 'done');

@@ -15,7 +15,7 @@ function graphWith(mode: string | undefined, edges: readonly string[]) {
 }
 
 describe('a failed node that stops the run (format §11, §13)', () => {
-  it.each([undefined, 'stop', 'branch'])('ends it, with mode %s and no way on', (mode) => {
+  it.each([undefined, 'stop', 'branch'])('ends the run, with mode %s and no error edge', (mode) => {
     const { result } = simulate(graphWith(mode, ['a -> x']), failsAtA);
     expect(result).toEqual({
       status: 'failed',
@@ -31,7 +31,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
     });
   });
 
-  it('ends it in mode stop although an error edge is there', () => {
+  it('ends the run in mode stop, even with an error edge', () => {
     expect(simulate(graphWith('stop', ['a:error -> x']), failsAtA).result?.status).toBe('failed');
   });
 
@@ -49,7 +49,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
     });
   });
 
-  it('cancels its siblings, skips what would have come, and takes no late answer', () => {
+  it('cancels its siblings, skips later nodes, and ignores late results', () => {
     const simulated = new Simulation(planOf(graphWith('stop', ['start -> b', 'start -> y', 'b -> x']))).start();
     simulated.settle('start', 'go');
     simulated.settle('y', 'Y');
@@ -67,7 +67,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
     expect(simulated.send({ type: 'settled', key: { nodeId: 'b', iteration: [] }, settlement })).toEqual([]);
   });
 
-  it('skips siblings that had no place yet', () => {
+  it('skips siblings that had no slot yet', () => {
     const many = Array.from({ length: 12 }, (_, at) => `n${at}`);
     const graph = graphOf({
       nodes: Object.fromEntries(many.map((nodeId) => [nodeId, agent])),
@@ -84,8 +84,8 @@ describe('a failed node that stops the run (format §11, §13)', () => {
   });
 });
 
-describe('a failed node that is passed over (format §11)', () => {
-  it('passes on nothing in mode continue, along all edges but error edges', () => {
+describe('a failed node from which the run continues (format §11)', () => {
+  it('hands on nothing in mode continue, along all edges but those of errors', () => {
     const edges = ['a -> x', 'a:error -> y', 'a:rejected -> b'];
     const simulated = simulate(graphWith('continue', edges), failsAtA);
     expect(simulated.result).toMatchObject({ status: 'completed', executionOrder: ['start', 'a', 'x', 'b'] });
@@ -116,7 +116,7 @@ describe('a failed node that is passed over (format §11)', () => {
     expect(outputs.get('a_error')).toBe('{"message":"broken","code":"UNKNOWN","nodeId":"a"}');
   });
 
-  it('leaves an empty text of a failure out of a join', () => {
+  it('adds no text to a join in mode continue', () => {
     const simulated = simulate(graphWith('continue', ['start -> b', 'a -> x', 'b -> x']), failsAtA);
     expect(simulated.row('x').input).toBe('b(start(hello))');
   });

@@ -29,8 +29,8 @@ function graphWith(
   return graphOf({ nodes: { loop, a: agent, after: agent, ...nodes }, edges });
 }
 
-describe('passes of a loop (format §9)', () => {
-  it('makes exactly so many in mode fixed, each reading what the last one gave', () => {
+describe('a loop (format §9)', () => {
+  it('makes exactly maxIterations passes in mode fixed, each with the output of the last one', () => {
     const simulated = simulate(graphWith(fixed(2, { onMaxIterations: 'error' })));
     expect(simulated.rows().map(keyOf)).toEqual(['start', 'loop', 'a#1', 'a#2', 'after']);
     expect(simulated.row('a', [2]).input).toBe('a(start(hello))');
@@ -39,7 +39,7 @@ describe('passes of a loop (format §9)', () => {
     expect(simulated.of('warn')).toEqual([]);
   });
 
-  it('asks before each pass, and never after the last permitted one', () => {
+  it('requests a decision before each pass, and none after the last permitted one', () => {
     const simulated = simulate(graphWith(asked(2)), { decide: () => true });
     expect(simulated.of('decide').map(({ iteration, current, outputs }) => ({ iteration, current, outputs }))).toEqual([
       { iteration: 1, current: 'start(hello)', outputs: [] },
@@ -48,7 +48,7 @@ describe('passes of a loop (format §9)', () => {
     expect(simulated.result?.status).toBe('completed');
   });
 
-  it('passes its input through when it makes none', () => {
+  it('outputs its input when it makes no pass', () => {
     const simulated = simulate(graphWith(asked(3)), { decide: () => false });
     expect(simulated.row('loop')).toMatchObject({ status: 'completed', output: 'start(hello)', handles: ['done'] });
     expect(simulated.result?.executionOrder).toEqual(['start', 'loop', 'after']);
@@ -58,7 +58,7 @@ describe('passes of a loop (format §9)', () => {
     ['error', 'failed', []],
     ['warning', 'completed', ['While loop reached max iterations (1)']],
     ['continue', 'completed', []],
-  ])('at its limit, with onMaxIterations %s, is %s', (onMaxIterations, status, warnings) => {
+  ])('ends at its limit, with onMaxIterations %s, as %s', (onMaxIterations, status, warnings) => {
     const simulated = simulate(graphWith(asked(1, { onMaxIterations })), { decide: () => true });
     expect(simulated.result?.status).toBe(status);
     expect(simulated.of('warn').map(({ text }) => text)).toEqual(warnings);
@@ -71,12 +71,12 @@ describe('passes of a loop (format §9)', () => {
     expect(result?.error).toMatchObject({ message: 'While loop body is not connected', nodeId: 'loop' });
   });
 
-  it('takes an edge without a handle as done', () => {
+  it('treats an edge without a handle as done', () => {
     const { result } = simulate(graphWith(fixed(1), ['start -> loop', 'loop:body -> a', 'loop -> after']));
     expect(result?.executionOrder).toEqual(['start', 'loop', 'after']);
   });
 
-  it('notifies viewers of each pass once its row counts it', () => {
+  it('reports each pass to viewers, and counts it in its row', () => {
     const simulated = simulate(graphWith(fixed(2)));
     expect(simulated.of('iterate').map(({ iteration, of }) => [iteration, of])).toEqual([
       [1, 2],
@@ -85,14 +85,14 @@ describe('passes of a loop (format §9)', () => {
     expect(simulated.row('loop').extra.iterations).toBe(2);
   });
 
-  it('fails when its condition cannot be asked', () => {
+  it('fails when its condition fails', () => {
     const simulated = new Simulation(planOf(graphWith(asked(2)))).start();
     simulated.settle('start', 'go');
     simulated.settle('loop', { fail: 'no model' });
     expect(simulated.result?.error).toMatchObject({ message: 'no model', nodeId: 'loop' });
   });
 
-  it('passes over an answer to a question that is not open', () => {
+  it('ignores a decision that it has not requested', () => {
     const simulated = new Simulation(planOf(graphWith(asked(2)))).start();
     simulated.settle('start', 'go');
     const key = { nodeId: 'loop', iteration: [] };
@@ -103,8 +103,8 @@ describe('passes of a loop (format §9)', () => {
   });
 });
 
-describe('what a body reads and gives (format §9)', () => {
-  it('reads instructions, its number, earlier attempts and the text, in this order', () => {
+describe('the input and the output of a body (format §9)', () => {
+  it('reads instructions, the number of the pass, earlier outputs and the text, in this order', () => {
     const loop = fixed(3, { loopPrompt: ' better ', includeIterationContext: true, includePreviousOutputs: true });
     const long = 'x'.repeat(501);
     const simulated = simulate(graphWith(loop), {
@@ -124,21 +124,21 @@ describe('what a body reads and gives (format §9)', () => {
     );
   });
 
-  it('never cuts a character in two', () => {
+  it('never splits a surrogate pair', () => {
     const simulated = simulate(graphWith(fixed(2, { includePreviousOutputs: true })), {
       work: () => `${'x'.repeat(499)}😀 and more`,
     });
     expect(simulated.row('a', [2]).input).toContain(`Attempt 1: ${'x'.repeat(499)}...[truncated]`);
   });
 
-  it('gives all texts when it accumulates', () => {
+  it('returns all texts in the mode accumulate', () => {
     const simulated = simulate(graphWith(fixed(2, { outputMode: 'accumulate' })), {
       work: ({ nodeId, iteration }) => `${nodeId}${iteration.join('')}`,
     });
     expect(simulated.row('loop').output).toBe('{"iterations":2,"outputs":["a1","a2"],"finalOutput":"a2"}');
   });
 
-  it('runs forks and joins, and gives the joined texts of its leaves', () => {
+  it('runs forks and joins, and returns the joined texts of its leaves', () => {
     const edges = [
       'start -> loop',
       'loop:body -> a',
@@ -186,14 +186,14 @@ describe('what a body reads and gives (format §9)', () => {
     ]);
   });
 
-  it('carries the conversation on from pass to pass and beyond', () => {
+  it('continues the conversation from pass to pass and after the loop', () => {
     const { result } = simulate(graphWith(fixed(2)), {
       work: ({ nodeId, iteration }) => `${nodeId}${iteration.join('')}`,
     });
     expect(result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'a1', 'a2', 'after']);
   });
 
-  it('keeps its inside from a sibling of the loop', () => {
+  it('hides the outputs of its nodes from siblings of the loop', () => {
     const seen: string[] = [];
     const edges = [...around, 'start -> b', 'b -> c', 'loop:done -> c'];
     const simulated = new Simulation(planOf(graphWith(fixed(1), edges, { b: agent, c: agent })), {
@@ -209,7 +209,7 @@ describe('what a body reads and gives (format §9)', () => {
 });
 
 describe('failures in a body', () => {
-  it('fail the loop', () => {
+  it('fail the loop of the body', () => {
     const simulated = simulate(graphWith(fixed(3)), {
       work: ({ nodeId, iteration }) => (nodeId === 'a' && iteration[0] === 2 ? { fail: 'broken' } : 'ok'),
     });
@@ -218,7 +218,7 @@ describe('failures in a body', () => {
     expect(simulated.row('after').status).toBe('skipped');
   });
 
-  it('lead on where the loop has a way on for them', () => {
+  it('follow the error edge of the loop', () => {
     const loop = fixed(3, { errorHandling: { mode: 'branch' } });
     const { result } = simulate(graphWith(loop, [...around, 'loop:error -> b'], { b: agent }), {
       work: ({ nodeId }) => (nodeId === 'a' ? { fail: 'broken' } : nodeId),
@@ -233,7 +233,7 @@ describe('a loop in a loop', () => {
     edges: ['start -> outer', 'outer:body -> inner', 'inner:body -> a', 'inner:done -> b'],
   });
 
-  it('numbers passes from the outside in', () => {
+  it('numbers passes from the outer loop to the inner one', () => {
     expect(simulate(graph).rows().map(keyOf)).toEqual([
       ...['start', 'outer', 'inner#1', 'a#1#1', 'a#1#2', 'b#1'],
       ...['inner#2', 'a#2#1', 'a#2#2', 'b#2'],

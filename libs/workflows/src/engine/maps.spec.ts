@@ -32,7 +32,7 @@ describe('a map', () => {
     expect(simulated.atWork.map(({ run }) => keyOf(run))).toEqual(['a#1', 'a#3']);
   });
 
-  it('gives an empty list for no items', () => {
+  it('returns an empty list for no items', () => {
     const simulated = simulate(graphWith({}), { list: () => [] });
     expect(simulated.row('map')).toMatchObject({ status: 'completed', output: '[]' });
   });
@@ -66,12 +66,12 @@ describe('a map', () => {
     ]);
   });
 
-  it('continues past an item that fails, with an empty text for it', () => {
+  it('continues after a failed item, with an empty text for it', () => {
     const simulated = simulate(graphWith({ onItemError: 'continue' }), failsAtQ);
     expect(simulated.row('map').output).toBe('["(p)","","(r)"]');
   });
 
-  it('fails without a body, and when its items cannot be found', () => {
+  it('fails without a body and without a list of items', () => {
     expect(simulate(graphWith({}, ['map:done -> after', 'map -> a'])).result?.error?.message).toBe(
       'Map body is not connected',
     );

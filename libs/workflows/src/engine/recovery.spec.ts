@@ -19,7 +19,7 @@ function fanOut(count: number): Simulation {
 }
 
 describe('a run after a crash (format §13)', () => {
-  it('hands out what had not finished, with the numbers it had', () => {
+  it('runs unfinished nodes again, with their earlier numbers', () => {
     const first = fanOut(3);
     first.settle('n1', 'done');
     const again = revived(first);
@@ -30,7 +30,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.writes).toEqual([]);
   });
 
-  it('hands out again what waited, and writes nothing when it still does', () => {
+  it('runs waiting nodes again, and writes nothing if they still wait', () => {
     const first = fanOut(1);
     first.settle('n0', null);
     const again = revived(first);
@@ -55,7 +55,7 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).run.steps).toBe(first.run.steps);
   });
 
-  it('hands nothing out when a budget was used up before', () => {
+  it('starts no node until a used-up budget of the runner is granted again', () => {
     const again = new Simulation(fanOut(3).run.plan, {}, fanOut(3).rows());
     again.send({ type: 'exhausted' });
     again.start();
@@ -64,13 +64,13 @@ describe('a run after a crash (format §13)', () => {
     expect(again.working).toEqual(['n0', 'n1', 'n2']);
   });
 
-  it('asks again for more steps', () => {
+  it('requests more steps again', () => {
     const first = new Simulation({ ...fanOut(3).run.plan, maxSteps: 2 }).start().finish();
     const again = revived(first);
     expect(again.commands).toEqual([{ type: 'exhausted', maxSteps: 2 }]);
   });
 
-  it('reuses an ordinal that no row kept', () => {
+  it('reuses an ordinal whose row was not stored', () => {
     const first = fanOut(3);
     const kept = first.rows().filter(({ nodeId }) => nodeId !== 'n1');
     const again = new Simulation(first.run.plan, {}, kept).start();
@@ -97,7 +97,7 @@ describe('a run after a crash (format §13)', () => {
   const sub = { type: 'subflow', subflowId: 'c', inputMappings: { input: '{{input}}' } };
   const subflows = new Map([['c', child]]);
 
-  it('does not go into what a failure has ended', () => {
+  it('starts no node of a subflow that a failure has ended', () => {
     const graph = graphOf({ nodes: { sub, a: agent }, edges: ['start -> sub', 'start -> a'] });
     const first = new Simulation(planOf(graph, { subflows })).start();
     first.settle('start', 'go');
@@ -113,7 +113,7 @@ describe('a run after a crash (format §13)', () => {
     ]);
   });
 
-  it('hands out in the order in which it was begun', () => {
+  it('starts nodes in their original order', () => {
     const graph = graphOf({ nodes: { one: sub, two: sub }, edges: ['start -> one', 'start -> two'] });
     const first = new Simulation(planOf(graph, { subflows })).start();
     first.settle('start', 'go');
@@ -128,7 +128,7 @@ describe('a run after a crash (format §13)', () => {
     edges: ['start -> loop', 'loop:body -> a', 'a -> b', 'loop:done -> after'],
   });
 
-  it('continues a loop in its current pass and repeats no question', () => {
+  it('continues a loop in its current pass and repeats no decision', () => {
     const world: World = { decide: () => true };
     const first = new Simulation(planOf(looping), world).start();
     while (!first.working.includes('b') || first.rows().every((row) => row.iteration[0] !== 2)) first.step();
@@ -146,7 +146,7 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).of('decide')).toMatchObject([{ iteration: 1, current: 'go', outputs: [] }]);
   });
 
-  it('asks nothing of a loop that had decided to end', () => {
+  it('requests no decision for a loop that had ended', () => {
     const first = new Simulation(planOf(looping)).start();
     while (!first.working.includes('after')) first.step();
     expect(revived(first).handedOut).toEqual(['after']);
@@ -159,7 +159,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.commands).toEqual([{ type: 'end', result: first.result }]);
   });
 
-  it('does not go through a subflow again that has finished', () => {
+  it('does not run a finished subflow again', () => {
     const graph = graphOf({ nodes: { sub, after: agent }, edges: ['start -> sub', 'sub -> after'] });
     const first = new Simulation(planOf(graph, { subflows })).start();
     while (!first.working.includes('after')) first.step();

@@ -26,7 +26,7 @@ function resumed(resumeFrom: Partial<ResumeFrom> & Pick<ResumeFrom, 'startNodeId
 const before = [done('start'), done('r', { handles: ['x'], handOn: 'input', input: 'hello' }), done('c'), done('a')];
 
 describe('a run that takes over an earlier one', () => {
-  it('runs its first node and all behind it, and nothing else', () => {
+  it('runs its first node and all later ones, and no others', () => {
     const simulated = resumed({ startNodeId: 'join', finished: before });
     expect(simulated.handedOut).toEqual(['join', 'last']);
     expect(simulated.row('join').input).toBe('A\n\nC');
@@ -47,24 +47,24 @@ describe('a run that takes over an earlier one', () => {
     expect(resumed({ startNodeId: 'join', finished: before, input: 'edited' }).row('join').input).toBe('edited');
   });
 
-  it('lets the first node read the text of the user when nothing leads to it', () => {
+  it('gives the first node the text of the user when it has no input edge', () => {
     expect(resumed({ startNodeId: 'join' }).row('join').input).toBe('hello');
   });
 
-  it('goes by the handles that were taken', () => {
+  it('follows the handles that the earlier run took', () => {
     const simulated = resumed({ startNodeId: 'a', finished: before.filter(({ nodeId }) => nodeId !== 'a') });
     expect(simulated.handedOut).toEqual(['a', 'join', 'last']);
     expect(simulated.row('a').input).toBe('hello');
   });
 
-  it('runs what had been reached and had not finished, too', () => {
+  it('runs reached and unfinished nodes, too', () => {
     const finished = before.filter(({ nodeId }) => nodeId === 'start' || nodeId === 'r');
     const simulated = resumed({ startNodeId: 'a', finished, pending: ['c'] });
     expect(simulated.handedOut).toEqual(['a', 'c', 'join', 'last']);
     expect(simulated.row('join').input).toBe('a(hello)\n\nc(START)');
   });
 
-  it('does not take over what runs anyway', () => {
+  it('copies no output of a node that runs again', () => {
     expect(resumed({ startNodeId: 'join', finished: [...before, done('last')] }).handedOut).toEqual(['join', 'last']);
   });
 
@@ -81,7 +81,7 @@ describe('a run that takes over an earlier one', () => {
     expect(unknown.result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'C', ...texts]);
   });
 
-  it('survives a crash like any other', () => {
+  it('ends the same after a crash', () => {
     const resumeFrom = { startNodeId: 'a', input: 'x', finished: before.slice(0, 2), pending: ['c'], session: null };
     const plan = planOf(graph, { resumeFrom });
     const whole = new Simulation(plan).start().finish();

@@ -17,7 +17,7 @@ function expectRecovery(simulated: Simulation): void {
 }
 
 describe('large runs', () => {
-  it('goes along a chain of 1,000 nodes, all with one view', () => {
+  it('run a chain of 1,000 nodes with one shared view', () => {
     const nodes = agents(1_000);
     const edges = Object.keys(nodes).map((id, at) => `${at === 0 ? 'start' : `n${at - 1}`} -> ${id}`);
     const simulated = simulate(graphOf({ nodes, edges }), { work });
@@ -27,7 +27,7 @@ describe('large runs', () => {
     expectRecovery(simulated);
   });
 
-  it('forks to 500 nodes and joins them in order', () => {
+  it('fork to 500 nodes and join them in order', () => {
     const ids = Object.keys(agents(500));
     const edges = ids.flatMap((id) => [`start -> ${id}`, `${id} -> join`]);
     const simulated = simulate(graphOf({ nodes: { ...agents(500), join: agent }, edges }), {
@@ -38,7 +38,7 @@ describe('large runs', () => {
     expectRecovery(simulated);
   });
 
-  it('runs 50 passes in each of 50', () => {
+  it('run an inner loop of 50 passes in each of 50 passes', () => {
     const loop = { type: 'whileLoop', loopMode: 'fixed', maxIterations: 50, includePreviousOutputs: false };
     const nodes = { outer: loop, inner: loop, a: agent };
     const edges = ['start -> outer', 'outer:body -> inner', 'inner:body -> a'];

@@ -32,13 +32,13 @@ describe('a subflow (format §10)', () => {
     expect(simulated.result?.executionOrder).toEqual(['start', 'before', 'sub', 'after']);
   });
 
-  it('gives the final output of that', () => {
+  it('returns the final output of the other workflow', () => {
     const simulated = simulateWith(mapped, { world: { work: ({ nodeId }) => nodeId } });
     expect(simulated.row('sub')).toMatchObject({ status: 'completed', output: 'sf:sub|y', handles: ['output'] });
     expect(simulated.row('after').input).toBe('sf:sub|y');
   });
 
-  it('reports nodes of a subflow in a subflow below both', () => {
+  it('reports nodes of a nested subflow below both subflows', () => {
     const outer = graphOf({ nodes: { b: { type: 'subflow', subflowId: 'c', ...mapped } }, edges: ['start -> b'] });
     const graph = graphOf({ nodes: { a: { type: 'subflow', subflowId: 'o', ...mapped } }, edges: ['start -> a'] });
     const subflows = new Map([
@@ -49,7 +49,7 @@ describe('a subflow (format §10)', () => {
     expect(simulated.row('sf:a|sf:b|x').path).toEqual(['a', 'sf:a|b']);
   });
 
-  it('sees nothing but its inputs, and a conversation of its own', () => {
+  it('sees only its inputs, and has its own conversation', () => {
     const simulated = simulateWith(mapped, { world: { work: ({ nodeId }) => nodeId } });
     const view = simulated.views.get('sf:sub|x');
     expect(view?.workflowName).toBe('child');
@@ -123,13 +123,13 @@ describe('a subflow (format §10)', () => {
 
   const world: World = { work: ({ nodeId }) => (nodeId === 'sf:sub|x' ? { fail: 'broken' } : nodeId) };
 
-  it('fails when what runs inside fails', () => {
+  it('fails when a node in it fails', () => {
     const simulated = simulateWith(mapped, { world });
     expect(simulated.result?.error).toMatchObject({ message: 'broken', nodeId: 'sub', nodeType: 'subflow' });
     expect(simulated.row('sf:sub|y').status).toBe('skipped');
   });
 
-  it('takes its error edge when what runs inside fails', () => {
+  it('takes its error edge when a node in it fails', () => {
     const simulated = simulateWith(mapped, { world, edges: ['sub:error -> rescue'] });
     expect(simulated.row('rescue').input).toBe('Subflow error: broken');
     expect(simulated.result).toMatchObject({

@@ -5,7 +5,7 @@ import { planOf, simulate, Simulation } from '../../../../test/harness/workflow-
 
 const agent = { type: 'agent' };
 
-describe('edges (format §3)', () => {
+describe('a finished node (format §3)', () => {
   it.each([
     { those: 'of its handle', edges: ['a:output -> x', 'a:other -> y'], handles: ['output'], expected: ['x'] },
     { those: 'without a handle', edges: ['a -> x', 'a:other -> y'], handles: ['output'], expected: ['x'] },
@@ -18,7 +18,7 @@ describe('edges (format §3)', () => {
     expect(simulated.result?.executionOrder).toEqual(['start', 'a', ...expected]);
   });
 
-  it('matches the handles of parallel exactly', () => {
+  it('takes only exactly matching edges if it is parallel', () => {
     const nodes = { p: { type: 'parallel', branches: [{ id: 'b1' }] }, x: agent, y: agent, z: agent };
     const graph = graphOf({ nodes, edges: ['start -> p', 'p -> x', 'p:merged -> y', 'p:b1 -> z'] });
     const simulated = simulate(graph, {
@@ -27,7 +27,7 @@ describe('edges (format §3)', () => {
     expect(simulated.result?.executionOrder).toEqual(['start', 'p', 'y']);
   });
 
-  it('takes all edges of start but its error edge', () => {
+  it('takes all edges except its error edge if it is a start', () => {
     const graph = graphOf({
       nodes: { x: agent, y: agent, z: agent },
       edges: ['start -> x', 'start:other -> y', 'start:error -> z'],
@@ -35,7 +35,7 @@ describe('edges (format §3)', () => {
     expect(simulate(graph).result?.executionOrder).toEqual(['start', 'x', 'y']);
   });
 
-  it('takes the edge of one route, and only that', () => {
+  it('takes only the edge of the chosen route', () => {
     const nodes = { r: { type: 'router' }, x: agent, y: agent };
     const graph = graphOf({ nodes, edges: ['start -> r', 'r -> x', 'r -> y'] });
     const simulated = simulate(graph, {
@@ -46,13 +46,13 @@ describe('edges (format §3)', () => {
   });
 });
 
-describe('waves (format §4)', () => {
+describe('a run in waves (format §4)', () => {
   const fork = graphOf({
     nodes: { a: agent, b: agent, c: agent, join: agent },
     edges: ['start -> a', 'start -> b', 'b -> c', 'c -> join', 'a -> join'],
   });
 
-  it('begins a wave when the one before it is settled', () => {
+  it('starts a wave when the wave before it is settled', () => {
     const simulated = new Simulation(planOf(fork)).start();
     simulated.settle('start', 'go');
     expect(simulated.working).toEqual(['a', 'b']);
@@ -62,7 +62,7 @@ describe('waves (format §4)', () => {
     expect(simulated.working).toEqual(['c']);
   });
 
-  it('orders a wave by when its nodes were first reached', () => {
+  it('orders the nodes of a wave by the time at which they were first reached', () => {
     // `late` is reached by `a` in the second wave already, and has to wait for `c`.
     const graph = graphOf({
       nodes: { a: agent, b: agent, c: agent, late: agent, next: agent },
@@ -71,7 +71,7 @@ describe('waves (format §4)', () => {
     expect(simulate(graph).result?.executionOrder).toEqual(['start', 'b', 'a', 'c', 'late', 'next']);
   });
 
-  it('joins the texts of several parents in the order of the edges, in any order of ending', () => {
+  it('joins the texts of several parents in the order of the edges, for any order of ending', () => {
     for (const order of [
       ['a', 'b'],
       ['b', 'a'],
@@ -84,12 +84,12 @@ describe('waves (format §4)', () => {
     }
   });
 
-  it('leaves empty texts out of a join', () => {
+  it('omits empty texts in a join', () => {
     const simulated = simulate(fork, { work: ({ nodeId, input }) => (nodeId === 'c' ? '' : `${nodeId}(${input})`) });
     expect(simulated.row('join').input).toBe('a(start(hello))');
   });
 
-  it('reads a parent once that leads to a node along two edges', () => {
+  it('reads a parent once that has two edges to a node', () => {
     const nodes = { p: { type: 'parallel', branches: [{ id: 'b1' }, { id: 'b2' }] }, x: agent };
     const graph = graphOf({ nodes, edges: ['start -> p', 'p:b1 -> x', 'p:b2 -> x'] });
     const simulated = simulate(graph, {
@@ -143,7 +143,7 @@ describe('waves (format §4)', () => {
     expect(result?.output).toBe(result?.finalOutput);
   });
 
-  it('fails where nodes wait for each other', () => {
+  it('fails when nodes wait for each other', () => {
     const graph = graphOf({ nodes: { a: agent, b: agent }, edges: ['start -> a', 'a -> b', 'b -> a'] });
     expect(simulate(graph).result?.error).toMatchObject({
       message: 'Workflow execution exceeded maximum iterations - check for cycles',
@@ -163,13 +163,13 @@ describe('waves (format §4)', () => {
   });
 });
 
-describe('what a node sees (format §4.4, §5)', () => {
+describe('the view of a node (format §4.4, §5)', () => {
   const graph = graphOf({
     nodes: { a: agent, b: agent, c: { type: 'tool', toolId: 't' }, d: agent },
     edges: ['start -> a', 'start -> b', 'a -> c', 'b -> c', 'c -> d'],
   });
 
-  it('sees the outputs of earlier waves only', () => {
+  it('contains only the outputs of earlier waves', () => {
     const seen = new Map<string, readonly string[]>();
     simulate(graph, {
       work: ({ nodeId }, { earlier }) => {
@@ -189,7 +189,7 @@ describe('what a node sees (format §4.4, §5)', () => {
     ]);
   });
 
-  it('sees outputs under names of their own', () => {
+  it('contains additional outputs under their own names', () => {
     let outputs: ReadonlyMap<string, string> = new Map();
     simulate(graph, {
       work: ({ nodeId }, view) => {
@@ -200,7 +200,7 @@ describe('what a node sees (format §4.4, §5)', () => {
     expect(Object.fromEntries(outputs)).toEqual({ start: 'start', a: 'a', 'a:x': 'branch', b: 'b', c: 'c' });
   });
 
-  it('continues the conversation with what agents say, in execution order', () => {
+  it('contains the texts of agents in execution order', () => {
     const history = [{ role: 'user', content: 'before' }] as const;
     for (const pick of [() => 0, (count: number) => count - 1]) {
       const { result } = simulate(graph, { work: ({ nodeId }) => nodeId, pick }, { history });
@@ -208,20 +208,20 @@ describe('what a node sees (format §4.4, §5)', () => {
     }
   });
 
-  it('ends the conversation with the final output', () => {
+  it('contains the final output as the last message', () => {
     const short = graphOf({ nodes: { a: agent, out: { type: 'output' } }, edges: ['start -> a', 'a -> out'] });
     const { result } = simulate(short, { work: ({ nodeId }) => nodeId });
     expect(result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'a', 'out']);
   });
 
-  it('keeps out of the conversation what an agent did not say', () => {
+  it('contains no message of a skipped agent', () => {
     const { result } = simulate(graph, {
       work: ({ nodeId }) => ({ output: nodeId, extra: nodeId === 'a' ? { note: 'HITL: Skipped' } : {} }),
     });
     expect(result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'b', 'd']);
   });
 
-  it('keeps names of the prototype apart', () => {
+  it('contains nodes with names of inherited members', () => {
     const odd = graphOf({
       nodes: { ['__proto__']: agent, constructor: agent },
       edges: ['start -> __proto__', '__proto__ -> constructor'],

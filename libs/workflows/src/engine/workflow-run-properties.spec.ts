@@ -56,7 +56,7 @@ function expectNothingAgain(life: Simulation, rows: readonly NodeRunRow[]): void
 }
 
 describe('any workflow', () => {
-  it('comes to exactly one end, and nothing is left undone', () => {
+  it('ends exactly once, and leaves no node unfinished', () => {
     fc.assert(
       fc.property(stormy, picks, (random, order) => {
         const life = simulated(random, { pick: picking(order) });
@@ -90,7 +90,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('produces the same result for any order in which nodes end', () => {
+  it('has the same result for any order in which nodes end', () => {
     fc.assert(
       fc.property(calm, picks, (random, order) => {
         const first = simulated(random);
@@ -102,7 +102,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('fails or succeeds alike for any order in which nodes end', () => {
+  it('has the same status for any order in which nodes end', () => {
     fc.assert(
       fc.property(stormy, picks, (random, order) => {
         const other = simulated(random, { pick: picking(order) });
@@ -113,8 +113,8 @@ describe('any workflow', () => {
   });
 });
 
-describe('a crash', () => {
-  it('between any two writes changes nothing', () => {
+describe('a crash of a workflow', () => {
+  it('between any two writes does not change the result', () => {
     fc.assert(
       fc.property(calm, (random) => {
         const whole = simulated(random);
@@ -128,7 +128,7 @@ describe('a crash', () => {
     );
   });
 
-  it('and another, in any order of ending, with rows that are written late, changes nothing', () => {
+  it('and further ones, with late writes and any order of ending, do not change the result', () => {
     fc.assert(
       fc.property(calm, fc.array(fc.nat(30), { maxLength: 5 }), picks, (random, crashes, order) => {
         const whole = simulated(random);
@@ -142,7 +142,7 @@ describe('a crash', () => {
     );
   });
 
-  it('does not save a run that fails, and fails none that does not', () => {
+  it('does not change the status of the run', () => {
     fc.assert(
       fc.property(stormy, fc.array(fc.nat(30), { maxLength: 5 }), picks, (random, crashes, order) => {
         const after = survived(random, crashes, { pick: picking(order) });

@@ -11,7 +11,7 @@ const earlier = [
 ];
 const models = { '': ['answer'] };
 
-describe('what an agent reads', () => {
+describe('the model request of an agent', () => {
   it('consists of its prompt, the outputs of other nodes except routers, the session, and its input', async () => {
     const session = [
       { role: 'user', content: 'before' },

@@ -71,12 +71,12 @@ describe('an expression over the outputs of a run', () => {
     ['outputs', { n0: 'text 0', n1: 'text 1' }],
     ['outputs == {"n0": "text 0", "n1": "text 1"}', true],
     ['inputs.most', 3],
-  ])('may look at all of them: %s', (expression, value) => {
+  ])('may read all outputs: %s', (expression, value) => {
     expect(evaluate(expression, seeing(outputs(2)))).toEqual(value);
   });
 
   it.each(['outputs.gone', 'outputs.toString', 'outputs["__proto__"]'])(
-    'fails where there is none: %s',
+    'fails for an unknown output: %s',
     (expression) => {
       expect(() => evaluate(expression, seeing(outputs(2)))).toThrow('The expression fails');
     },

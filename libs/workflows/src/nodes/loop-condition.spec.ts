@@ -29,7 +29,7 @@ describe('the condition of a loop', () => {
   it.each([
     [first, 'condition@1', 'Until it shines.\n\nCurrent iteration: 0\nInitial input: draft'],
     [third, 'condition@3', 'Until it shines.\n\nCurrent iteration: 2\nLast output: better'],
-  ])('asks a model', async (state, branch, text) => {
+  ])('calls a model', async (state, branch, text) => {
     const asked = question({ conditionPrompt: 'Until it shines.', conditionModel: 'm' }, state);
     await new LoopCondition().decide(asked);
     expect(asked.asked).toMatchObject([
@@ -61,7 +61,7 @@ describe('the condition of a loop', () => {
     ['broken', () => Promise.reject(new Error('boom'))],
   ]);
 
-  it('asks a registered evaluator', async () => {
+  it('calls a registered evaluator', async () => {
     const condition = new LoopCondition(evaluators);
     const asked = question({ customEvaluator: 'short' }, first);
     expect(await condition.decide(asked)).toEqual({ type: 'decided', continues: true });

@@ -32,7 +32,7 @@ describe('the items of a map', () => {
     ['{{input}}', '5'],
     ['1 + 1', ''],
     ['input.', ''],
-  ])('cannot be %j of %j', (items, input) => {
+  ])('cannot come from %j with the input %j', (items, input) => {
     expect(() => mapItems(items, context(input))).toThrow(/^Invalid (items|expression)/);
   });
 });

@@ -55,8 +55,8 @@ describe('an output node with a template', () => {
   });
 });
 
-describe('an output node that has a model write', () => {
-  it('gives it its sources in blocks', async () => {
+describe('an output node with synthesis', () => {
+  it('sends its sources to the model in blocks', async () => {
     const { outcome, record } = await runNode({
       type: 'output',
       data: {
@@ -79,7 +79,7 @@ describe('an output node that has a model write', () => {
     expect(outcome).toMatchObject({ output: 'sum' });
   });
 
-  it('gives it the input without sources', async () => {
+  it('sends its input to the model when it has no sources', async () => {
     const { record } = await runNode({
       type: 'output',
       data: { format: 'text', mode: 'synthesis' },

@@ -25,7 +25,7 @@ describe.each([
     ['submit', '', ''],
     ['custom', null, 'hello'],
     ['skip', 'ignored', 'hello'],
-  ] as const)('continues: %s with %j', async (action, given, output) => {
+  ] as const)('takes its output edge after %s with %j', async (action, given, output) => {
     const { outcome } = await ask({ action, data: given });
     expect(outcome).toMatchObject({ type: 'finished', output, handles: ['output'], handOn: 'output' });
   });
@@ -33,7 +33,7 @@ describe.each([
   it.each([
     ['reject', 'rejected'],
     ['timeout', 'timeout'],
-  ] as const)('takes the edge for it: %s', async (action, handle) => {
+  ] as const)('takes the edge of the same name after %s', async (action, handle) => {
     const { outcome } = await ask({ action, data: undefined });
     expect(outcome).toMatchObject({ handles: [handle] });
   });
@@ -41,11 +41,11 @@ describe.each([
   it.each([
     ['reject', 'HITL: Request rejected', 'UNKNOWN'],
     ['timeout', 'HITL: Request timed out', 'TIMEOUT'],
-  ] as const)('fails where no edge is for it: %s', async (action, message, code) => {
+  ] as const)('fails without an edge for %s', async (action, message, code) => {
     await expect(ask({ action, data: undefined }, [[null, 'next']])).rejects.toMatchObject({ message, code });
   });
 
-  it('waits', async () => {
+  it('waits while its request is open', async () => {
     const { outcome, record } = await ask('waiting');
     expect(outcome).toEqual({ type: 'waiting', interruptIds: ['node'] });
     expect(record.questions[0]).toMatchObject({
@@ -120,7 +120,7 @@ describe('a wait node', () => {
     expect(outcome).toMatchObject({ output: '{"sum":5}' });
   });
 
-  it('takes the edge for an event that does not come', async () => {
+  it('takes the timeout edge for an event that does not arrive', async () => {
     const { outcome } = await run({ event: 'paid', timeout: 1 });
     expect(outcome).toMatchObject({ output: 'hello', handles: ['timeout'] });
     await expect(run({ event: 'paid', timeout: 1 }, { edges: [[null, 'next']] })).rejects.toMatchObject({
@@ -170,7 +170,7 @@ describe('an http node', () => {
     expect(outcome).toMatchObject({ output: 'ok', handles: ['output'] });
   });
 
-  it('sends a text as it is, and no body where there is none', async () => {
+  it('sends a text body unchanged, and no absent body', async () => {
     requests.length = 0;
     await run({ method: 'PUT', body: 'note: {{input}}' });
     await run({});
@@ -184,7 +184,7 @@ describe('an http node', () => {
     ['$.items[0].name', 'first'],
     ['$.items[*].n', '[1,2]'],
     ['$.nothing', 'null'],
-  ])('hands on the part at %s', async (select, output) => {
+  ])('outputs the part at %s', async (select, output) => {
     const text = '{"items":[{"name":"first","n":1},{"n":2}]}';
     expect((await run({ select }, { status: 200, text })).outcome).toMatchObject({ output });
   });
@@ -192,7 +192,7 @@ describe('an http node', () => {
   it.each([
     ['items', 'ok'],
     ['$.items', 'no json'],
-  ])('fails for a part that cannot be: %s of %s', async (select, text) => {
+  ])('fails for the path %s in the response %s', async (select, text) => {
     await expect(run({ select }, { status: 200, text })).rejects.toMatchObject({ code: 'VALIDATION' });
   });
 
@@ -209,7 +209,7 @@ describe('an http node', () => {
     await expect(run({ method }, { status, text: '' })).rejects.toMatchObject({ details: { isFinal } });
   });
 
-  it('does not send again what may have arrived', async () => {
+  it('does not repeat a POST that the server may have received', async () => {
     const lost = new AppError({ code: 'x', message: 'fell silent: timeout', retryable: true });
     await expect(run({ method: 'GET' }, lost)).rejects.toBe(lost);
     await expect(run({ method: 'POST' }, lost)).rejects.toMatchObject({ code: 'TIMEOUT', details: { isFinal: true } });

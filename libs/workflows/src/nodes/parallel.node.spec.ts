@@ -53,7 +53,7 @@ describe('the branches of a parallel node', () => {
     expect(record.branches).toEqual(['+a Pros', '+b Cons', '-a good', '-b bad']);
   });
 
-  it('give a text in the order in which they are declared, whichever ends first', async () => {
+  it('return their texts in the declared order, for any order of ending', async () => {
     const late = { ...models, a: [() => new Promise(setImmediate).then(() => answer('good'))] };
     const { outcome, record } = await runNode(parallel({ models: late }));
     expect(record.branches.slice(2)).toEqual(['-b bad', '-a good']);
@@ -66,7 +66,7 @@ describe('the branches of a parallel node', () => {
     });
   });
 
-  it('may fail without failing the node', async () => {
+  it('do not fail the node when some of them fail', async () => {
     const { outcome } = await runNode(parallel({ models: { a: [new NodeFailure('no tool', 'UNKNOWN')], b: ['bad'] } }));
     expect(outcome).toMatchObject({
       output: '## Cons\nbad\n\n## Errors\nPros: no tool',
@@ -74,7 +74,7 @@ describe('the branches of a parallel node', () => {
     });
   });
 
-  it('may all fail', async () => {
+  it('do not fail the node when all of them fail', async () => {
     const no = [new NodeFailure('no', 'UNKNOWN')];
     const { outcome } = await runNode(parallel({ models: { a: no, b: no } }));
     expect(outcome).toMatchObject({
@@ -105,7 +105,7 @@ describe('the branches of a parallel node', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('run without a limit when the timeout is off', async () => {
+  it('have no timeout when branchTimeout is 0', async () => {
     const clock = new ManualClock();
     const seen: number[] = [];
     const a = [() => (seen.push(clock.pending), Promise.resolve(answer('good')))];
@@ -114,7 +114,7 @@ describe('the branches of a parallel node', () => {
     expect(seen).toEqual([0, 1]);
   });
 
-  it('end with the node when that is aborted', async () => {
+  it('abort when the node is aborted', async () => {
     const abort = new AbortController();
     const a = [({ signal }: { signal?: AbortSignal }) => (abort.abort(new Error('sibling failed')), until(signal))];
     const slow = { a: [({ signal }: { signal?: AbortSignal }) => until(signal)], b: a };
@@ -122,7 +122,7 @@ describe('the branches of a parallel node', () => {
     await expect(record).rejects.toThrow('sibling failed');
   });
 
-  it('may wait for people, and so does the node', async () => {
+  it('let the node wait while they wait for people', async () => {
     const waiting = (id: string) => [{ type: 'waiting', interruptIds: [id], calls: [`${id}:1`] } as const];
     const { outcome, record } = await runNode(
       parallel({

@@ -25,7 +25,7 @@ describe('a tool node', () => {
     ['the input, if the schema has it', { n: 1 }, { input: {} }, { n: 1, input: 'hello' }],
     ['its own input, if it sets one', { input: null }, { input: {} }, { input: null }],
     ['nothing that the schema does not have', {}, { to: {} }, {}],
-  ])('calls with %s', async (...[, config, properties, expected]) => {
+  ])('calls its tool with %s', async (...[, config, properties, expected]) => {
     calls.length = 0;
     const data = { toolId: 'mail.send', config };
     const { outcome } = await runNode({ type: 'tool', data, ports: ports(properties), outputs: { a: 'ann' } });
@@ -33,13 +33,13 @@ describe('a tool node', () => {
     expect(outcome).toMatchObject({ output: 'the result', handles: ['output'] });
   });
 
-  it('knows its arguments by another name', async () => {
+  it('accepts `arguments` as the name of `config`', async () => {
     calls.length = 0;
     await runNode({ type: 'tool', data: { toolId: 'mail.send', arguments: { a: 1 } }, ports: ports({}) });
     expect(calls).toEqual([['mail.send', { a: 1 }]]);
   });
 
-  it('fails for a tool that is not there', async () => {
+  it('fails for an unknown tool', async () => {
     await expect(runNode({ type: 'tool', data: { toolId: 'nope' }, ports: ports({}) })).rejects.toThrow(
       'Tool not registered: nope',
     );
@@ -49,7 +49,7 @@ describe('a tool node', () => {
     ['error', 'UNKNOWN'],
     ['timed_out', 'TIMEOUT'],
     ['denied', 'UNKNOWN'],
-  ])('fails for good with a call that is %s', async (status, code) => {
+  ])('fails without a retry when the call is %s', async (status, code) => {
     const running = runNode({ type: 'tool', data: { toolId: 'mail.send' }, ports: ports({}, status) });
     await expect(running).rejects.toMatchObject({ message: 'the result', code, details: { isFinal: true } });
   });
@@ -122,7 +122,7 @@ describe('a schema validation node', () => {
     expect((await check('{"a":1}')).outcome).toMatchObject({ output: '{"a":1}', handles: ['output'] });
   });
 
-  it.each(['{"a":"x"}', '{}', 'no json', ''])('fails for %j', async (input) => {
+  it.each(['{"a":"x"}', '{}', 'no json', ''])('fails for the input %j', async (input) => {
     await expect(check(input)).rejects.toMatchObject({ code: 'VALIDATION' });
   });
 

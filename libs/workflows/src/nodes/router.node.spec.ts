@@ -14,7 +14,7 @@ const reply = (text: string, captured: string | null = null): NonNullable<NodeCa
 });
 const call = (args: object): NonNullable<NodeCase['models']> => reply('', JSON.stringify(args));
 
-describe('what a router asks', () => {
+describe('the model request of a router', () => {
   it('forces one call that selects a route', async () => {
     const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: reply('1') }));
     expect(record.conversations).toHaveLength(1);
@@ -43,7 +43,7 @@ describe('what a router asks', () => {
     expect(user).toBe('hello');
   });
 
-  it('contains no history and only images that the model accepts as attachments', async () => {
+  it('contains no history, and as attachments only images that the model accepts', async () => {
     const attachments = [
       { type: 'image', url: 'i' },
       { type: 'file', url: 'f' },
@@ -65,7 +65,7 @@ describe('what a router asks', () => {
     expect(record.conversations[0]?.model).toBeNull();
   });
 
-  it('makes no call without a route', async () => {
+  it('is not sent without a route', async () => {
     await expect(runNode(router({ edges: [['error', 'oops']] }))).rejects.toThrow('Router node has no routes defined');
   });
 });
@@ -146,7 +146,7 @@ describe('the choice of a router', () => {
     expect(outcome).toMatchObject({ output: 'Routed to SECOND', handOn: 'output' });
   });
 
-  it('can be reviewed like the work of an agent', async () => {
+  it('can be reviewed like the output of an agent', async () => {
     const { outcome, record } = await runNode(
       router({
         edges: named,

@@ -22,7 +22,7 @@ describe('the code of a failure', () => {
     [503, 'LLM_ERROR'],
     [200, undefined],
     [302, undefined],
-  ])('goes by the status: %d', (status, code) => {
+  ])('follows from the status %d', (status, code) => {
     expect(codeOfStatus(status)).toBe(code);
   });
 
@@ -41,7 +41,7 @@ describe('the code of a failure', () => {
     ['Invalid', 'VALIDATION'],
     ['HITL: Request rejected', 'UNKNOWN'],
     ['', 'UNKNOWN'],
-  ])('goes by the first that its message has: %s', (message, code) => {
+  ])('follows from the first known word of the message: %s', (message, code) => {
     expect(codeOfMessage(message)).toBe(code);
   });
 
@@ -72,7 +72,7 @@ describe('the code of a failure', () => {
     expect(toNodeError(thrown, 'n').code).toBe(code);
   });
 
-  it('comes with the status, and with what the provider asks for', () => {
+  it('is returned with the status and the Retry-After of the provider', () => {
     for (const thrown of [model('model_rate_limited', 429), new ConversationFailed(model('model_rate_limited', 429))])
       expect(toNodeError(thrown, 'n')).toEqual({
         message: 'The provider failed.',
@@ -85,7 +85,7 @@ describe('the code of a failure', () => {
 });
 
 describe('the message of a failure', () => {
-  it('uses our own text, never that of an unforeseen error', () => {
+  it('is the text of an expected error, and never that of an unexpected one', () => {
     expect(toNodeError(refusal('Tool not registered: x'), 'n').message).toBe('Tool not registered: x');
     expect(toNodeError(new TypeError('password is "x"'), 'n').message).toBe('The node failed for an unexpected reason');
   });

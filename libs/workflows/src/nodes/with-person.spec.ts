@@ -49,7 +49,7 @@ describe('a person before a node', () => {
     ['approve', {}, '{}'],
     ['approve', null, 'hello'],
     ['submit', 0, '0'],
-  ] as const)('lets it run: %s with %j', async (action, data, input) => {
+  ] as const)('lets the node run after %s with %j', async (action, data, input) => {
     for (const mode of ['approval', 'input']) {
       const { outcome, record } = await runNode({ ...agent({ mode }), people: { before: { action, data } } });
       expect(outcome).toMatchObject({ output: 'first', handles: ['output'] });
@@ -57,13 +57,13 @@ describe('a person before a node', () => {
     }
   });
 
-  it('refuses it along the edge for that', async () => {
+  it('sends a rejected input along the rejected edge', async () => {
     const people = { before: { action: 'reject', data: undefined } } as const;
     const { outcome } = await runNode({ ...agent({}), people, edges: both });
     expect(outcome).toEqual({ type: 'finished', output: '', handles: ['rejected'], handOn: 'input' });
   });
 
-  it('fails it where no such edge is, an edge without a handle not being one', async () => {
+  it('fails the node after a rejection without a rejected edge', async () => {
     const people = { before: { action: 'reject', data: undefined } } as const;
     await expect(runNode({ ...agent({}), people, edges: [[null, 'next']] })).rejects.toThrow('HITL: Request rejected');
   });
@@ -125,12 +125,12 @@ describe('a person after a node', () => {
     ['modify', 'better', 'better'],
     ['modify', '', ''],
     ['modify', [1], '[1]'],
-  ] as const)('%s with %j', async (action, data, output) => {
+  ] as const)('sets the output after %s with %j', async (action, data, output) => {
     const { outcome } = await runNode({ ...review, people: { 'review@1': { action, data } } });
     expect(outcome).toMatchObject({ output, handles: ['output'], handOn: 'output' });
   });
 
-  it('sends the output along the edge for refusals', async () => {
+  it('sends a rejected output along the rejected edge', async () => {
     const people = { 'review@1': { action: 'reject', data: undefined } } as const;
     const { outcome } = await runNode({ ...review, people, edges: both });
     expect(outcome).toMatchObject({
@@ -154,7 +154,7 @@ describe('a person after a node', () => {
     expect(record.texts(2)).toEqual(record.texts(0));
   });
 
-  it('may send it back ten times', async () => {
+  it('may reject the output ten times', async () => {
     const numbers = Array.from({ length: 11 }, (_, k) => k + 1);
     const people = Object.fromEntries(
       numbers.map((k) => [`review@${k}`, { action: 'reject', data: undefined } as const]),

@@ -39,7 +39,7 @@ describe('a workflow as a tool', () => {
     { id: 'extra' },
   ];
 
-  it('takes the inputs that it declares, each by its type', () => {
+  it('accepts the declared inputs by their types', () => {
     const [tool] = workflowTools([offered('typed', { subflow: { inputs } })], nothing);
     expect(tool?.parameters).toEqual({
       type: 'object',

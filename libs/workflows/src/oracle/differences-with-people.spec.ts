@@ -16,7 +16,7 @@ function saying(...answers: readonly PersonReply[]): () => PersonReply {
   };
 }
 
-describe('or3-workflow-core does otherwise with people', () => {
+describe('differences from or3-workflow-core with people:', () => {
   it('6: revised output comes from its own text without a new review; here from its input, with a review', async () => {
     const document = definition({ x: 'agent', a: ['agent', hitl('review')] }, ['start > x', 'x > a']);
     const play = async (run: typeof runHere) => {
@@ -36,7 +36,7 @@ describe('or3-workflow-core does otherwise with people', () => {
   });
 
   it.each(['approval', 'input'])(
-    '10: an empty text given for the input (%s) is lost; here it is what is read',
+    '10: there an empty text for the input (%s) is ignored; here the node reads it',
     async (mode) => {
       const document = definition({ x: 'agent', a: ['agent', hitl(mode)] }, ['start > x', 'x > a']);
       const world = worldOf({ x: 'X', a: 'A' }, { person: saying({ action: 'submit', data: '' }) });
@@ -46,14 +46,14 @@ describe('or3-workflow-core does otherwise with people', () => {
     },
   );
 
-  it('10: an empty text given for the output is lost; here it is handed on', async () => {
+  it('10: there an empty text for the output is ignored; here it is passed on', async () => {
     const document = definition({ a: ['agent', hitl('review')] }, ['start > a']);
     const world = worldOf({ a: 'A' }, { person: saying({ action: 'modify', data: '' }) });
     const { there, here } = await onBothSides(document, world);
     expect([there.finalOutput, here.finalOutput]).toEqual(['A', '']);
   });
 
-  it('16: the approver of a node is asked again on a retry; here once', async () => {
+  it('16: there a retry requests the approval again; here once', async () => {
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
     const document = definition({ a: ['agent', { ...hitl('approval'), ...retry }] }, ['start > a']);
     const fails = { text: '', fail: { message: 'down', status: 500 } };
@@ -66,7 +66,7 @@ describe('or3-workflow-core does otherwise with people', () => {
   });
 });
 
-describe('or3-workflow-core does the same with people', () => {
+describe('or3-workflow-core ends in the same way with people', () => {
   const answers: readonly (readonly [string, PersonReply])[] = [
     ['approval', { action: 'approve' }],
     ['approval', { action: 'approve', data: '<other>' }],
@@ -90,7 +90,7 @@ describe('or3-workflow-core does the same with people', () => {
     expect(here).toEqual({ ...there, ...sameName, begun: here.begun });
   });
 
-  it('when nothing leads on from a refusal', async () => {
+  it('when a rejection has no edge', async () => {
     const document = definition({ a: ['agent', hitl('approval')] }, ['start > a']);
     const { there, here } = await onBothSides(document, worldOf({ a: 'A' }, { person: () => ({ action: 'reject' }) }));
     expect([here.success, here.error, here.outputs]).toEqual([there.success, there.error, there.outputs]);

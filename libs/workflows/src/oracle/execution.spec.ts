@@ -11,7 +11,7 @@ describe('the executor of or3-workflow-core', () => {
   it.each([
     ['whose nodes do their work', false],
     ['some of whose agents fail', true],
-  ])('does the same with any definition %s', async (_, fails) => {
+  ])('ends in the same way with any definition %s', async (_, fails) => {
     await fc.assert(
       fc.asyncProperty(oracleCases({ fails }), async ({ document, world }) => {
         const [here, there] = [await runHere(document, world), await runThere(document, world)];

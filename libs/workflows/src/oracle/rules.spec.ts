@@ -30,12 +30,12 @@ describe('or3-workflow-core has the same rules', () => {
     );
   });
 
-  it('for the code of a status that is one of a failure', () => {
+  it('for the code of an error status', () => {
     const statuses = Array.from({ length: 200 }, (_, index) => 400 + index);
     expect(statuses.map(codeOfStatus)).toEqual(statuses.map(classifyFromStatus));
   });
 
-  it('for whether and when a failure is tried again', () => {
+  it('for whether and when a failure is retried', () => {
     const failures = fc.record({
       status: fc.constantFrom(400, 401, 408, 429, 500, 503),
       retryAfter: fc.option(fc.integer({ min: 1, max: 100 })),
@@ -58,7 +58,7 @@ describe('or3-workflow-core has the same rules', () => {
     );
   });
 
-  it('for templates with names that both know', () => {
+  it('for templates with names that both define', () => {
     const outputs = { a: 'A {{b}}', b: '', input_1: '$& "' };
     const lookup = (name: string) => new Map(Object.entries(outputs)).get(name);
     fc.assert(

@@ -57,12 +57,12 @@ const message = (i: number, length: number): ChatMessage => ({
 const session = (count: number, length: number) => Array.from({ length: count }, (_, i) => message(i, length));
 
 describe('compactSession', () => {
-  it('leaves alone what a model can read', () => {
+  it('keeps a session that fits the context of the model', () => {
     const messages = [system, ...session(20, 4_000)];
     expect(compactSession(messages, 128_000)).toEqual({ messages, leftOut: 0 });
   });
 
-  it('leaves out the oldest, as many as it takes, and no prompt', () => {
+  it('drops as many of the oldest messages as necessary, and no prompt', () => {
     const all = session(20, 4_000);
     // 10,000 tokens of 20,000 are free to be read: ten messages of 1,000, less the prompt.
     const { messages, leftOut } = compactSession([system, ...all], 20_000);
@@ -70,12 +70,12 @@ describe('compactSession', () => {
     expect(leftOut).toBe(11);
   });
 
-  it('keeps the five newest, however long they are', () => {
+  it('keeps the five newest messages of any length', () => {
     const all = session(8, 400_000);
     expect(compactSession([system, ...all], 20_000).messages).toEqual([system, ...all.slice(3)]);
   });
 
-  it('lets the smallest model read 1,000 tokens', () => {
+  it('keeps 1,000 tokens for a model with the smallest context', () => {
     const all = session(9, 400);
     expect(compactSession(all, 1).messages).toEqual(all);
   });

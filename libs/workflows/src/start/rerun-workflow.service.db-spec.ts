@@ -63,8 +63,8 @@ const inputOf = async (id: string) => {
   return { ...found?.job, input: found?.input as WorkflowInput };
 };
 
-describe('running a failed job again', () => {
-  it('takes over what had finished, and nothing that had not', async () => {
+describe('rerunning a failed job', () => {
+  it('copies the outputs of finished nodes only', async () => {
     const { jobId: again } = await rerun('b', { editedInput: 'Hello' });
     const { input, retryOf, workflowVersion, threadId } = await inputOf(again);
     const { threadId: before } = await inputOf(jobId);
@@ -87,7 +87,7 @@ describe('running a failed job again', () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'assistant']);
   });
 
-  it('takes over what the job itself had taken over', async () => {
+  it('copies the outputs that the job itself had copied', async () => {
     const { jobId: again } = await rerun('b', { editedInput: 'Hello' });
     await layOutNodeRuns(database, { workspaceId: here.owner.workspaceId, jobId: again, status: 'failed' }, [
       { nodeId: 'b', status: 'error' },

@@ -156,7 +156,7 @@ describe('a start', () => {
     expect(await codeOf(start({ workflowRef: 'draft' }))).toBe('workflow_not_published');
   });
 
-  it('compares what the client has with what would run', async () => {
+  it('fails when the copy of the client differs from the published version', async () => {
     const document = smallWorkflow({ name: 'x', id: 'w-1' });
     const { updatedAt } = await publish(document);
     const known = (given: StartWorkflow['known']) => codeOf(start({ known: given }));
@@ -200,7 +200,7 @@ describe('a start', () => {
     await expect(start(change)).rejects.toMatchObject({ code: 'too_large', message });
   });
 
-  it('takes over an earlier run when a client requests it', async () => {
+  it('copies the outputs of an earlier run when a client sends them', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const run = { nodeOutputs: { start: 'Dear Sir', gone: 'x' }, executionOrder: ['start'], pendingNodes: [] };
     const resumeFrom = { startNodeId: 'writer', ...run, sessionMessages: null, resumeInput: null };

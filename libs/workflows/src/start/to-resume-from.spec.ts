@@ -32,7 +32,7 @@ const before: ResumeFrom = { startNodeId: 'b', input: null, finished: [], pendin
 const rerun = (nodeId: string, given: Partial<ResumeFrom> = {}) =>
   fromNodeRuns(graph, { rows, before: { ...before, ...given } }, { nodeId, input: null }).session;
 
-describe('the session of a part that is run again', () => {
+describe('the session of a rerun', () => {
   it('contains the responses of agents since the session was taken over', () => {
     expect(rerun('d')).toEqual([...session, { role: 'assistant', content: 'B' }, { role: 'assistant', content: 'C' }]);
   });

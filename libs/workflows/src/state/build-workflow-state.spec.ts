@@ -62,13 +62,13 @@ describe('the state of a workflow', () => {
     });
   });
 
-  it('keeps nodes apart from what every object has', () => {
+  it('contains nodes with names of inherited members', () => {
     const { nodeStates } = buildWorkflowState(state({ runs: [run('__proto__'), run('constructor')] }));
     expect(Object.keys(nodeStates)).toEqual(['__proto__', 'constructor']);
     expect(({} as Record<string, unknown>)['label']).toBeUndefined();
   });
 
-  it('shows requests by the ids that clients answer them by', () => {
+  it('shows requests with the ids that clients answer', () => {
     const answer = { outcome: 'approve', answer: { action: 'approve', data: null } };
     const answered = { ...question, id: 'i-2', request: {}, outcome: answer, decidedBy: 'user:u', decidedAt: 8 };
     expect(buildWorkflowState(state({ questions: [question, answered] })).hitlRequests).toEqual({
@@ -104,7 +104,7 @@ describe('an active node', () => {
     expect(ended.nodeStates['a']).not.toHaveProperty('streamingText');
   });
 
-  it('shows its branches as they are declared: at work, answered, failed', () => {
+  it('shows its branches in the declared order: active, completed, failed', () => {
     const branches = [
       published('l'),
       published('m', { status: 'completed', text: 'done', bytes: 4 }),
@@ -132,7 +132,7 @@ describe('an active node', () => {
 describe('the conversation of a workflow', () => {
   const text = ({ sessionMessages }: ReturnType<typeof build>) => sessionMessages.map(({ content }) => content);
 
-  it('contains texts of agents in loops once the loop is done, and none of maps or of nodes taken over', () => {
+  it('contains texts of agents in a loop once it is done, and none of maps or copied nodes', () => {
     const runs = [
       run('loop', { ordinal: 1, type: 'whileLoop' }),
       run('a', { ordinal: 2 }),
@@ -157,7 +157,7 @@ describe('the conversation of a workflow', () => {
     expect(text(again)).toEqual(['before', 'first', 'second', 'of a']);
   });
 
-  it('ends with what came out, once', () => {
+  it('ends with the final output, once', () => {
     const runs = [run('a'), run('end', { type: 'output' })];
     const ended = state({ status: 'completed', runs, spoken: [spoken('a', 1)] });
     expect(text(buildWorkflowState(ended))).toEqual(['Hi', 'of a', 'of end']);

@@ -10,7 +10,7 @@ const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ cod
 
 const errorsOf = (json: unknown): string[] => listed(validateWorkflow(json, { strict: true }).errors);
 
-describe('an error in how nodes hang together', () => {
+describe('an error of the graph', () => {
   it.each<[string, SketchedDocument, string[]]>([
     [
       'no start',
