@@ -103,7 +103,7 @@ describe('ResponseReader', () => {
     ['tool calls and no end', [call('a')]],
     ['an empty finish reason', [delta({ content: 'x' }, '')]],
   ])('never treats %s as a complete response', (_, chunks) => {
-    expect(() => read(chunks)).toThrow(AnswerBroken);
+    expect(() => read(chunks)).toThrow(IncompleteResponse);
   });
 
   it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])(

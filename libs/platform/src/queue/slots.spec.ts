@@ -19,8 +19,8 @@ describe('Slots', () => {
     expect(slots.acquire({ tool: 'fly', workspace: 'a' })).toBeDefined();
   });
 
-  it('never exceeds a limit, and refuses a slot only at a limit', () => {
-    const occupant = fc.record({ tool: fc.constantFrom('dig', 'fly', 'swim'), workspaceId: fc.constantFrom('a', 'b') });
+  it('exceeds no limit, and refuses a slot only at a limit', () => {
+    const occupant = fc.record({ tool: fc.constantFrom('dig', 'fly', 'swim'), workspace: fc.constantFrom('a', 'b') });
     const move = fc.oneof({ weight: 3, arbitrary: occupant }, { weight: 2, arbitrary: fc.nat() });
     fc.assert(
       fc.property(fc.array(move), (moves) => {
