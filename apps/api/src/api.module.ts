@@ -53,23 +53,23 @@ const featureModules: readonly Type[] = [
   WorkspacesApiModule,
 ];
 
-/** Where `@Resolver()` marks a class; @nestjs/graphql exports no name for it. */
+/** The metadata key by which `@Resolver()` marks a class; @nestjs/graphql exports no name for it. */
 const resolverKey = 'graphql:resolver_type';
 
-/** Every class that the GraphQL schema is made from. */
+/** The resolver classes from which the GraphQL schema is built. */
 export const graphqlResolvers: readonly Type[] = featureModules
-  .flatMap((feature) => (Reflect.getMetadata('providers', feature) ?? []) as readonly Type[]) // `@Module` stores what it was given
+  .flatMap((feature) => (Reflect.getMetadata('providers', feature) ?? []) as readonly Type[]) // `@Module` stores this list
   .filter((provider) => Reflect.hasMetadata(resolverKey, provider));
 
-/** What an API is made of besides its own features. */
+/** The parts of an API application besides the API modules of the features. */
 export interface ApiParts {
   readonly platform: Platform;
   readonly auth: Auth;
-  /** More of the same application, such as the worker's module: one container, so that services are shared. */
+  /** More modules for the same application, such as the worker's: one container, so that they share services. */
   readonly modules: readonly (DynamicModule | Type)[];
 }
 
-/** The endpoints: those of the features, and those that span features. */
+/** All endpoints: those of single features, and those that span features. */
 @Module({})
 export class ApiModule {
   static with({ platform, auth, modules }: ApiParts): DynamicModule {
@@ -77,7 +77,7 @@ export class ApiModule {
       module: ApiModule,
       imports: [
         PlatformModule.with(platform),
-        // Opened once by the launcher, so handed in like the platform, and visible to every feature.
+        // The launcher opens auth once and passes it in, like the platform; `global` makes it visible to every feature.
         { ...AuthModule.with(auth), global: true },
         JobsModule,
         ToolsModule,

@@ -4,11 +4,11 @@ import { Authenticator, type Credentials, type Identity, type MemberPrincipal } 
 import { GraphqlContext } from '#auth/api';
 import { AppError, systemClock } from '#platform';
 
-/** Who is behind credentials, and whether they enter a workspace. */
+/** The caller that credentials identify, and the workspace that the caller enters, or why it enters none. */
 export interface Entrance {
   readonly identity: Identity;
   readonly entrance: MemberPrincipal | AppError;
-  /** Without an entered workspace: those that the user was a member of when the credentials were checked. */
+  /** The workspaces that the user was a member of when the credentials were checked. Used only without an entered workspace. */
   readonly memberOf: readonly string[];
 }
 
@@ -20,8 +20,8 @@ export class ContextFactory {
   constructor(private readonly authenticator: Authenticator) {}
 
   /**
-   * Throws `unauthenticated` for credentials that do not hold, `rate_limited`, `unavailable`. A known user who enters no
-   * workspace (a member of none, or of several without naming one) may still ask for `me` and make one.
+   * Throws `unauthenticated` for invalid credentials, `rate_limited`, `unavailable`. A known user who enters no workspace (a member of
+   * none, or of several without naming one) may still query `me` and create a workspace.
    */
   async enter(credentials: Credentials): Promise<Entrance> {
     try {
@@ -34,7 +34,7 @@ export class ContextFactory {
     }
   }
 
-  /** The same caller with the rights of now; null when the credentials open nothing any more, whether they entered a workspace or not. */
+  /** The same caller with current rights. Null: the credentials are no longer valid, with or without an entered workspace. */
   async refresh(who: Entrance): Promise<Entrance | null> {
     const { identity, entrance, memberOf } = who;
     if (identity.expiresAt !== null && identity.expiresAt <= systemClock.now()) return null;

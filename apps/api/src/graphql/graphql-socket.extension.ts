@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ServerExtension } from '../server-extension.js';
 import { GraphqlSocketGateway } from './sockets/graphql-socket.gateway.js';
 
-/** Hangs GraphQL over WebSocket on the server, once the schema is complete. */
+/** Attaches GraphQL over WebSocket to the server once the schema is complete. */
 export function graphqlSockets(): ServerExtension {
   const endpoints: GraphqlSocketGateway[] = [];
   return {

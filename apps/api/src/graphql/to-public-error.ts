@@ -21,7 +21,7 @@ export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorC
   };
   const cause = rootCause(error);
   if (isExpected(cause)) return { message: cause.message, ...where, extensions: { ...extensionsOf(cause), requestId } };
-  // Fields fail with a path; without one it is the request itself that is wrong.
+  // An error of a field has a path; without a path, the request itself is invalid.
   if (error.path === undefined && !(cause instanceof AppError) && (cause === error || cause instanceof GraphQLError)) {
     const message = error.message.replace(suggestion, '');
     return { message, ...where, extensions: { ...ownExtensions(error), retryable: false, requestId } };
@@ -54,7 +54,7 @@ function extensionsOf(error: AppError): Record<string, unknown> {
   };
 }
 
-/** Without what Apollo Server reads (`http`), and with our code for what it calls BAD_REQUEST. */
+/** Removes what only Apollo Server reads (`http`), and replaces its code BAD_REQUEST with ours. */
 function ownExtensions({ extensions }: GraphQLError): Record<string, unknown> {
   const { code } = extensions;
   const shown = Object.entries(extensions).filter(([name]) => name !== 'http');
@@ -70,7 +70,7 @@ function limitOf({ details }: AppError): Record<string, unknown> {
   return limit === undefined ? {} : { limit, limitValue, raisedBy };
 }
 
-/** graphql-js wraps what a resolver threw, sometimes twice. */
+/** The error that a resolver threw: graphql-js wraps it, sometimes twice. */
 function rootCause(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError != null) cause = cause.originalError;

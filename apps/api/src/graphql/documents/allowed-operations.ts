@@ -6,10 +6,10 @@ import { z } from 'zod';
 
 /** The manifest that `@apollo/generate-persisted-query-manifest` writes. */
 const manifest = z.object({ operations: z.array(z.object({ id: z.string(), body: z.string() })).min(1) });
-/** What graphql-codegen (`persisted-documents.json`) and Relay write. */
+/** The format that graphql-codegen (`persisted-documents.json`) and Relay write. */
 const documentsById = z.record(z.string(), z.string());
 
-/** The operations that an operator allows, from a file. A document is compared without white space, comments and the order of fragments. */
+/** The operations that an operator allows, read from a file. Comparing documents ignores white space, comments and the order of fragments. */
 export class AllowedOperations {
   private readonly byId = new Map<string, string>();
   private readonly known = new Set<string>();
@@ -24,7 +24,7 @@ export class AllowedOperations {
     }
   }
 
-  /** Throws when a document is not GraphQL, or the text has none. */
+  /** Throws when a document is not valid GraphQL, or the text contains no document. */
   constructor(text: string) {
     for (const [id, body] of documentsOf(text)) {
       this.known.add(normalize(parse(body)));

@@ -18,7 +18,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** Each error of a variable costs about a tenth of a millisecond and repeats the value. */
 const maxErrors = 3;
 
-/** The variables of a request as the operation declares them, defaults included; or what is wrong with them. */
+/** Coerces the variables of a request to the types that the operation declares, and fills in defaults. Returns the errors if that fails. */
 export function coerceVariables(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -41,7 +41,7 @@ export function coerceVariables(
   return coerced === undefined ? errors : { coerced };
 }
 
-/** What is left of `left` after one for each value that coercion would visit; below zero, counting has stopped. */
+/** Counts down from `left`, one for each value that coercion would visit. A negative result: the count stopped early. */
 function remaining(type: GraphQLInputType, value: unknown, left: number): number {
   if (isNonNullType(type)) return remaining(type.ofType, value, left);
   let rest = left - 1;

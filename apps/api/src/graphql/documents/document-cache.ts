@@ -37,7 +37,7 @@ const armor = new ApolloArmor({
   maxDepth: { n: graphqlLimits.depth, flattenFragments: true },
   maxAliases: { n: graphqlLimits.aliases },
   maxDirectives: { n: graphqlLimits.directives },
-  // Cost needs the variables of the request and is asked per operation; tokens are counted by the parser.
+  // `costProblem` checks the cost, because it needs the variables of the request; the parser counts tokens.
   costLimit: { enabled: false },
   maxTokens: { enabled: false },
 }).protect();
@@ -47,7 +47,7 @@ const maxErrors = 10;
 /** Suggestions reveal other names of the schema, and each compares a name with all others. */
 const hideSuggestions = true;
 
-/** What an operator decides about documents. */
+/** The operator's settings for documents. */
 export interface DocumentOptions {
   /** Whether `__schema` and `__type` may be selected. */
   readonly introspection: boolean;
@@ -56,8 +56,8 @@ export interface DocumentOptions {
 }
 
 /**
- * Parses and validates each document once: the most recently used ones are remembered, at most 500 and 2 MiB of text. Only
- * valid documents are kept, so nonsense cannot push them out for free.
+ * Parses and validates each document once. The cache keeps the most recently used ones, at most 500 and 2 MiB of text. It keeps only valid
+ * documents, so that invalid ones cannot evict them.
  */
 export class DocumentCache {
   private readonly documents = new LRUCache<string, ValidDocument>({
@@ -81,7 +81,7 @@ export class DocumentCache {
     return this.documents.get(source);
   }
 
-  /** The document, or what is wrong with it. Never throws. */
+  /** The valid document, or its errors. Never throws. */
   get(source: string): ValidDocument | readonly GraphQLError[] {
     const known = this.known(source);
     if (known !== undefined) return known;
@@ -95,7 +95,7 @@ export class DocumentCache {
       return [new GraphQLError(`The document is longer than ${graphqlLimits.characters} characters`)];
     try {
       const document = parse(source, { maxTokens: graphqlLimits.tokens, noLocation: false });
-      // Limits first: GraphQL's own rules take more than linear time on the documents that limits refuse.
+      // The limits run first: GraphQL's own rules take more than linear time on the documents that the limits refuse.
       const tooLarge = sizeProblem(document);
       if (tooLarge !== null) return [tooLarge];
       if (this.allowed !== null && !this.allowed.has(document)) return [notAllowed()];

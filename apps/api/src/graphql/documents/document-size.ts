@@ -30,7 +30,7 @@ export function sizeProblem(document: DocumentNode): GraphQLError | null {
 class DocumentMeasure {
   private readonly operations: OperationDefinitionNode[] = [];
   private readonly fragments = new Map<string, FragmentDefinitionNode>();
-  /** Selections behind one use of a fragment; `undefined` while its own selections are being counted. */
+  /** The selections that one use of a fragment adds; `undefined` while the check is still counting them. */
   private readonly counts = new Map<string, number | undefined>();
   private schemaFields = 0;
 
@@ -51,7 +51,7 @@ class DocumentMeasure {
         throw tooManySelections('A subscription', graphqlLimits.subscriptionSelections);
     }
     if (selections > graphqlLimits.selections) throw tooManySelections('A document', graphqlLimits.selections);
-    // Validation would also process a fragment that no operation uses and that is therefore not counted.
+    // `count` does not visit an unused fragment, but validation would; so the check rejects it here.
     const unused = [...this.fragments.keys()].find((name) => !this.counts.has(name));
     if (unused !== undefined) throw new GraphQLError(`Fragment "${unused}" is never used.`);
     for (const { selectionSet } of this.operations) this.checkRepeats([selectionSet]);
@@ -60,7 +60,7 @@ class DocumentMeasure {
   private count({ selections }: SelectionSetNode): number {
     let total = 0;
     for (const selection of selections) total += 1 + this.countWithin(selection);
-    // Without the bound, the count of nested fragments would leave the range of exact numbers.
+    // Without this bound, the count of nested fragments would exceed the range of exact integers.
     return Math.min(total, graphqlLimits.selections + 1);
   }
 

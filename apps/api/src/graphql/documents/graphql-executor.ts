@@ -14,13 +14,13 @@ import { argsOf, type GraphqlRequest, type PreparedOperation, prepareOperation }
 const maxResults = 8;
 
 /**
- * Results of introspection. The schema of a process never changes, so a document that selects nothing else runs once; the latest
- * few results are kept, each of which may take a megabyte.
+ * Caches results of introspection. The schema of a process never changes, so a document that selects only the schema runs once. The cache
+ * keeps the latest 8 results, because each may take a megabyte.
  */
 class IntrospectionResults {
   private readonly known = new Map<string, ExecutionResult>();
 
-  /** The known result of the operation, else what `execute` gives. */
+  /** The cached result of the operation, else the result of `execute`. */
   get(prepared: PreparedOperation, execute: () => ExecutionResult | Promise<ExecutionResult>) {
     if (!isConstant(prepared)) return execute();
     const { query, operationName = '' } = prepared.request;
@@ -63,8 +63,8 @@ function areSmall(variables: Variables | undefined): boolean {
 }
 
 /**
- * The one way to run GraphQL: HTTP and WebSocket both prepare by it, so that no limit holds on one and not on the
- * other. Documents are parsed and validated once.
+ * Runs all GraphQL operations. HTTP and WebSocket both call `prepare`, so that every limit applies to both. Parses and validates each
+ * document once.
  */
 @Injectable()
 export class GraphqlExecutor {
@@ -88,9 +88,9 @@ export class GraphqlExecutor {
   }
 
   /**
-   * The operation, or why it is refused. A known document with small variables takes hardly any time, so it waits only when the user has
-   * used far too much: many viewers may open the same subscription at once. Rejects with `rate_limited` when too many other requests of
-   * the user wait.
+   * Returns the operation, or the errors that refuse it. Preparing a known document with small variables takes almost no time, so it waits
+   * only if the user has exceeded the budget by far: many viewers may open the same subscription at once. Rejects with `rate_limited` when
+   * too many other requests of the user wait.
    */
   async prepare(request: GraphqlRequest, userId: string): Promise<PreparedOperation | readonly GraphQLError[]> {
     const { schema } = this.host;
@@ -114,10 +114,10 @@ export class GraphqlExecutor {
     return this.runArgs(prepared, argsOf(prepared, context));
   }
 
-  /** The same, for arguments that were made by `argsOf`. */
+  /** The same as `run`, with arguments that `argsOf` made. */
   async runArgs(prepared: PreparedOperation, args: ExecutionArgs): Promise<ExecutionResult> {
     if (!prepared.valid.introspects) return execute(args);
-    const { identity } = args.contextValue as GraphqlContext; // `argsOf` puts it there
+    const { identity } = args.contextValue as GraphqlContext; // `argsOf` sets it
     return this.within(identity.userId, () => this.introspections.get(prepared, () => execute(args)));
   }
 
@@ -125,7 +125,7 @@ export class GraphqlExecutor {
   async within<T>(userId: string, work: () => T | Promise<T>): Promise<T> {
     return this.budget.run(userId, work);
   }
-  /** The text of a response. The user's next requests wait for the time that this takes; the response itself never does. */
+  /** Serializes a response. The time that this takes delays the user's next requests, never this response. */
   textOf(userId: string, response: object): string {
     return this.budget.charge(userId, () => JSON.stringify(response));
   }

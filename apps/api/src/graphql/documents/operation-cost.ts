@@ -76,7 +76,7 @@ function costOf(valid: ValidDocument, { schema, operation, variables }: CostQues
   return known;
 }
 
-/** Counts the entries of an introspection; those of a root field, in proportion to the introspection of the whole schema. */
+/** Counts the entries of an introspection. The cost of a root field is its share of the introspection of the whole schema. */
 function introspectionEstimator(schema: GraphQLSchema, entriesPerCost: number): ComplexityEstimator {
   return ({ type, field, childComplexity }) => {
     if (field.name === '__schema' || field.name === '__type') return 1 + Math.ceil(childComplexity / entriesPerCost);

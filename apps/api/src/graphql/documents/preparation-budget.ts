@@ -6,9 +6,9 @@ const burstMs = 100;
 const turnMs = 50;
 /** Processor time that a user gets back each second, in ms: a tenth of one processor. */
 const msPerSecond = 100;
-/** Known documents run at once until a user has used so much more than that. Then they wait like all others. */
+/** How far below zero a user's budget may fall before known documents also wait, in ms. */
 const overdraftMs = 500;
-/** Faster work is free. Cached documents always are. */
+/** Work that takes at most this long is not charged, in ms. */
 const freeMs = 0.5;
 const maxWaiting = 50;
 const maxUsers = 10_000;
@@ -30,16 +30,16 @@ interface Account {
 }
 
 /**
- * Limits the time for which one user blocks this process: parsing, cost, introspection, compilation, serialization. Each of them is
- * bounded, but a user may send many at once. Within the burst, work starts immediately, or in the user's next turn; beyond it, work waits
- * until the user has time again. Requests of other users run in between.
+ * Limits how long one user blocks this process by parsing, cost, introspection, compilation and serialization. Each step is bounded, but a
+ * user may send many requests at once. Within the burst, work starts immediately or in the user's next turn; beyond the burst, it waits
+ * until the user has budget again. Requests of other users run in between.
  */
 export class PreparationBudget {
   private readonly accounts = new Map<string, Account>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** Runs `work`, at once where the user has time left. Rejects with `rate_limited` when 50 requests of the user wait already. */
+  /** Runs `work`, at once if the user has budget left. Rejects with `rate_limited` when 50 requests of the user already wait. */
   run<T>(userId: string, work: () => T | Promise<T>): T | Promise<T> {
     const account = this.accountOf(userId);
     const mayRun = account.leftMs > 0 && account.turnMs < turnMs;
@@ -57,12 +57,12 @@ export class PreparationBudget {
     });
   }
 
-  /** Whether work that is mostly free may run before its user has time. */
+  /** Whether work that takes almost no time may run although its user has no budget left. */
   mayOverdraw(userId: string): boolean {
     return this.accountOf(userId).leftMs > -overdraftMs;
   }
 
-  /** Runs `work` at once, even without time left: for the response of an operation that has already run. */
+  /** Runs `work` at once, even without budget, because it writes the response of an operation that has already run. */
   charge<T>(userId: string, work: () => T): T {
     return this.measure(this.accountOf(userId), work);
   }
@@ -81,7 +81,7 @@ export class PreparationBudget {
     }
   }
 
-  /** Runs the first request that waits as soon as the user has time, then the next one after it. */
+  /** Runs the first waiting request as soon as the user has budget, then the next one. */
   private schedule(account: Account): void {
     this.refill(account);
     const waitMs = account.leftMs > 0 ? 0 : (-account.leftMs / msPerSecond) * 1_000 + 1;

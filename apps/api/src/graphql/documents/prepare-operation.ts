@@ -32,14 +32,14 @@ export interface PreparedOperation {
   readonly variables: Variables;
 }
 
-/** What an operation is prepared from. */
+/** The input of `prepareOperation`. */
 interface Unprepared {
   readonly schema: GraphQLSchema;
   readonly valid: ValidDocument;
   readonly request: GraphqlRequest;
 }
 
-/** The operation of a valid document that a request names, with its variables; or why it must not run. */
+/** Selects the operation that a request names from a valid document, and coerces its variables. Returns errors if the operation must not run. */
 export function prepareOperation({ schema, valid, request }: Unprepared): PreparedOperation | readonly GraphQLError[] {
   const operation = getOperationAST(valid.document, request.operationName);
   if (operation === null || operation === undefined)

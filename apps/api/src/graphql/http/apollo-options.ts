@@ -15,12 +15,13 @@ import type { Logger } from '#platform';
 import { currentOperation, documentOf } from './http-operation.js';
 
 const limits = { max: 10_000, maxSize: 16 * 1024 * 1024 };
-/** What Apollo Server puts before the id of a document. */
+/** The prefix that Apollo Server adds to the id of a document. */
 const prefix = 'apq:';
 
 /**
- * Documents of automatic persisted queries, the most recently used 10,000 and 16 MiB of all workspaces. A workspace finds its own only, so that
- * no caller learns which documents others use. Documents that the operator allows are found by their ids without a registration.
+ * Documents of automatic persisted queries: the most recently used 10,000, at most 16 MiB, over all workspaces. A workspace finds only its
+ * own documents, so that no caller learns which documents others use. A document on the operator's list of allowed operations needs no
+ * registration.
  */
 class PersistedQueries implements KeyValueCache {
   private readonly documents = new InMemoryLRUCache<string>(limits);
@@ -31,7 +32,7 @@ class PersistedQueries implements KeyValueCache {
     return allowed === undefined ? this.documents.get(`${operation.tenant} ${key}`) : Promise.resolve(allowed);
   }
 
-  /** Apollo Server stores a document once its operation is accepted. */
+  /** Apollo Server calls this after it has accepted the operation of the document. */
   set(key: string, document: string): Promise<void> {
     return this.documents.set(`${currentOperation().tenant} ${key}`, document);
   }
@@ -42,12 +43,12 @@ class PersistedQueries implements KeyValueCache {
 }
 
 /**
- * Stands for a refused document, so that Apollo Server does not parse what the limits refuse; `OperationPlugin` ends its request before
+ * Replaces a refused document, so that Apollo Server does not parse what the limits refuse. `OperationPlugin` ends the request before
  * anything runs.
  */
 const refusedDocument = parse('{ __typename }');
 
-/** `OperationPlugin` has prepared the document, by the cache that graphql-ws shares; nothing is stored here. */
+/** Returns the document that `OperationPlugin` has prepared with the cache that graphql-ws also uses; stores nothing itself. */
 const preparedDocuments: NonNullable<ApolloServerOptions<GraphqlContext>['documentStore']> = {
   get: (): Promise<DocumentNode> => Promise.resolve(documentOf(currentOperation()) ?? refusedDocument),
   set: () => Promise.resolve(),
@@ -85,7 +86,7 @@ export function apolloOptions(logger: Logger): ApolloDriverConfig {
       ApolloServerPluginUsageReportingDisabled(),
       ApolloServerPluginSchemaReportingDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
-      // It would wrap every resolver, to compute a header that we set ourselves.
+      // This plugin would wrap every resolver to compute a header that the server sets itself.
       ApolloServerPluginCacheControlDisabled(),
     ],
   };

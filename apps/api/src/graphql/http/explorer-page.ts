@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 const resolve = createRequire(import.meta.url).resolve.bind(undefined);
 const fileOf = (name: string, path: string) => join(dirname(resolve(`${name}/package.json`)), path);
 
-/** Where the page's files are. The page itself is at `/graphql`. */
+/** The path of the page's files. The page itself is at `/graphql`. */
 export const explorerFolder = '/explorer';
 
 /** Files of the page as npm delivers them, each with its place on disk. */
@@ -25,7 +25,7 @@ query Jobs {
 }
 `;
 
-/** What the page runs and looks like beside GraphiQL; files, because the policy allows no inline script or style. */
+/** The script and the style of the page itself. They are files, because the policy allows no inline script or style. */
 export const explorerTexts: ReadonlyMap<string, { readonly type: 'js' | 'css'; readonly text: string }> = new Map([
   ['page.css', { type: 'css', text: 'body { margin: 0; } #explorer { height: 100vh; }\n' }],
   [
@@ -50,7 +50,7 @@ root.render(React.createElement(GraphiQL, {
   ],
 ]);
 
-/** Scripts, styles and connections of this origin only. Fonts and icons are data in the style sheet. */
+/** Allows scripts, styles and connections of this origin only. Fonts and icons are data in the style sheet. */
 export const explorerPolicy = [
   "default-src 'none'",
   "script-src 'self'",

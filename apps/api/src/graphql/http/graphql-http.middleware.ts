@@ -33,7 +33,7 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
   ) {}
 
   async use(request: Request, response: Response, next: NextFunction): Promise<void> {
-    // Express gives this, and would give Apollo, everything below the path, too.
+    // Express also routes every path below `/graphql` here.
     if (request.path !== '/') {
       next(new AppError({ code: 'not_found', message: 'Not found' }));
       return;
@@ -73,7 +73,7 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
     };
   }
 
-  /** Apollo Server is not reached: it would answer some of these requests before it knows the caller. */
+  /** Responds without Apollo Server, which would answer some of these requests before the caller is known. */
   private refuse(response: Response, error: GraphQLError): void {
     const shown = toPublicError(error, { requestId: requestIdOf(response), logger: this.logger });
     const text = JSON.stringify({ errors: [shown] });
@@ -88,13 +88,13 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
   }
 }
 
-/** Other types, such as the forms of other sites and uploads, are not read at all. */
+/** Rejects other content types, such as forms of other sites and uploads, before the body is read. */
 function assertJson(request: Request): void {
   if (request.method !== 'POST' || request.is('application/json')) return;
   throw new AppError({ code: 'unsupported_media_type', message: 'Send the request as application/json' });
 }
 
-/** Before the operation runs: Apollo Server would answer 406 after a mutation has run. */
+/** Checks the header before the operation runs: Apollo Server would run a mutation first and then answer 406. */
 function assertAcceptable(request: Request): void {
   const { accept } = request.headers;
   if (accept === undefined || accept === '*/*' || request.accepts([...mediaTypes]) !== false) return;

@@ -9,11 +9,11 @@ import type { PreparedOperation } from '../documents/prepare-operation.js';
 /** The GraphQL request that an HTTP request carries, from its authentication until its response is written. */
 export interface HttpOperation {
   readonly context: GraphqlContext;
-  /** Keeps what the caller's workspace stores apart from other workspaces. */
+  /** Separates the stored documents of the caller's workspace from those of other workspaces. */
   readonly tenant: string;
-  /** Whether the client prefers `application/graphql-response+json`, which has statuses of its own. */
+  /** Whether the client prefers `application/graphql-response+json`, which uses HTTP statuses for errors. */
   readonly hasStatuses: boolean;
-  /** Set once the document is known: the operation that may run, or why it must not. */
+  /** Set once the document is known: the operation, or the errors that refuse it. */
   prepared?: PreparedOperation | readonly GraphQLError[];
   toPublicError(error: GraphQLError): GraphQLFormattedError;
   toText(result: object): string;
@@ -27,19 +27,19 @@ export interface HttpOperation {
  */
 const storage = new AsyncLocalStorage<HttpOperation>();
 
-/** Runs `work`, and what it starts, as part of `operation`. */
+/** Runs `work`, and all asynchronous work that it starts, as part of `operation`. */
 export function runOperation(operation: HttpOperation, work: () => void): void {
   storage.run(operation, work);
 }
 
-/** The operation that is being served. Throws outside of `runOperation`. */
+/** The operation of the current request. Throws outside of `runOperation`. */
 export function currentOperation(): HttpOperation {
   const operation = storage.getStore();
   if (operation === undefined) throw new Error('no GraphQL request is being served');
   return operation;
 }
 
-/** The document of an operation that may run; undefined: it is refused. */
+/** The document of an accepted operation; undefined for a refused one. */
 export function documentOf({ prepared }: HttpOperation): DocumentNode | undefined {
   return prepared !== undefined && 'document' in prepared ? prepared.document : undefined;
 }

@@ -54,7 +54,7 @@ export class OperationPlugin implements ApolloServerPlugin<GraphqlContext> {
   /** The response of an introspection, which has a budget and a cache; null: Apollo Server executes the operation. */
   private async respond({ contextValue, response }: Request): Promise<GraphQLResponse | null> {
     const operation = currentOperation();
-    const prepared = operation.prepared as PreparedOperation; // `assertPrepared` has run
+    const prepared = operation.prepared as PreparedOperation; // `assertPrepared` has run before
     if (!prepared.valid.introspects) return null;
     const { errors, ...result } = await this.executor.run(prepared, contextValue);
     const shown = errors?.map((error) => operation.toPublicError(error));
@@ -74,7 +74,7 @@ function assertPrepared({ response }: Request): Promise<void> {
   return Promise.reject(refused);
 }
 
-/** Apollo Server sends one error of a hook; a refused document may have several. */
+/** Adds the other errors of a refused document: Apollo Server sends only the one that a hook throws. */
 function addErrors({ response }: Request): Promise<void> {
   const operation = currentOperation();
   const errors = operation.prepared === undefined || 'operation' in operation.prepared ? [] : operation.prepared;

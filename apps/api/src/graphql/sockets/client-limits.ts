@@ -2,14 +2,14 @@ import type { WebSocket } from 'ws';
 
 import type { Clock, Timer } from '#platform';
 
-/** Messages a socket may send each second on average, however few streams it may have. */
+/** The minimum of messages that a socket may send each second on average, for clients with few allowed streams. */
 const leastPerSecond = 50;
-/** What may come at once, in seconds of the average. */
+/** The size of a burst, in seconds of the average rate. */
 const burstSeconds = 4;
 
 /**
- * A token bucket for what one client sends: frames beyond it end the connection. Who may have more streams may also open and
- * close more of them: `streams` a second. `at` and `now` in ms, never falling.
+ * A token bucket for the frames of one client; a frame beyond the limit ends the connection. The rate is `streams` a second, because a
+ * client with more streams may also open and close more of them. `at` and `now` are in ms and never fall.
  */
 export class FrameBudget {
   private readonly perSecond: number;
@@ -23,7 +23,7 @@ export class FrameBudget {
     this.left = this.burst;
   }
 
-  /** Takes one; false: there is none left. */
+  /** Takes one token; false: none is left. */
   take(now: number): boolean {
     this.left = Math.min(this.burst, this.left + ((now - this.at) / 1_000) * this.perSecond);
     this.at = now;
@@ -37,14 +37,14 @@ export class FrameBudget {
   }
 }
 
-/** Messages that are being handled, in bytes; nothing more is read until there are less. */
+/** Maximum bytes of messages in progress; above it, the server stops reading from the connection. */
 const MAX_HANDLED_BYTES = 1_048_576;
 /** Bytes that one connection may send each second on average. */
 const BYTES_PER_SECOND = 1_048_576;
-/** Bytes that it may send at once, after a pause: four messages of the largest size. */
+/** Bytes that one connection may send at once after a pause: four messages of the largest size. */
 const BURST_BYTES = 1_048_576;
 
-/** Decides when to read from one connection: a client that sends too much is read more slowly, not disconnected. */
+/** Decides when to read from one connection: the server reads slower from a client that sends too much, and does not disconnect it. */
 export class ReadPacing {
   private handled = 0;
   private left = BURST_BYTES;
@@ -58,7 +58,7 @@ export class ReadPacing {
     this.at = clock.monotonic();
   }
 
-  /** A message arrived. */
+  /** Counts a message that arrived. */
   begin(bytes: number): void {
     const now = this.clock.monotonic();
     this.left = Math.min(BURST_BYTES, this.left + ((now - this.at) / 1_000) * BYTES_PER_SECOND) - bytes;
@@ -68,7 +68,7 @@ export class ReadPacing {
     if (this.isBusy) this.socket.pause();
   }
 
-  /** Its handling has ended. */
+  /** Counts down when the message is handled. */
   end(bytes: number): void {
     this.handled -= bytes;
     this.resume();
@@ -78,7 +78,7 @@ export class ReadPacing {
     return this.handled > MAX_HANDLED_BYTES || this.pause !== undefined;
   }
 
-  /** Later messages of the same read make the pause longer. */
+  /** Each later message of the same read makes the pause longer. */
   private pauseFor(ms: number): void {
     this.pause?.cancel();
     this.pause = this.clock.after(ms, () => {
@@ -92,7 +92,7 @@ export class ReadPacing {
   }
 }
 
-/** Sends a pong unless one is still on its way: a peer that sends pings and reads nothing must not fill the memory with pongs. */
+/** Sends a pong unless the last one is not sent yet: a peer that sends pings and reads nothing must not fill the memory with pongs. */
 export function onePong<T>(send: (payload: T) => Promise<void>): (payload: T) => Promise<void> {
   let isPending = false;
   return async (payload) => {

@@ -17,26 +17,26 @@ import {
   typeFromAST,
 } from 'graphql';
 
-/** Writes a value as the JSON text that executing the selection on it would give. */
+/** Writes a value as the same JSON text that an execution of the selection would give. */
 export type Writer = (value: unknown) => string;
 
-/** What a selection is compiled against. */
+/** The input of a compilation. */
 export interface SelectionSource {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Coerced variables: `@skip` and `@include` are decided now. */
+  /** Coerced variables: the compilation evaluates `@skip` and `@include`. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** How many selections may still be visited; `CannotWrite` is thrown below zero. Every possible type of a selection visits it. */
+  /** Selections that the compilation may still visit, counted for each possible type; below zero it throws `CannotWrite`. */
   readonly budget: { visits: number };
 }
 
-/** The value does not fit its type, or the selection is too large to compile: GraphQL's own execution answers. */
+/** Thrown when a value does not fit its type, or a selection is too large to compile. GraphQL's own execution then writes the value. */
 export class CannotWrite extends Error {}
 
 /**
- * Compiles the selection of `field` (GraphQL specification, section 6.4) for plain data: every field is the property of its name,
- * `__typename` selects abstract types, nothing is awaited. Execution does the same at several times the cost; a test compares
- * the two for every type.
+ * Compiles the selection of `field` (GraphQL specification, section 6.4) for plain data: each field reads the property of its name,
+ * `__typename` selects the type, and nothing is asynchronous. Executing the selection costs several times as much; a test compares both for
+ * every type.
  */
 export function compileSelection(
   source: SelectionSource,
@@ -79,7 +79,7 @@ function compileObject(source: SelectionSource, type: GraphQLObjectType, nodes: 
   for (const node of nodes) collect({ source, type, into: collected, spread }, node.selectionSet?.selections ?? []);
   const members = [...collected].map(([key, fields]) => compileMember(source, type, { key, fields }));
   return (value) => {
-    // Objects only: the types of the schema say so, and property access on anything else gives undefined, which is null.
+    // The types of the schema allow only objects here. On any other value, property access gives undefined, which becomes null.
     const row = value as Readonly<Record<string, unknown>>;
     let text = '{';
     for (const { label, name, write } of members) text += (text === '{' ? '' : ',') + label + write(row[name]);
@@ -111,11 +111,14 @@ interface Collecting {
   readonly source: SelectionSource;
   readonly type: GraphQLObjectType;
   readonly into: Map<string, FieldNode[]>;
-  /** Fragments whose fields are collected; another spread of one adds nothing. */
+  /** Fragments that are already collected; a second spread adds nothing. */
   readonly spread: Set<string>;
 }
 
-/** CollectFields of the specification, section 6.3.2. Visits each fragment once, else fragments that double each other take exponential time. */
+/**
+ * CollectFields of the specification, section 6.3.2. Visits each fragment once; otherwise fragments that spread each other twice take
+ * exponential time.
+ */
 function collect(collecting: Collecting, selections: readonly SelectionNode[]): void {
   const { source, type, into, spread } = collecting;
   for (const selection of selections) {

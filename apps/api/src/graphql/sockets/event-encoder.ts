@@ -15,7 +15,7 @@ import { CannotWrite, compileSelection, type Writer } from './compile-selection.
 
 /** Turns one event of a subscription into the JSON text of its execution result. */
 export interface EventEncoder {
-  /** Null: only GraphQL's own execution can write it (something does not fit its type). */
+  /** Null: the event does not fit its type, so only GraphQL's own execution can write it. */
   encode(event: object): string | null;
 }
 
@@ -25,9 +25,9 @@ const maxEncoders = 16;
 const maxVisits = 5_000;
 
 /**
- * The encoder that all viewers share whose document is the same and whose variables choose the same fields; null when the subscription's
- * data is not plain or its selection is too large to compile. An event is written once for all of them; what was written lives as
- * long as the event itself.
+ * Returns the encoder for all viewers with the same document whose variables select the same fields. Null: the data of the subscription is
+ * not plain, or its selection is too large to compile. Each event is written once for all these viewers; its text is kept as long as the
+ * event.
  */
 export function encoderOf(prepared: PreparedOperation): EventEncoder | null {
   const known = knownEncoderOf(prepared);
@@ -42,11 +42,11 @@ export function encoderOf(prepared: PreparedOperation): EventEncoder | null {
   return encoder;
 }
 
-/** The encoder that `encoderOf` would return without compiling anything; undefined when it would compile. */
+/** The encoder that `encoderOf` returns if it needs no compilation; undefined if it would have to compile. */
 export function knownEncoderOf(prepared: PreparedOperation): EventEncoder | null | undefined {
   const root = rootOf(prepared);
   if (root === null || !isPlainData(root.field)) return null;
-  return prepared.valid.derived.get(keyOf(prepared, root)) as EventEncoder | null | undefined; // only `encoderOf` writes there
+  return prepared.valid.derived.get(keyOf(prepared, root)) as EventEncoder | null | undefined; // only `encoderOf` sets it
 }
 
 function keyOf(prepared: PreparedOperation, { node }: Root): string {
@@ -60,7 +60,7 @@ interface Root {
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** A subscription has exactly one root field; behind a fragment it is left to GraphQL's own execution. */
+/** The only root field of a subscription. Null: the field is inside a fragment, and GraphQL's own execution writes its events. */
 function rootOf({ schema, operation }: PreparedOperation): Root | null {
   const [node] = operation.selectionSet.selections;
   if (node?.kind !== Kind.FIELD || operation.selectionSet.selections.length !== 1) return null;
@@ -73,7 +73,7 @@ function fragmentsOf({ document }: PreparedOperation): Fragments {
   return new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
 }
 
-/** The values of the variables that change how an event is written. */
+/** The values of the variables that affect the text of an event. */
 function chosenBy(prepared: PreparedOperation, root: FieldNode): string {
   const { operation, variables } = prepared;
   if ((operation.variableDefinitions ?? []).length === 0) return '';
@@ -84,7 +84,7 @@ function chosenBy(prepared: PreparedOperation, root: FieldNode): string {
 
 const choosing = new WeakMap<OperationDefinitionNode, readonly string[]>();
 
-/** Every variable but those that occur only in the arguments of the root field, which choose the job and where its events begin. */
+/** The variables except those that occur only in the arguments of the root field: these select the job and its first event. */
 function choosingVariables(root: FieldNode, fragments: Fragments): readonly string[] {
   const names = new Set<string>();
   const visitor = { Variable: ({ name }: VariableNode) => void names.add(name.value) };

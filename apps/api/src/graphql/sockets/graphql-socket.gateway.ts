@@ -21,7 +21,7 @@ import { UpgradeTurns } from './upgrade-turns.js';
 
 const path = '/graphql';
 const maxPayload = 256 * 1024;
-/** A peer that has not answered a ping until the next one is dead. */
+/** Interval of pings. A peer that has not answered a ping before the next one counts as dead. */
 const pingMs = 15_000;
 /** A peer that does not answer a close frame within this time is disconnected. */
 const closeTimeoutMs = 2_000;
@@ -29,12 +29,12 @@ const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
 /** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
-/** An option of ws that its types do not have. */
+/** An option of ws that its type definitions lack. */
 const closing = { closeTimeout: closeTimeoutMs };
 
 /**
- * GraphQL over WebSocket (graphql-transport-ws) on the path of GraphQL over HTTP, mounted on the server by us. Frames are at
- * most 256 KB, never compressed, and counted; a page of another site is not let in.
+ * GraphQL over WebSocket (graphql-transport-ws) on the same path as GraphQL over HTTP, attached to the HTTP server. Frames have at most 256
+ * KB, are not compressed, and count against a limit; pages of other sites cannot connect.
  */
 @Injectable()
 export class GraphqlSocketGateway {
@@ -49,7 +49,7 @@ export class GraphqlSocketGateway {
     handleProtocols,
   });
   private readonly pending: PendingSockets;
-  /** Upgrades that wait for their turn, and connections of addresses with many of them. */
+  /** Queues upgrades, and connections of addresses with many refused requests. */
   readonly turns: UpgradeTurns;
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
@@ -91,7 +91,7 @@ export class GraphqlSocketGateway {
     this.schedulePing();
   }
 
-  /** Ends connections whose peer has not answered the last ping (it may be gone without a word), and pings the others. */
+  /** Ends connections whose peer has not answered the last ping (the peer may have disappeared without a close), and pings the others. */
   dropSilent(): void {
     for (const socket of this.sockets.clients) {
       if (this.silent.has(socket)) socket.terminate();
@@ -102,7 +102,7 @@ export class GraphqlSocketGateway {
     }
   }
 
-  /** Asks every client to come back, spread over a second, and frees what is left. */
+  /** Asks every client to reconnect, spread over a second, then frees the remaining connections. */
   async close(): Promise<void> {
     this.pinging?.cancel();
     this.pinging = undefined;
@@ -129,7 +129,7 @@ export class GraphqlSocketGateway {
   }
 
   private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // A reset before anybody listens would end the process.
+    // Without a listener, a connection reset would end the process.
     socket.on('error', () => socket.destroy());
     if (request.url?.split('?', 1)[0] !== path) {
       refuse(socket, '404 Not Found');
@@ -164,7 +164,7 @@ export class GraphqlSocketGateway {
     };
     const session: SocketSession = { socket, request, id: newId(), outlet, slots: new ResultSlots(), admit };
     this.pending.add(socket, request.socket);
-    // ws closes the connection by itself, with the code that fits (1009 for a frame that is too large).
+    // ws itself closes the connection with the right code, such as 1009 for a frame that is too large.
     socket.on('error', (error) => {
       this.logger.debug({ err: error, connectionId: session.id }, 'a WebSocket failed');
     });
@@ -189,7 +189,7 @@ export class GraphqlSocketGateway {
 
   private listen({ socket, id }: SocketSession, handle: (text: string) => Promise<void>): void {
     const budget = new FrameBudget(systemClock.monotonic(), this.config.values.STREAMS_PER_PRINCIPAL);
-    /** Counts a frame of any kind; false: it is one too many, and the connection ends. */
+    /** Counts a frame of any kind; false: the frame exceeds the limit, and the connection ends. */
     const isWithinBudget = () => {
       if (socket.readyState !== socket.OPEN) return false;
       if (budget.take(systemClock.monotonic())) return true;
@@ -241,14 +241,14 @@ function refuse(socket: Duplex, status: string, headers = ''): void {
   socket.end(`HTTP/1.1 ${status}\r\n${headers}Connection: close\r\n\r\n`);
 }
 
-/** Bytes that a connection may send before its `connection_init` is accepted: a long token fits several times. */
+/** Bytes that a connection may send before its `connection_init` is accepted; several times the size of a long token. */
 const maxBytes = 32 * 1024;
-/** As long as a client may take for `connection_init`: a client that disconnects at once takes no less of the limit. */
+/** How long an ended connection still counts: as long as a client may take for `connection_init`, so that reconnecting does not evade the limit. */
 const endedMs = 3_000;
 
 /**
- * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. Honest
- * clients send `connection_init` at once, so the oldest connections are those that never will.
+ * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. A
+ * well-behaved client sends `connection_init` at once, so the oldest connections are those that never will.
  */
 export class PendingSockets {
   private readonly pending = new Map<WebSocket, () => void>();
@@ -263,7 +263,7 @@ export class PendingSockets {
     return this.pending.size;
   }
 
-  /** Whether fewer than `most` connections are without an accepted `connection_init`, or ended so in the last seconds. */
+  /** Whether fewer than `most` connections lack an accepted `connection_init`, including those that ended without one in the last seconds. */
   get hasRoom(): boolean {
     return this.pending.size + this.ended < this.most;
   }
@@ -289,7 +289,7 @@ export class PendingSockets {
     }
   }
 
-  /** The connection's `connection_init` is accepted, or the connection has ended. */
+  /** Removes a connection whose `connection_init` is accepted, or that has ended. */
   remove(socket: WebSocket): void {
     this.pending.get(socket)?.();
     this.pending.delete(socket);

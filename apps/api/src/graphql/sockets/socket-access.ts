@@ -7,18 +7,18 @@ import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { ContextFactory, type Entrance } from '../context-factory.js';
 import type { SocketSession } from './socket-session.js';
 
-/** Interval of the check without a hint: the longest delay (ms) after a lost hint. */
+/** Interval of the periodic check (ms): the longest delay if a hint is lost. */
 const recheckMs = 60_000;
 
-/** Follows the credentials of a connection for as long as it is open. */
+/** A connection whose credentials are watched until it closes. */
 export interface WatchedConnection {
   /** The connected caller; updated by the watch. */
   who?: Entrance;
 }
 
 /**
- * Closes connections, active or idle, whose credentials are no longer valid: a revoked key, a removed member, an expired token.
- * This includes connections without a workspace because they named a wrong one.
+ * Closes connections, active or idle, whose credentials are no longer valid: a revoked key, a removed member, an expired token. It also
+ * watches connections that entered no workspace because they named a wrong one.
  */
 @Injectable()
 export class SocketAccess {
@@ -44,7 +44,7 @@ export class SocketAccess {
           stop();
           onLost(lost);
         },
-        () => undefined, // the database does not answer: each operation asks again, and so does the timer
+        () => undefined, // the database does not respond: each operation checks again, and so does the timer
       );
     };
     const schedule = () => {
@@ -66,7 +66,7 @@ export class SocketAccess {
     return stop;
   }
 
-  /** Resolves when a connection whose `connection_init` is rejected is to be closed; `false`: without a close frame. */
+  /** Resolves when the server may close a connection whose `connection_init` is rejected; `false`: close it without a close frame. */
   async waitBeforeRefusal({ who, request }: SocketSession): Promise<boolean> {
     return who !== undefined || this.refusals.wait(request);
   }

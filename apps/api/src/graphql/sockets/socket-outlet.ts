@@ -6,26 +6,26 @@ import { AppError, type Clock } from '#platform';
 
 import type { SlowViewers } from '../../streams/slow-viewers.js';
 
-/** How long, and how far, a viewer may be behind. */
+/** How many unsent bytes a viewer may have, and for how long. */
 export interface SlowLimits {
-  /** Unsent bytes from which on nothing more is pulled for the viewer. */
+  /** Above this many unsent bytes, the subscription pulls no more events for the viewer. */
   readonly bytes: number;
   readonly ms: number;
-  /** Counts the viewer while it is waited for. */
+  /** Counts the viewer while the API waits for it. */
   readonly unsent: Pick<SlowViewers, 'enter'>;
 }
 
-/** A connection with this many times the slow-viewer limit unsent, delayed results included, is closed. */
+/** A connection closes above this multiple of `SlowLimits.bytes`, delayed results included. */
 const mostUnsent = 64;
 
-/** Everything that one connection sends, and how much of it is unsent. */
+/** Sends everything for one connection, and counts the unsent bytes. */
 export class SocketOutlet {
   private isGathering = false;
   private draining: Promise<void> | undefined;
-  /** Characters of results that wait until the viewer has taken what was sent before. */
+  /** Characters of results that wait until the viewer has read earlier data. */
   private waiting = 0;
 
-  /** `stream` is what `socket` writes to. */
+  /** `socket` writes to `stream`. */
   constructor(
     private readonly socket: WebSocket,
     private readonly stream: Duplex,
@@ -37,7 +37,7 @@ export class SocketOutlet {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  /** Sends one event of a subscription, which asks `drained` before each. */
+  /** Sends one event of a subscription. The subscription calls `drained` before each event. */
   write(text: string): void {
     if (!this.isOpen) return;
     this.gather();
@@ -45,8 +45,8 @@ export class SocketOutlet {
   }
 
   /**
-   * Sends a result, an error or a pong, once less than the limit is unsent; resolves when it has left. Many results at once for a viewer that
-   * does not read end the connection, as does a viewer that is too slow. Never rejects.
+   * Sends a result, an error or a pong once the unsent bytes are below the limit; resolves when it is sent. A connection ends
+   * if its viewer does not read and receives many results at once, or is too slow. Never rejects.
    */
   async send(text: string): Promise<void> {
     const unsent = this.socket.bufferedAmount + this.waiting;
@@ -65,7 +65,7 @@ export class SocketOutlet {
     });
   }
 
-  /** The frames of one turn leave in one system call, which costs more than all else about a frame. */
+  /** Combines the frames of one turn into one system call, because the call costs more than the rest of a frame. */
   private gather(): void {
     if (this.isGathering) return;
     this.isGathering = true;
@@ -77,8 +77,8 @@ export class SocketOutlet {
   }
 
   /**
-   * Undefined while less than the limit is unsent; else resolves when the socket has drained or closed. A viewer that does not
-   * drain in time is cut off: it can come back with its cursor.
+   * Undefined while the unsent bytes are below the limit; else resolves when the socket has drained or closed. Disconnects a viewer that
+   * does not drain in time; that viewer can resume from its cursor.
    */
   drained(): Promise<void> | undefined {
     if (this.draining === undefined && this.socket.bufferedAmount > this.limits.bytes) {
@@ -111,7 +111,7 @@ export class SocketOutlet {
   }
 
   private cutOff(): AppError {
-    // No close frame would get through: the other side does not read.
+    // `terminate`, because the peer does not read and would not receive a close frame.
     this.socket.terminate();
     return new AppError({
       code: 'unavailable',
@@ -123,7 +123,7 @@ export class SocketOutlet {
 
 const pollMs = 50;
 
-/** A failed send shows as the socket's own close event, which reports it. */
+/** The `close` event of the socket reports a failed send. */
 function ignore(): void {
   return undefined;
 }

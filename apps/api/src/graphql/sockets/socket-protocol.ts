@@ -32,17 +32,17 @@ interface Running {
   readonly id: string;
   readonly prepared: PreparedOperation;
   readonly context: GraphqlContext;
-  /** Null: not a subscription, or one whose events only GraphQL's own execution can write. */
+  /** Null: this is not a subscription, or only GraphQL's own execution can write its events. */
   readonly encoder: EventEncoder | null;
 }
 
-/** graphql-ws and graphql-js type the same object a little differently. */
+/** graphql-ws and graphql-js have slightly different types for the same object. */
 interface GraphqlResult {
   readonly data?: ExecutionResult['data'] | undefined;
   readonly errors?: readonly GraphQLError[] | undefined;
 }
 
-/** Operations under way on one connection; more end it. */
+/** Maximum running operations of one connection; one more ends it. */
 const maxOperations = 100;
 const operationsLimit: RateLimit = {
   name: 'operations_per_connection',
@@ -55,8 +55,8 @@ const retryAfterSeconds = 5;
 const maxIdLength = 128;
 
 /**
- * What graphql-ws asks us: who may connect, what may run, and how it is answered. The same preparation as over HTTP;
- * subscriptions are run by `SubscriptionRun`.
+ * The callbacks of graphql-ws: which clients may connect, which operations may run, and how results are sent. Operations are prepared as
+ * over HTTP; `SubscriptionRun` runs subscriptions.
  */
 @Injectable()
 export class SocketProtocol {
@@ -84,7 +84,7 @@ export class SocketProtocol {
       execute: (args) => this.respond(args),
       subscribe: (args) => this.subscribe(args),
       onOperation: (...[, , , args, result]) => this.operate(args, result),
-      // Only subscriptions that fail at their start give a result to graphql-ws.
+      // graphql-ws gets a result only from a subscription that fails at its start.
       onNext: (...[, , , args, result]) => this.toPublic(this.runningOf(args).context.requestId, result),
       onError: (...[, , , errors]) => this.publicErrors(newId(), errors),
     };
@@ -94,7 +94,7 @@ export class SocketProtocol {
     try {
       const who = await this.contexts.enter(connectionCredentials(connectionParams ?? {}, extra.request));
       extra.who = who;
-      // Before the next wait: access that ends during it closes this connection, too.
+      // The watch starts before the next wait, so that it also closes a connection whose access ends during that wait.
       const stop = this.access.watch(extra, closeFor.bind(undefined, extra.socket));
       extra.leave = stop;
       const release = await this.sockets.open(who.identity.userId);
@@ -103,12 +103,12 @@ export class SocketProtocol {
         release();
       };
       extra.admit();
-      // One that has closed meanwhile will not close again.
+      // If the socket has closed meanwhile, its `close` event does not come again.
       if (extra.socket.readyState === extra.socket.CLOSED) extra.leave();
       return true;
     } catch (error) {
       const code = error instanceof AppError ? error.code : 'internal';
-      // Until the response the socket counts as pending, and the number of those is limited.
+      // The socket counts as pending until this wait ends, and the number of pending sockets is limited.
       if (!(await this.access.waitBeforeRefusal(extra))) extra.socket.terminate();
       if (code === 'rate_limited') extra.socket.close(closeCodes.tooMany, 'Too many connections or attempts');
       else if (code === 'unauthenticated') extra.socket.close(closeCodes.unauthenticated, 'Unauthorized');
@@ -155,10 +155,10 @@ export class SocketProtocol {
   }
 
   /**
-   * Runs a query or a mutation and sends its result. To graphql-ws this is an iterator without values. The operation starts when the
-   * connection has a slot, its client has read earlier results, and the user has time left: unread results take
-   * no more memory, and read results take no more time than the user has. An operation that the client completed, or whose
-   * connection closed, before that does not start.
+   * Runs a query or a mutation and sends its result; graphql-ws receives an iterator without values. The operation starts when the
+   * connection has a slot, its client has read earlier results, and the user has budget left. So unread results take bounded memory, and
+   * running operations take no more time than the budget of the user. An operation does not start if the client completes it, or the
+   * connection closes, before that.
    */
   private async *respond(args: ExecutionArgs): AsyncGenerator<never, void, undefined> {
     const { connection, id, prepared, context } = this.runningOf(args);
@@ -182,7 +182,7 @@ export class SocketProtocol {
     }
   }
 
-  /** The source of events; `operate` wraps it before anything is read from it. */
+  /** Returns the source of events. `operate` wraps it before the first read. */
   private async subscribe(args: ExecutionArgs): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
     return (await createSourceEventStream(args)) as AsyncIterable<ExecutionResult> | ExecutionResult;
   }
@@ -196,7 +196,7 @@ export class SocketProtocol {
     }
     const { outlet } = connection.extra;
     const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
-    // Our subscription resolvers give batches of events, see `PlainData`.
+    // Our subscription resolvers yield batches of events; see `PlainData`.
     const source = result as unknown as AsyncIterable<readonly object[]>;
     return new SubscriptionRun({
       ...{ prepared, context, encoder, source },

@@ -8,7 +8,7 @@ import type { Entrance } from '../context-factory.js';
 import type { ResultSlots } from './result-slots.js';
 import type { SocketOutlet } from './socket-outlet.js';
 
-/** Close codes (graphql-transport-ws, and ours in its style). */
+/** Close codes of graphql-transport-ws (44xx) and of RFC 6455 (10xx). */
 export const closeCodes = {
   unauthenticated: 4401,
   forbidden: 4403,
@@ -17,22 +17,22 @@ export const closeCodes = {
   unavailable: 1013,
 } as const;
 
-/** What is known of one connection. graphql-ws carries it as `extra`. */
+/** The state of one connection, which graphql-ws carries as `extra`. */
 export interface SocketSession {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
   readonly id: string;
   readonly outlet: SocketOutlet;
   readonly slots: ResultSlots;
-  /** To be called once `connection_init` has been accepted. */
+  /** The protocol calls it once it has accepted `connection_init`. */
   readonly admit: () => void;
-  /** Set once `connection_init` has been accepted. */
+  /** Set once `connection_init` is accepted. */
   who?: Entrance;
-  /** Frees the connection's slot among those of its principal, and the watch of its credentials. */
+  /** Releases the connection's slot among those of its user, and stops the watch of its credentials. */
   leave?: () => void;
 }
 
-/** Closes a connection for a reason that a viewer can act on. */
+/** Closes a connection with the code that tells the viewer what to do. */
 export function closeFor(socket: WebSocket, reason: CloseReason): void {
   switch (reason) {
     case 'token_expired':

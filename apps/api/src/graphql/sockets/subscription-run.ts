@@ -6,13 +6,13 @@ import type { CloseReason } from '#platform/api';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import type { EventEncoder } from './event-encoder.js';
 
-/** Where the messages of one subscription go. */
+/** The destination of the messages of one subscription. */
 export interface Outlet {
   /** Sends one execution result, as JSON text. */
   next(payload: string): void;
-  /** Undefined: continue. Else resolves when the viewer has taken most of the sent data, rejects when it does not in time. */
+  /** Undefined: continue. Else resolves when the viewer has read most of the sent data, and rejects if it does not read it in time. */
   drained(): Promise<void> | undefined;
-  /** An execution result as the viewer may see it. */
+  /** The execution result as text, without internal errors. */
   toText(result: ExecutionResult): string;
 }
 
@@ -20,30 +20,30 @@ export interface Outlet {
 export interface SubscriptionInit {
   readonly prepared: PreparedOperation;
   readonly context: GraphqlContext;
-  /** Batches of events. Each is pulled after the viewer has received the earlier batch. */
+  /** Batches of events. The run pulls a batch after the viewer has received the earlier one. */
   readonly source: AsyncIterable<readonly object[]>;
   readonly encoder: EventEncoder | null;
   readonly outlet: Outlet;
 }
 
 /**
- * Runs a subscription on its own: it pulls batches, checks whether the viewer may still see them, and writes each event as a
- * message. To graphql-ws it is an iterator without values that ends when the subscription does. It has no queue: while a
- * viewer is slow, nothing is pulled for it.
+ * Runs one subscription: pulls batches, checks whether the viewer may still read them, and writes each event as a message. graphql-ws
+ * receives an iterator without values that ends with the subscription. There is no queue: while a viewer is slow, the run pulls nothing for
+ * it.
  */
 export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
   private running: Promise<void> | undefined;
 
   constructor(private readonly init: SubscriptionInit) {}
 
-  /** Resolves when the subscription has ended; rejects with why it failed. */
+  /** Resolves when the subscription has ended; rejects with the error if it failed. */
   async next(): Promise<IteratorResult<never, void>> {
     this.running ??= this.run();
     await this.running;
     return { done: true, value: undefined };
   }
 
-  /** The viewer has left: what waits is woken and freed. */
+  /** Ends the subscription because the viewer has left. */
   return(): Promise<IteratorResult<never, void>> {
     this.init.context.end();
     return Promise.resolve({ done: true, value: undefined });
@@ -64,20 +64,20 @@ export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
 
   private async run(): Promise<void> {
     const { context, source, outlet } = this.init;
-    // Nothing on the way of an event is awaited unless it must be: with many viewers each turn of the loop counts.
+    // The loop awaits only what it must: with many viewers, each turn of the event loop counts.
     try {
       for await (const batch of source) {
         const asked = context.lostAccess();
         if (this.isLost(asked instanceof Promise ? await asked : asked)) return;
         for (const event of batch) {
-          // Other operations of the connection send too, so each event asks; after a wait, the right to read is asked again.
+          // Other operations of the connection also send data, so the loop checks before each event. After a wait, it checks the access again.
           const draining = outlet.drained();
           if (draining !== undefined) {
             await draining;
             if (this.isLost(await context.lostAccess())) return;
           }
           if (context.signal.aborted) return;
-          // Awaiting a text that is there already would cost a turn of the loop for each event.
+          // If the text is already there, an `await` would cost one turn of the event loop for each event.
           const text = this.encode(event);
           outlet.next(typeof text === 'string' ? text : await text);
         }

@@ -8,9 +8,9 @@ import { CallerTurns } from '#platform/api';
 import type { ClientAddressKey } from '../../refusals/client-address.js';
 import type { RefusalDelay } from '../../refusals/refusal-delay.js';
 
-/** Time on the event loop for one handshake, including the close of the connection that it replaces, ms. */
+/** Time on the event loop for one handshake, including the close of the connection that it replaces, in ms. */
 const upgradeMs = 0.4;
-/** Time on the event loop for a new connection whose request is rejected, ms. */
+/** Time on the event loop for a new connection whose request is rejected, in ms. */
 const connectionMs = 0.4;
 /** Upgrades that this process accepts without a turn before its other work runs. */
 const mostAtOnce = 25;
@@ -41,19 +41,19 @@ export class UpgradeTurns {
     this.turns = new CallerTurns(clock);
   }
 
-  /** Upgrades that wait for their turn. */
+  /** Number of upgrades that wait for their turn. */
   get size(): number {
     return this.waiting;
   }
 
-  /** Connections that are not read yet. */
+  /** Number of connections that are not read yet. */
   get unreadSize(): number {
     return this.unread;
   }
 
   /**
-   * True: accept one more upgrade without a turn. False: 25 were accepted in this iteration of the event loop, in which thousands of
-   * connections can arrive.
+   * True: accept one more upgrade without a turn. False: 25 were accepted in this iteration of the event loop, and thousands of connections
+   * can arrive in one.
    */
   takeNow(): boolean {
     if (this.atOnce >= mostAtOnce) return false;
@@ -102,7 +102,7 @@ export class UpgradeTurns {
       this.unread -= 1;
     };
     connection.once('close', withdraw);
-    // Node's HTTP server begins to read in the ticks of this connection's event.
+    // Node's HTTP server starts to read in the ticks after this event, so the pause must come later.
     process.nextTick(() => connection.pause());
   }
 

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService } from '#platform';
 
-/** Connections that one api process has open for a user. */
+/** The number of connections that one api process has open for a user. */
 export interface SocketLease {
   readonly userId: string;
-  /** 0: the process has closed its last one. */
+  /** 0: the process has closed its last connection of the user. */
   readonly sockets: number;
 }
 
@@ -35,7 +35,7 @@ const renewal = ({ process, leaseMs }: LeaseHolder, leases: readonly SocketLease
 export class UserSocketsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Writes that this process has `sockets` connections of the user, unless that is over the limit of all processes: false. */
+  /** Stores that this process has `sockets` connections of the user. Returns false, and stores nothing, above the limit of all processes. */
   async open(holder: LeaseHolder, lease: SocketLease, limit: number): Promise<boolean> {
     // The conflict locks the row of the user, so two processes count one after the other.
     const opened = await this.prisma.outsideWorkspaces(
@@ -47,7 +47,7 @@ export class UserSocketsRepository {
     return opened.length > 0;
   }
 
-  /** Writes how many connections this process has of these users, and extends its leases. */
+  /** Stores how many connections this process has of these users, and extends its leases. */
   async renew(holder: LeaseHolder, leases: readonly SocketLease[]): Promise<void> {
     await this.prisma.outsideWorkspaces((client) => client.$executeRaw(renewal(holder, leases)));
   }

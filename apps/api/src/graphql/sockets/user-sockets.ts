@@ -18,13 +18,13 @@ interface Opened {
   sockets: number;
   /** Connections that wait for their turn to be counted. */
   waiting: number;
-  /** Writes of the count, in order, so that a late one cannot undo a newer one. */
+  /** Writes of the count, one after the other, so that a late write cannot replace a newer count. */
   written: Promise<unknown>;
 }
 
 /**
- * Limits the open connections of a user, with all keys and in all api processes. Each process keeps a lease on what it has open; the
- * leases of a process that was killed run out after a minute. Without the database the limit holds for this process alone.
+ * Limits the open connections of a user, with all keys and in all api processes. Each process has a lease for its connections; the leases
+ * of a killed process expire after a minute. Without the database, each process applies the limit alone.
  */
 @Injectable()
 export class UserSockets implements OnModuleDestroy {
@@ -67,7 +67,7 @@ export class UserSockets implements OnModuleDestroy {
     this.renewing = undefined;
   }
 
-  /** Resolves when what has happened so far is written. */
+  /** Resolves when all changes so far are stored. */
   async settled(): Promise<void> {
     await Promise.all([...this.opened.values()].map(({ written }) => written));
   }
@@ -84,7 +84,7 @@ export class UserSockets implements OnModuleDestroy {
     };
   }
 
-  /** True where the database is away: the next renewal writes the count. */
+  /** Returns true if the database does not respond: the next renewal writes the count. */
   private tryToWrite(lease: SocketLease, limit: number): Promise<boolean> {
     return this.repository.open(this.holder, lease, limit).catch((error: unknown) => {
       this.warn(error);
@@ -100,7 +100,7 @@ export class UserSockets implements OnModuleDestroy {
     return written;
   }
 
-  /** Extends the leases of this process, in one statement. It takes its turn for each user, so it never overwrites a newer count. */
+  /** Extends the leases of this process in one statement. It waits for its turn at each user, so it never replaces a newer count. */
   async renew(): Promise<void> {
     const all = [...this.opened];
     const renewed = Promise.all(all.map(([, { written }]) => written)).then(async () => {
