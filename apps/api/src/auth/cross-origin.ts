@@ -8,9 +8,9 @@ const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 const toolIntents = new Set(['claim', 'validate', 'result']);
 
 /**
- * Whether a request could be another site speaking with this browser's cookie: it would change something, carries a cookie
- * and no bearer credential, and does not prove that a page of ours sent it (own `Origin`, JSON, an intent header, which a
- * foreign page cannot set without a preflight that we never grant).
+ * Whether another site could have sent this request with the cookie of the browser: the request may change data, carries a cookie and no
+ * bearer credential, and does not prove that it comes from our own page. The proof is all three: an own `Origin`, a JSON body, and an
+ * intent header, which a foreign page cannot set without a preflight that the server never grants.
  */
 export function isCrossOriginRisk({ method = 'GET', headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   if (readOnly.has(method) || headers.cookie === undefined || headers.authorization !== undefined) return false;
@@ -20,7 +20,7 @@ export function isCrossOriginRisk({ method = 'GET', headers }: Pick<IncomingMess
   return !(isOwnOrigin(headers) && isJson(headers['content-type']) && hasIntent);
 }
 
-/** Refuses such requests before anything reads them. */
+/** Rejects requests with that risk before any other handler reads them. */
 export function crossOriginMiddleware(request: Request, _: Response, next: NextFunction): void {
   if (isCrossOriginRisk(request)) next(crossOriginRefused());
   else next();

@@ -27,7 +27,7 @@ export class ErrorFilter implements ExceptionFilter {
     const reply = isOpenAiPath(request.path) ? toOpenAiReply(thrown, context) : toErrorReply(thrown, context);
     if (reply.unexpected !== undefined) this.logger.error({ err: reply.unexpected, requestId }, 'a request failed');
     if (response.headersSent) {
-      // Half a reply cannot be taken back; a broken connection at least does not look like a whole one.
+      // A part of the response is already sent. Closing the connection shows the client that the response is incomplete.
       response.destroy();
       return undefined;
     }
@@ -91,12 +91,12 @@ function headersOf({ code, retryAfterSeconds, details }: AppError): Record<strin
   };
 }
 
-/** What contracts promise next to an error (`callStatus`, `issues` …). */
+/** The fields that clients get next to an error (`callStatus`, `issues` …). */
 function publicDetails({ details }: AppError): Record<string, Storable> {
   return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, toStorable(value)]));
 }
 
-/** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
+/** Maps the rejections that Express and Nest throw themselves: a body that is too large or not JSON, an unknown route. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): AppError | HttpException {
   const status = exception.getStatus();
   switch (status) {

@@ -1,4 +1,4 @@
-/** `type` of an error as OpenAI clients branch on it. */
+/** The `type` of an error, which OpenAI clients branch on. */
 export type OpenAiErrorType = 'invalid_request_error' | 'rate_limit_error' | 'server_error';
 
 /** The members of an error besides its message. `param` and `code` are null unless the contract names them. */
@@ -7,11 +7,11 @@ export interface OpenAiErrorInit {
   readonly message: string;
   readonly param?: string | null;
   readonly code?: string | null;
-  /** Seconds after which a retry makes sense. */
+  /** Seconds that the client should wait before a retry. */
   readonly retryAfterSeconds?: number;
 }
 
-/** The body of an error: `{"error": …}` of a reply, or of the last chunk of a stream. */
+/** The body of an error: `{"error": …}` in a response, or in the last chunk of a stream. */
 export interface OpenAiErrorBody {
   readonly message: string;
   readonly type: OpenAiErrorType;
@@ -19,7 +19,7 @@ export interface OpenAiErrorBody {
   readonly code: string | null;
 }
 
-/** An expected failure under `/v1`, in the words that OpenAI clients know. Its `type` follows from its status. */
+/** An expected failure under `/v1`, with the fields that OpenAI clients know. `type` follows from `status`. */
 export class OpenAiError extends Error {
   readonly status: number;
   readonly type: OpenAiErrorType;
@@ -37,7 +37,7 @@ export class OpenAiError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** As it is written to clients. */
+  /** The body that clients receive. */
   toBody(): OpenAiErrorBody {
     const { message, type, param, code } = this;
     return { message, type, param, code };

@@ -14,7 +14,7 @@ export interface OpenAiReply {
   readonly unexpected?: unknown;
 }
 
-/** The routes that answer in the words of OpenAI, errors and unknown routes included. */
+/** Whether a path belongs to the OpenAI API, whose errors have OpenAI's format, also for unknown routes. */
 export function isOpenAiPath(path: string): boolean {
   return /^\/v1(\/|$)/i.test(path);
 }
@@ -31,7 +31,7 @@ export function toOpenAiReply(thrown: unknown, context: { readonly maxBodyBytes:
   };
 }
 
-/** OpenAI's SDKs repeat a request after any 503 without this header. */
+/** Without this header, OpenAI's SDKs retry after every 503. */
 function headersOf({ code, retryAfterSeconds }: OpenAiError): Record<string, string> {
   if (retryAfterSeconds !== undefined) return { 'Retry-After': String(retryAfterSeconds) };
   return code === 'job_limit_reached' ? { 'X-Should-Retry': 'false' } : {};
@@ -39,7 +39,7 @@ function headersOf({ code, retryAfterSeconds }: OpenAiError): Record<string, str
 
 const unknownError = new OpenAiError({ status: 500, message: 'Internal error' });
 
-/** Null: the error was not expected. */
+/** Null: the error is unexpected. */
 function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyBytes: number }): OpenAiError | null {
   if (thrown instanceof OpenAiError) return thrown;
   if (thrown instanceof HttpException) return fromFramework(thrown, maxBodyBytes);
@@ -61,7 +61,7 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
         retryAfterSeconds: retryAfterSeconds ?? soon,
       });
     case 'job_limit_reached':
-      // A bound on stored jobs has no time after which a retry succeeds.
+      // If the limit on stored jobs is reached, no waiting time makes a retry succeed.
       return retryAfterSeconds === undefined
         ? new OpenAiError({ status, message, code })
         : new OpenAiError({ status, message, code: 'server_busy', retryAfterSeconds });
@@ -89,11 +89,11 @@ export function serverBusy(retryAfterSeconds: number = soon): OpenAiError {
   return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
 }
 
-/** Some SDKs call `/v1/responses` unless they are configured otherwise. */
+/** Some SDKs call `/v1/responses` by default. */
 const UNKNOWN_URL =
   'Unknown request URL. There are POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
 
-/** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
+/** Maps the rejections that Express and Nest throw themselves: a body that is too large or not JSON, an unknown route. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiError | null {
   const status = exception.getStatus();
   switch (status) {

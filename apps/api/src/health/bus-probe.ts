@@ -3,15 +3,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BUS, type Bus, newId, systemClock } from '#platform';
 
 const timeoutMs = 1_000;
-/** No workspace and no job has this id: only the probe subscribes to it. */
+/** No workspace and no job has this id, so only the probe subscribes to it. */
 const unknownWorkspace = '00000000-0000-0000-0000-000000000000';
 
-/** Asks whether hints still come through. */
+/** Checks whether hints arrive. */
 @Injectable()
 export class BusProbe {
   constructor(@Inject(BUS) private readonly bus: Bus) {}
 
-  /** Sends a hint about no job and waits up to a second for it to come back. */
+  /** Sends a hint about a job that does not exist, and waits up to a second to receive it. */
   async isAlive(): Promise<boolean> {
     const jobId = newId();
     return new Promise((resolve) => {

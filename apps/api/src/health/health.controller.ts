@@ -30,13 +30,13 @@ const ready: z.ZodType<ReadinessReport> = z.object({
   ),
 });
 
-/** What the health routes answer. */
+/** The responses of the health routes. */
 const healthReplies = {
   alive: named('Alive', z.object({ status: z.literal('ok') })),
   ready: named('Readiness', ready),
 } as const;
 
-/** For those who run Nightshift: is it alive, does it want work, what is it doing. No credential is asked for. */
+/** Health, readiness and metrics for operators. These routes need no credential. */
 @ApiTags('Operations')
 @ApiPublic()
 @Public()
@@ -48,7 +48,7 @@ export class HealthController {
     private readonly config: Config,
   ) {}
 
-  /** The process answers. */
+  /** The process responds. */
   @Get('healthz')
   @ApiOperation({ operationId: 'getHealth', summary: 'Check that the process responds' })
   @ApiReply(200, healthReplies.alive, 'It does.')
@@ -67,7 +67,7 @@ export class HealthController {
     return report;
   }
 
-  /** Prometheus text. Numbers of all tenants together, so only with the operator's token: a tenant must not count another. */
+  /** Prometheus text. It counts all tenants together, so it requires the operator's token: no tenant may learn another one's numbers. */
   @Get('metrics')
   @ApiOperation({ operationId: 'getMetrics', summary: 'Figures, for the machine itself only' })
   @ApiMediaReply(200, 'Prometheus text.', { 'text/plain': 'docs/metrics.md has their names.' })

@@ -10,7 +10,7 @@ import { HealthRepository } from './health.repository.js';
 export interface ReadinessReport {
   readonly status: 'ready' | 'not_ready';
   readonly draining: boolean;
-  /** Reachable, with the tables of this build. */
+  /** The database is reachable and has the tables of this build. */
   readonly database: boolean;
   readonly bus: boolean;
   /** What the operator should change; the process accepts requests nevertheless. */
@@ -18,10 +18,10 @@ export interface ReadinessReport {
   readonly plugins: readonly ShownPlugin[];
 }
 
-/** Answers are remembered this long, so that asking often costs the database nothing. */
+/** How long a result is cached, so that frequent checks cost the database nothing. */
 const rememberedMs = 1_000;
 
-/** Whether this process wants requests. */
+/** Whether this process accepts requests. */
 @Injectable()
 export class Readiness {
   private draining = false;
