@@ -6,8 +6,8 @@ import { serverBusy } from '../errors/to-openai-reply.js';
 import { invalidKey } from './openai-principal.guard.js';
 
 /**
- * A slot for a deferred or streamed response of `/v1`: counted apart from the streams of jobs, and per principal only. When the
- * slot is revoked, `closing` aborts with the error to send. Throws as `OpenStreams.enter`.
+ * Acquires a slot for a deferred or streamed response of `/v1`. These slots are separate from those for streams of jobs, and limited per
+ * principal only. When the slot is revoked, `closing` aborts with the error to send. Throws as `OpenStreams.enter`.
  */
 export function acquireStreamSlot(
   open: OpenStreams,

@@ -25,7 +25,7 @@ export class OpenAiPrincipalGuard extends PrincipalGuard {
     try {
       return await this.authenticator.authenticate({ authorization });
     } catch (error) {
-      // A user's token is not accepted here, valid or not.
+      // A user's token is not accepted here, even a valid one.
       const codes = ['unauthenticated', 'not_found', 'bad_request'];
       throw error instanceof AppError && codes.includes(error.code) ? invalidKey() : error;
     }

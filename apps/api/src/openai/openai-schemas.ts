@@ -78,10 +78,10 @@ const model = named(
 
 const executed: z.ZodType<ExecutedCall> = z.object({
   tool_call_id: z.string(),
-  result: z.unknown().meta({ description: 'What the tool gave: JSON, or text.' }),
+  result: z.unknown().meta({ description: 'The result of the tool: JSON, or text.' }),
 });
 
-/** What the routes under `/v1` answer. */
+/** The responses of the routes under `/v1`. */
 export const openAiReplies = {
   error: named('OpenAiError', error),
   completion: named('ChatCompletion', completion),

@@ -1,18 +1,18 @@
 import type { AnswerEnd, AnswerPart, ClientToolCall } from './answer-part.js';
 
-/** Collects the parts of an answer until they are taken: text in whole characters, blocks on lines of their own. */
+/** Collects the parts of a response until `take` returns them. Text never ends within a surrogate pair; a block has its own lines. */
 export class AnswerOutput {
   private parts: AnswerPart[] = [];
-  /** Text that may still be added to its last part. */
+  /** Pending text, to which more may be added. */
   private text = '';
-  /** The first half of a character whose other half has not come. */
+  /** The first half of a surrogate pair whose second half is not there yet. */
   private half = '';
   private isAtLineStart = true;
   private isParagraphDue = false;
-  /** No content was sent, and none is pending. */
+  /** Whether no content was sent and none is pending. */
   isEmpty = true;
 
-  /** `isHeld`: everything so far is one piece, until `release`. */
+  /** `isHeld`: combine all text into one part until `release` is called. */
   constructor(private isHeld: boolean) {}
 
   say(text: string): void {
@@ -22,7 +22,7 @@ export class AnswerOutput {
     this.add(whole.slice(0, end).toWellFormed());
   }
 
-  /** A piece by itself, on lines of its own. */
+  /** Adds a block, on its own lines. */
   block(text: string): void {
     this.flush();
     this.add(`${this.isAtLineStart ? '' : '\n'}${text}\n`);
@@ -34,7 +34,7 @@ export class AnswerOutput {
     this.isParagraphDue = !this.isEmpty;
   }
 
-  /** Progress is useful only while it happens: it is dropped while parts are buffered. */
+  /** Adds a comment about progress. A late one is useless, so comments are dropped while the output is held. */
   comment(text: string): void {
     if (this.isHeld) return;
     this.flush();

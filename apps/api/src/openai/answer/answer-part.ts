@@ -12,7 +12,7 @@ export function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
   };
 }
 
-/** What a job has cost beside its rounds: the choice of its agent, which is none of them. */
+/** The tokens of a job that belong to none of its rounds: those of the choice of its agent. */
 export function rest(whole: AnswerUsage, rounds: JobSnapshot['rounds']): AnswerUsage {
   const used = rounds.reduce((total, { usage }) => sum(total, usage), noUsage);
   return {
@@ -25,7 +25,7 @@ export function rest(whole: AnswerUsage, rounds: JobSnapshot['rounds']): AnswerU
 /** How tool calls appear in an answer: as text, as blocks that Open WebUI renders, not at all, or handed to the client. */
 export type AnswerFormat = 'inline' | 'open-webui' | 'none' | 'openai';
 
-/** `finish_reason` as OpenAI clients know it. */
+/** The values of `finish_reason` that OpenAI clients know. */
 export type AnswerFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** Tokens of the rounds of this response. `estimated`: the provider reported no usage for at least one round. */
@@ -42,7 +42,7 @@ export interface ClientToolCall {
   readonly arguments: string;
 }
 
-/** How a response ends. `error`: it failed, and the parts before are all of its content. */
+/** The end of a response. `error`: the response failed, and the parts before this one are all of its content. */
 export interface AnswerEnd {
   readonly type: 'end';
   readonly finishReason: AnswerFinish;
@@ -53,8 +53,8 @@ export interface AnswerEnd {
 /** The parts of a response, in the order of sending. `content` is never empty and never half of a surrogate pair. */
 export type AnswerPart =
   | { readonly type: 'content'; readonly text: string }
-  /** Not part of the answer: what happens beside it. One line. */
+  /** A comment beside the content, on one line. */
   | { readonly type: 'comment'; readonly text: string }
-  /** Comes at most once, right before the end. */
+  /** Sent at most once, right before the end. */
   | { readonly type: 'tool-calls'; readonly calls: readonly ClientToolCall[] }
   | AnswerEnd;

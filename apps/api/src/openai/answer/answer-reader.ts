@@ -30,7 +30,7 @@ import { StreamedCalls, StreamedText } from './streamed-calls.js';
 export interface AnswerTerms {
   readonly format: AnswerFormat;
   readonly kind: JobKind;
-  /** Rounds up to this one belong to earlier answers of the job. 0: there are none. */
+  /** Rounds up to this one belong to earlier responses of the job. 0: there are none. */
   readonly afterRound: number;
   /** For a client that attaches late: everything up to this event is sent in one piece. 0: the client missed nothing. */
   readonly catchUpTo: number;
@@ -41,30 +41,30 @@ type Delta = Extract<JobEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 type RoundFinished = Extract<JobEvent, { type: 'round-finished' }>;
 
 /**
- * Builds a response from a job's feed: the events after the response began, and any number of snapshots at any moment.
- * One for each client; pure except for its own state. After the end was sent it returns nothing.
+ * Builds a response from the feed of a job. The feed yields the events after the response began, and snapshots at any time. There is one
+ * reader for each client. The class only changes its own state. After it has returned the end, it returns nothing.
  */
 export class AnswerReader {
   private readonly output: AnswerOutput;
   private readonly calls: StreamedCalls;
-  /** Of a chat, the text of its open round; of a workflow, its content. */
+  /** For a chat, the text of its open round; for a workflow, its content. */
   private readonly text = new StreamedText();
   private readonly requests = new AnswerRequests();
   private readonly announced = new Set<string>();
-  /** Calls of this answer that are not settled, in the order of the model. */
+  /** Calls of this response that are not settled, in the order of the model. */
   private readonly openCalls = new Map<string, string>();
-  /** Those of them that are the work of a job of their own. */
+  /** The open calls that run as sub-jobs. */
   private readonly subJobs = new Set<string>();
-  /** Calls that a client was asked to run. */
+  /** Calls that a client is asked to run. */
   private readonly clientCalls = new Set<string>();
   private status: JobStatus | undefined;
-  /** The last event that is known of. */
+  /** The number of the last event that was read. */
   private seq = 0;
-  /** The last round that is complete. */
+  /** The last complete round. */
   private lastRound: number;
   private finishReason = 'stop';
   private usage = noUsage;
-  /** The tokens of the choice of an agent are part of `usage`. */
+  /** Whether `usage` already includes the tokens of the choice of an agent. */
   private choiceCounted = false;
   private begun = false;
   private over = false;
@@ -75,17 +75,17 @@ export class AnswerReader {
     this.lastRound = terms.afterRound;
   }
 
-  /** Whether the model or a tool has begun: from then on the client gets a response, even if the job fails. */
+  /** Whether the model or a tool has started. From then on the client gets a response, even if the job fails. */
   get hasBegun(): boolean {
     return this.begun;
   }
 
-  /** Whether the end was sent. */
+  /** Whether the end is sent. */
   get isOver(): boolean {
     return this.over;
   }
 
-  /** The requests that people have to decide before the job continues: ids of interrupts, in the order of their opening. */
+  /** The ids of the interrupts that people must decide before the job continues, in the order in which they were opened. */
   get waitsFor(): readonly string[] {
     return this.requests.idsOf({ clients: !this.isStrict });
   }
@@ -95,12 +95,12 @@ export class AnswerReader {
     return !this.over && this.subJobs.size > 0;
   }
 
-  /** Of an answer whose agent was chosen by its job: call it before calls of that agent are taken. */
+  /** Sets the format of a response whose agent the job chose. Call it before the first call of that agent is taken. */
   useFormat(format: Exclude<AnswerFormat, 'openai'>): void {
     this.calls.useFormat(format);
   }
 
-  /** Takes what the jobs below have open now: all of it. */
+  /** Replaces all open requests of sub-jobs. */
   takeBelow(requests: readonly InterruptBelow[]): readonly AnswerPart[] {
     this.requests.replaceBelow(this.hasSubJobs ? requests : []);
     if (!this.over) this.announce();
@@ -185,7 +185,7 @@ export class AnswerReader {
     this.usage = sum(this.usage, round.usage);
   }
 
-  /** Every client gets the same agent: the choice was made for the first response. */
+  /** Adds the tokens of the choice of an agent, once. Every response of the job has the same agent, so only the first one counts them. */
   private countChoice({ promptTokens, completionTokens, estimated }: AnswerUsage): void {
     if (this.choiceCounted || this.terms.afterRound > 0) return;
     this.choiceCounted = true;
@@ -239,7 +239,7 @@ export class AnswerReader {
     this.takeWhole(content.slice(end));
   }
 
-  /** The current text, regardless of how much was sent. */
+  /** Takes the current text as a whole, whatever part was already sent. */
   private takeWhole(text: string): void {
     this.text.withdraw(0);
     if (text === '') return;
@@ -252,16 +252,16 @@ export class AnswerReader {
     this.takeCall({ round: call.round, status, item: toToolCallItem({ ...call, status }) });
   }
 
-  /** A round whose calls for clients are settled was the end of its answer: they had been handed over. */
+  /** In strict mode, a round whose calls for clients are settled has ended its response: the client had received the calls. */
   private pausedIn(calls: JobSnapshot['calls']): boolean {
     const clients = calls.filter(({ byClient }) => byClient);
-    const isSettled = calls.every(({ status }) => !isOpen(status as ToolCallStatus)); // as above
+    const isSettled = calls.every(({ status }) => !isOpen(status as ToolCallStatus)); // the table's CHECK allows no other
     if (!this.isStrict || clients.length === 0 || !isSettled) return false;
     this.pause(clients.map((call) => ({ id: call.callId, name: call.name, arguments: runArguments(call).arguments })));
     return true;
   }
 
-  /** After news up to `seq`: who is waited for, and whether that is the client. */
+  /** Runs after each item up to `seq`: announces open requests, and pauses if the job only waits for this client. */
   private lookAround(seq: number): void {
     this.seq = seq;
     if (seq >= this.terms.catchUpTo) this.output.release();

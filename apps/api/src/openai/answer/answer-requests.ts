@@ -4,16 +4,16 @@ import { OpenAiError } from '../../errors/openai-error.js';
 import type { ClientToolCall } from './answer-part.js';
 
 const clientKind = 'client_tool';
-/** A `wait` is addressed to no person. */
+/** The kinds that a person or a client decides. A `wait` is not one of them. */
 const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
 interface OpenRequest {
   readonly kind: string;
-  /** Of a `client_tool`: the call as the client is to run it. */
+  /** For a `client_tool`: the call that the client must run. */
   readonly call: ClientToolCall | null;
 }
 
-/** The requests that a job has open, and the jobs below it: each in the order of their opening. */
+/** The open requests of a job and of its sub-jobs, each in the order in which they were opened. */
 export class AnswerRequests {
   private readonly open = new Map<string, OpenRequest>();
   private below: readonly InterruptBelow[] = [];
@@ -30,12 +30,12 @@ export class AnswerRequests {
     for (const interrupt of interrupts) this.open.set(interrupt.id, toRequest(interrupt));
   }
 
-  /** All that the jobs below have open now. */
+  /** Replaces all open requests of sub-jobs. */
   replaceBelow(below: readonly InterruptBelow[]): void {
     this.below = below;
   }
 
-  /** Those that people have to answer; with `clients`, they answer calls for clients too. */
+  /** The ids of requests that people must answer; with `clients`, also of requests for client tools. */
   idsOf({ clients }: { readonly clients: boolean }): readonly string[] {
     const own = [...this.open].map(([id, { kind }]) => ({ id, kind }));
     const asked = [...own, ...this.below].filter(
@@ -44,7 +44,7 @@ export class AnswerRequests {
     return asked.map(({ id }) => id);
   }
 
-  /** By their ids. */
+  /** The calls for clients, by their ids. */
   get clientCalls(): ReadonlyMap<string, ClientToolCall> {
     return new Map([...this.open.values()].flatMap(({ call }) => (call === null ? [] : [[call.id, call]])));
   }
@@ -62,14 +62,14 @@ function toRequest({ kind, callId: id, request }: Asked): OpenRequest {
 /** How a job ended, and what its response has already sent. */
 interface AnswerEnding {
   readonly status: JobStatus;
-  /** As the job gives it. */
+  /** The reason in the job's row. */
   readonly reason: string | null;
   readonly isStrict: boolean;
-  /** The response has no text, although nothing stopped the model. */
+  /** Whether the response has no text although the model finished normally. */
   readonly isEmpty: boolean;
 }
 
-/** What is wrong with an answer whose job has ended; null: nothing. Pure. */
+/** The error of a response whose job has ended; null: it succeeded. Pure. */
 export function answerError({ status, reason, isStrict, isEmpty }: AnswerEnding): OpenAiError | null {
   if (status === 'failed')
     return new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });

@@ -2,28 +2,28 @@ import { redactArguments } from '#approvals';
 import type { ToolCallItem } from '#jobs';
 import { modelTextOf, projectResult, readArguments, type ToolCallStatus } from '#tools';
 
-/** What of calls must not be shown. */
+/** Hides secrets of calls. */
 export interface CallSecrets {
-  /** Members of a tool's arguments that its viewers do not see. */
+  /** The names of a tool's arguments that viewers must not see. */
   readonly sensitiveFieldsOf: (tool: string) => readonly string[];
-  /** A text without what is secret in it. */
+  /** Replaces the secrets in a text. */
   readonly redact: (text: string) => string;
 }
 
-/** A call as it stands. */
+/** The current state of a call. */
 export interface SeenCall {
   readonly round: number;
   readonly status: ToolCallStatus;
   readonly item: ToolCallItem;
 }
 
-/** The most that is shown of a value, of all arguments, and of a result. In UTF-16 units, before they are escaped. */
+/** Maximum length of a shown value, of all arguments, and of a result, in UTF-16 units before escaping. */
 const longest = { value: 250, list: 1_200, result: 500 } as const;
 
-/** These calls never ran: their text does not describe a failure. */
+/** These calls never ran, so they are not shown as failures. */
 export const refusedStatuses: ReadonlySet<ToolCallStatus> = new Set(['denied', 'skipped', 'cancelled']);
 
-/** How calls look in an answer, without what is secret in them. Pure. */
+/** Formats calls for a response, without secrets. Pure. */
 export class CallText {
   constructor(private readonly secrets: CallSecrets) {}
 
@@ -44,7 +44,7 @@ export class CallText {
     return `<details ${about} ${args} ${result} files="" embeds="">\n<summary>Tool Executed</summary>\n</details>`;
   }
 
-  /** As the model wrote them, where nothing in them is hidden. */
+  /** The text of the model, unless some arguments are hidden. */
   private arguments({ name, args }: ToolCallItem): string {
     const { sensitiveFieldsOf, redact } = this.secrets;
     const parsed = readArguments(args);
@@ -82,14 +82,14 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Never between the halves of a character. */
+/** Cuts a text, but not within a surrogate pair. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length);
 }
 
-/** Always a single line: the parser finds a block by its lines. */
+/** An attribute on a single line, because the parser finds blocks line by line. */
 function attribute(name: string, value: string): string {
   const line = escapeText(value).replace(/[\p{Cc}\u2028\u2029]/gu, (character) => `&#${character.charCodeAt(0)};`);
   return `${name}="${line}"`;

@@ -1,6 +1,6 @@
 import type { AnswerEnd, AnswerPart, AnswerUsage, ClientToolCall } from './answer-part.js';
 
-/** What all chunks of an answer have in common. */
+/** The fields that all chunks of a response share. */
 export interface AnswerHead {
   /** `chatcmpl-<12 hex>` */
   readonly id: string;
@@ -9,7 +9,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** As OpenAI clients read it. */
+/** Token counts in OpenAI's format. */
 export interface WireUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -17,13 +17,13 @@ export interface WireUsage {
 }
 
 /**
- * Writes an answer as an event stream: each `data` line is a `chat.completion.chunk` or `[DONE]`. What all its chunks have in
- * common is written out once, so that a piece of text costs little more than its own JSON.
+ * Writes a response as an event stream: each `data` line is a `chat.completion.chunk` or `[DONE]`. The constructor serializes the fields
+ * that all chunks share, so a piece of text costs little more than its own JSON.
  */
 export class ChunkWriter {
-  /** Up to the choices. */
+  /** The chunk up to `choices`. */
   private readonly start: string;
-  /** The chunk up to the text of its content. */
+  /** The chunk up to the text of `content`. */
   private readonly contentStart: string;
   private readonly contentEnd: string;
   /** Part of every chunk except the one that carries the usage, if there is one. */
@@ -41,12 +41,12 @@ export class ChunkWriter {
     this.contentEnd = `},"logprobs":null,"finish_reason":null}]${this.noUsage}}\n\n`;
   }
 
-  /** The first chunk: who speaks. */
+  /** The first chunk, which has the role. */
   role(): string {
     return this.chunk({ role: 'assistant', content: '' }, null);
   }
 
-  /** What a part is on the wire; the end with everything that belongs to it, `[DONE]` included. */
+  /** The lines of one part; the end includes all of its chunks and `[DONE]`. */
   lines(part: AnswerPart): string {
     switch (part.type) {
       case 'content':
@@ -100,7 +100,7 @@ export function toWireUsage({ promptTokens, completionTokens }: AnswerUsage): Wi
 
 const lineEnds = /[\u0085\u2028\u2029]/g;
 
-/** JSON leaves these as they are; clients that split lines as Unicode does would break the line there. */
+/** Escapes line separators that JSON leaves unchanged: a client that splits lines as Unicode defines them would break the line there. */
 function oneLine(json: string): string {
   return json.replace(lineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,7 +1,7 @@
 import type { AnswerEnd, AnswerFinish, AnswerPart, ClientToolCall } from './answer-part.js';
 import { type AnswerHead, toWireCall, toWireUsage, type WireUsage } from './chunk-writer.js';
 
-/** An answer in one piece: a `chat.completion`. */
+/** A complete response: a `chat.completion`. */
 export interface Completion {
   readonly id: string;
   readonly object: 'chat.completion';
@@ -12,7 +12,7 @@ export interface Completion {
       readonly index: 0;
       readonly message: {
         readonly role: 'assistant';
-        /** Null: the response has no text, only calls. */
+        /** Null: the response has calls and no text. */
         readonly content: string | null;
         readonly refusal: null;
         readonly tool_calls?: readonly ReturnType<typeof toWireCall>[];
@@ -24,7 +24,7 @@ export interface Completion {
   readonly usage: WireUsage;
 }
 
-/** Collects an answer for a client that wants it in one piece. */
+/** Collects the parts of a response for a client that does not stream. */
 export class CompletionBuilder {
   private readonly texts: string[] = [];
   private calls: readonly ClientToolCall[] = [];
@@ -36,7 +36,7 @@ export class CompletionBuilder {
     else if (part.type === 'end') this.end = part;
   }
 
-  /** Call once the end was added. Throws the `OpenAiError` of an answer that failed. */
+  /** Call it after the end was added. Throws the `OpenAiError` of a failed response. */
   build({ id, created, model }: AnswerHead): { readonly completion: Completion; readonly usageEstimated: boolean } {
     const { end, calls } = this;
     if (end === undefined) throw new Error('the answer is not at its end');

@@ -5,12 +5,12 @@ import type { AnswerFormat } from './answer-part.js';
 import { type CallSecrets, CallText, inlineInterrupted, refusedStatuses, type SeenCall } from './call-text.js';
 
 interface StreamedCall {
-  /** Its number in the response; null: nothing of it was sent. */
+  /** The number of the call in the response; null: the client has received nothing of the call. */
   number: number | null;
   isDone: boolean;
 }
 
-/** The calls of a response; the start and the end of each are sent once. */
+/** The calls of a response. Sends the start and the end of each call once. */
 export class StreamedCalls {
   private readonly calls = new Map<string, StreamedCall>();
   private readonly text: CallText;
@@ -29,7 +29,7 @@ export class StreamedCalls {
     this.format = format;
   }
 
-  /** May be called again with the same call. */
+  /** Takes a state of a call; may be called again with the same state. */
   take(call: SeenCall): void {
     const streamed = this.streamedOf(call);
     if (streamed.isDone) return;
@@ -39,7 +39,7 @@ export class StreamedCalls {
     if (isSettled) this.finish(streamed, call);
   }
 
-  /** The answer ends, and with it what is still open. */
+  /** Ends the open calls, because the response ends. */
   close(): void {
     if (this.format !== 'inline') return;
     for (const streamed of this.calls.values()) {
@@ -73,19 +73,19 @@ export class StreamedCalls {
   }
 }
 
-/** Separates a text that was withdrawn after it was sent from the text that replaces it. */
+/** Separates text that was withdrawn after it was sent from its replacement. */
 const RESTARTED = '\n\n[restarted]\n\n';
 
 /**
- * The text that a client has received. A client cannot be asked to delete withdrawn text: while the new text repeats it, nothing
- * is sent; at the first difference the whole new text is sent. Each method returns the text to send now. Pure.
+ * The text that a client has received. A client cannot delete text that the server withdraws. So while the new text repeats the withdrawn
+ * one, nothing is sent; at the first difference, the whole new text is sent. Each method returns the text to send now. Pure.
  */
 export class StreamedText {
-  /** What the client takes for the text. */
+  /** The text that the client has. */
   private sent = '';
-  /** Where the withdrawn part of it begins; null: nothing is withdrawn. */
+  /** Where the withdrawn part of `sent` begins; null: no part is withdrawn. */
   private cut: number | null = null;
-  /** The length of the withdrawn part that was repeated. */
+  /** How much of the withdrawn part the new text has repeated. */
   private repeated = 0;
 
   add(text: string): string {
@@ -103,7 +103,7 @@ export class StreamedText {
     return same === text.length ? '' : this.restart(cut, text.slice(same));
   }
 
-  /** What lies beyond `length` is withdrawn. */
+  /** Withdraws the text beyond `length`. */
   withdraw(length: number): void {
     if (this.cut !== null && length > this.cut) this.repeated = Math.min(this.repeated, length - this.cut);
     else if (length < this.sent.length) {
@@ -112,12 +112,12 @@ export class StreamedText {
     }
   }
 
-  /** The text is complete: a withdrawn part that was not repeated by now does not belong to it. */
+  /** The text is complete. A withdrawn part that it has not repeated does not belong to it. */
   settle(): string {
     return this.cut === null ? '' : this.restart(this.cut, '');
   }
 
-  /** The sent text stays; a new text begins here. */
+  /** Starts a new text after the sent one. */
   clear(): void {
     this.sent = '';
     this.cut = null;

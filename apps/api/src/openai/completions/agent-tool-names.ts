@@ -6,12 +6,12 @@ import { matchesGlob, ToolCatalog } from '#tools';
 
 import type { ModelTarget } from '../models/model-directory.js';
 
-/** Which functions of a client have the name of a tool that the agent runs on the server. */
+/** Finds the functions of a client that have the same name as a server tool of the agent. */
 @Injectable()
 export class AgentToolNames {
   constructor(private readonly catalog: ToolCatalog) {}
 
-  /** Those of `tools`. Which agent answers `auto` is not known yet; models by themselves have no tools. */
+  /** The names in `tools` that are server tools. Empty for `auto`, whose agent is not known yet, and for models, which have no tools. */
   async among(
     principal: Principal,
     target: ModelTarget,

@@ -23,7 +23,7 @@ export class AnswerContext {
     return this.config.values;
   }
 
-  /** What of calls must not be shown in this workspace. */
+  /** How to hide secrets of calls in this workspace. */
   async secretsOf(workspaceId: string): Promise<CallSecrets> {
     const tools = await this.catalog.of(workspaceId);
     const redactor = this.redactor.of(workspaceId);
@@ -33,7 +33,7 @@ export class AnswerContext {
     };
   }
 
-  /** Whether the job of an answer must not wait for whom it waits for; then it is cancelled. */
+  /** Whether the job of a response must not wait for a person. If so, the job is cancelled. */
   async refusesToWait({ workspaceId, jobId }: Answer): Promise<boolean> {
     return this.waits.refuse({ workspaceId, jobId });
   }
@@ -43,12 +43,12 @@ export class AnswerContext {
     return this.answers.hasRunOnce(answer);
   }
 
-  /** How the agent that the job chose shows calls. */
+  /** The tool event format of the agent that the job chose. */
   async formatOfChosen(answer: Answer): Promise<ToolEventFormat> {
     return (await this.answers.formatOfChosen(answer)) ?? 'inline';
   }
 
-  /** The agent that `auto` has become by now. */
+  /** The agent that answers `auto`, if the job has chosen one. */
   async agentOf(principal: Principal, answerId: string): Promise<string | null> {
     return (await this.answers.find(principal, answerId))?.agent ?? null;
   }

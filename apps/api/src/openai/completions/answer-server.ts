@@ -20,15 +20,15 @@ import type { OpenedAnswer } from './opened-answer.js';
 import { RequestsBelow } from './requests-below.js';
 import { type AnswerListener, ResponseSession } from './response-session.js';
 
-/** Where an answer goes: a stream, or one reply at its end. */
+/** The destination of a response: a stream, or one body at the end. */
 interface AnswerSink {
-  /** Takes what comes next, and waits until more can be taken. Throws the `OpenAiError` of an answer that is none. */
+  /** Takes the next parts, and waits until the client can take more. Throws the `OpenAiError` of a failed response. */
   take(parts: readonly AnswerPart[]): Promise<void>;
-  /** Breaks off so that the client cannot take the response for a complete one. Throws `error` while nothing was sent. */
+  /** Ends the response so that the client cannot mistake it for a complete one. Throws `error` if nothing was sent. */
   fail(error: unknown): void;
 }
 
-/** An answer as one reply, when it is whole. */
+/** Sends the whole response as one body. */
 class WholeSink implements AnswerSink {
   private readonly builder = new CompletionBuilder();
 
@@ -64,8 +64,8 @@ export class AnswerServer {
   ) {}
 
   /**
-   * Returns when the response is sent or its client has disconnected; the job keeps running unless the client asked to cancel it.
-   * Before anything was sent, throws the error to send instead.
+   * Returns when the response is sent or its client has disconnected. The job keeps running unless the client asked to cancel it. If
+   * nothing was sent yet, throws the error to send instead.
    */
   async serve({ answer, isAttached }: OpenedAnswer, listener: AnswerListener): Promise<void> {
     const { format, afterRound, job, workspaceId } = answer;
@@ -79,7 +79,7 @@ export class AnswerServer {
       session.stop(invalidKey());
     });
     const sink = this.sinkOf(session, reader, () => {
-      // A lost hint must not keep a silent stream open.
+      // A silent stream must end even if the hint about a lost right did not arrive.
       void access.check().then(
         (lost) => {
           if (lost !== null) session.stop(invalidKey());
@@ -140,7 +140,7 @@ export class AnswerServer {
       await sink.take(parts);
       return;
     }
-    // A refused wait sends no comment: if possible, the end that follows is then the first thing sent.
+    // Comments of a refused wait are not sent, so that the end can still be the first data that the client gets.
     const content = parts.filter(({ type }) => type !== 'comment');
     if (content.length > 0) await sink.take(content);
   }
@@ -157,7 +157,7 @@ export class AnswerServer {
   }
 }
 
-/** The job was cancelled because it waited for a person; another process may have noticed that first. */
+/** Whether a part ends a response whose job was cancelled because it would have waited for a person. Another process may have cancelled it. */
 function isRefusal(part: AnswerPart): boolean {
   return part.type === 'end' && part.error?.status === 400;
 }
@@ -166,9 +166,9 @@ interface StreamedSinkParts {
   readonly response: ServerResponse;
   readonly clock: Clock;
   readonly includeUsage: boolean;
-  /** Asked once, when the first chunk is due. */
+  /** Called once, before the first chunk. */
   readonly head: () => AnswerHead;
-  /** Whether the model or a tool has begun. */
+  /** Whether the model or a tool has started. */
   readonly hasBegun: () => boolean;
   /** Requests that people have to decide before the job continues. */
   readonly waitsFor: () => readonly string[];
@@ -179,12 +179,12 @@ interface StreamedSinkParts {
 }
 
 const pingMs = 15_000;
-/** The client gets the response headers after at most this time, even without an event. */
+/** The client gets the headers after at most this time, even if there is no event. */
 const longestSilenceMs = 10_000;
 
 /**
- * A response as an event stream. Its headers leave with the first event, or after 10 s: a failure before that is an
- * separate error response. It requests items only when the client can take them, so it has no queue.
+ * Sends a response as an event stream. The headers are sent with the first event, or after 10 s; a failure before that is a separate error
+ * response. The stream requests items only when the client can take them, so it has no queue.
  */
 export class StreamedSink implements AnswerSink {
   private readonly writer: SseWriter;
@@ -205,7 +205,7 @@ export class StreamedSink implements AnswerSink {
     const end = parts.find((part) => part.type === 'end');
     if (this.chunks === undefined) {
       const hasBegun = this.parts.hasBegun();
-      // Nothing was sent yet, and this error is the only thing to send.
+      // Nothing was sent yet, and this error is all there is to send.
       if (end !== undefined && end.error !== null && (!hasBegun || parts.length === 1)) throw end.error;
       if (!hasBegun && parts.length === 0) return;
     }

@@ -23,23 +23,23 @@ import type { CompletionRequest } from '../request/completion-request.js';
 import { toWorkflowTurn } from '../request/workflow-turn.js';
 import { AnswerLimiters } from './answer-limiters.js';
 
-/** Something new to be answered. */
+/** The input of a new response. */
 export interface NewAnswerOrder {
   readonly target: ModelTarget;
   readonly request: CompletionRequest;
   readonly mode: Mode;
-  /** As the model is to read them. */
+  /** The messages for the model. */
   readonly messages: StartChat['messages'];
-  /** A call whose result is missing in `messages`; null: there is none. */
+  /** A call whose result is missing in `messages`; null: none is missing. */
   readonly unanswered: string | null;
-  /** As the client names its conversation; null: it does not. */
+  /** The client's name for its conversation; null: the client gave none. */
   readonly sessionId: string | null;
-  /** The session until now; null: its name is new. */
+  /** The current session; null: its name is new. */
   readonly session: AnswerSession | null;
-  /** The session is not to be touched: the request gets a thread of its own. */
+  /** Whether the request leaves the session unchanged and gets its own thread. */
   readonly isBeside: boolean;
   readonly idempotencyKey: string | null;
-  /** Of an answer that resumes from results which were applied before; see `NewAnswer`. */
+  /** For a response that resumes from results which an earlier request applied; see `NewAnswer`. */
   readonly applied: NewAnswer['applied'];
   readonly resumes: NewAnswer['resumes'];
 }
@@ -53,14 +53,14 @@ export type StartedAnswer =
 
 type Beside = NonNullable<StartChat['beside']>;
 
-/** Where a job writes, and what is written with it. */
+/** The thread of a new job, and the rows to write with the job. */
 interface Place {
   readonly threadRef: string;
   readonly threadIsNew: boolean;
   readonly beside: Beside;
 }
 
-/** Starts jobs for OpenAI clients, each with its answer and its session's step in the transaction that accepts it. */
+/** Starts jobs for OpenAI clients. The transaction that accepts a job also stores its response and the next step of its session. */
 @Injectable()
 export class AnswerStarts {
   constructor(
@@ -90,7 +90,7 @@ export class AnswerStarts {
     }
   }
 
-  /** Each call gets a result: so few messages may become many. The parser limits the number of messages that the client sends. */
+  /** The parser limits the messages that the client sends. The server adds a result for each call, so the total is checked again here. */
   private assertFits({ request, messages }: NewAnswerOrder): void {
     const { MAX_MESSAGES: most } = this.config.values;
     if (request.messages.length > most || messages.length <= most) return;
@@ -123,14 +123,14 @@ export class AnswerStarts {
     });
   }
 
-  /** Of the messages, how many the session's thread has already. */
+  /** How many of the messages the session's thread already has. */
   private async alreadySaid(principal: MemberPrincipal, order: NewAnswerOrder): Promise<number> {
     const { session, isBeside, unanswered: callId, messages } = order;
     if (session === null || isBeside || callId === null) return 0;
     return this.duplicates.count(principal, { threadId: session.threadId, callId }, messages);
   }
 
-  /** The server never runs functions of the client, even if it has tools with the same names. */
+  /** Functions of the client run in the client only, even if a server tool has the same name. */
   private clientSide({ strictBy, tools }: Mode): Pick<StartChat, 'tools' | 'toolRuntimes' | 'client' | 'humanWait'> {
     const toolRuntimes = Object.fromEntries(tools.map(({ function: { name } }) => [name, 'client'] as const));
     if (strictBy === null) return { tools, toolRuntimes };
@@ -167,7 +167,7 @@ function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder):
   };
 }
 
-/** Which agent answers `auto` is not known yet, so its format is not either. */
+/** The agent of `auto`, and so its format, is not known yet. */
 function formatOf({ mode, target }: NewAnswerOrder): NewAnswer['format'] {
   if (mode.format !== null) return mode.format;
   if (target.type === 'auto') return 'agent';
@@ -188,7 +188,7 @@ function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerO
   return { threadRef, threadIsNew: known === null, beside };
 }
 
-/** As it would be read: a job that was accepted a moment ago. */
+/** The response as a read would return it right after the start. */
 function toAnswer(
   { workspaceId, userId: createdBy }: MemberPrincipal,
   begun: { readonly answer: NewAnswer; readonly order: NewAnswerOrder; readonly job: StartedJob },

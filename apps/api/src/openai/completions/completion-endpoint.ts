@@ -18,7 +18,7 @@ import { Completions } from './completions.service.js';
 import type { OpenedAnswer } from './opened-answer.js';
 import type { AskedCompletion } from './situations.js';
 
-/** Serves one request to `/v1/chat/completions`, from its first byte to its last. */
+/** Serves one request to `/v1/chat/completions` from start to end. */
 @Injectable()
 export class CompletionEndpoint {
   constructor(
@@ -53,7 +53,7 @@ export class CompletionEndpoint {
   }
 
   private setHeaders(response: Response, { headers }: AskedCompletion, { answer, ...opened }: OpenedAnswer): void {
-    // A front end's id names a session only where the answer is not strict.
+    // The id that a chat front end sends names a session only if the response is not strict.
     const sessionId = headers.sessionId ?? (answer.format === 'openai' ? null : headers.frontEndSessionId);
     const ignored = toIgnoredHeader(opened.ignored);
     response.setHeader('X-Job-Id', answer.jobId);

@@ -11,7 +11,7 @@ import { openAiReplies } from '../openai-schemas.js';
 import { completionBody } from '../request/completion-body.js';
 import { CompletionEndpoint } from './completion-endpoint.js';
 
-/** Chat completions as OpenAI's clients ask for them. */
+/** OpenAI's chat completions. */
 @ApiTags('OpenAI')
 @Controller('v1/chat')
 @UseGuards(OpenAiPrincipalGuard)

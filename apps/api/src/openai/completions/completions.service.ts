@@ -11,7 +11,7 @@ import { attached, type OpenedAnswer } from './opened-answer.js';
 import { digestsOf } from './repetition-digests.js';
 import { appliedOf, type AskedCompletion, repetitionOf, runOf, type Situation, Situations } from './situations.js';
 
-/** Another request has come first: everything has to be looked at again, or, when that was often enough, refused. */
+/** Another request committed first. The service reads the situation again, or throws `refusal` after the last attempt. */
 interface Superseded {
   readonly refusal: OpenAiError;
 }
@@ -19,7 +19,7 @@ interface Superseded {
 /** Concurrent requests of one session retry after a lost race; more retries than this indicate a bug. */
 const maxLooks = 20;
 
-/** Finds the answer that a request gets: that of an earlier one like it, the next of a run that waits for it, or a new one. */
+/** Finds the response for a request: that of an earlier equal request, the continuation of a paused run, or a new response. */
 @Injectable()
 export class Completions {
   constructor(
@@ -29,7 +29,7 @@ export class Completions {
     private readonly newAnswers: NewAnswers,
   ) {}
 
-  /** Throws `OpenAiError` by the tables of the contract, `rate_limited`, `job_limit_reached` and what starts throw besides. */
+  /** Throws `OpenAiError` as the contract lists, `rate_limited`, `job_limit_reached`, and the errors of a start. */
   async open(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer> {
     let refusal: OpenAiError = serverBusy();
     for (let look = 0; look < maxLooks; look++) {
@@ -41,7 +41,7 @@ export class Completions {
     throw refusal;
   }
 
-  /** What its key stands for already; null: nothing yet. */
+  /** The response that the request's idempotency key already has; null: none yet. */
   private async repeated(principal: MemberPrincipal, { headers, request }: AskedCompletion) {
     const { idempotencyKey: key } = headers;
     const answer = key === null ? null : await this.answers.findByKey(principal, key);
@@ -50,7 +50,7 @@ export class Completions {
     return attached(answer);
   }
 
-  /** A request that is refused because one with the same key came first repeats that one. */
+  /** If a request is refused because another one with the same key committed first, returns the response of that one. */
   private async lookOrRepeat(
     principal: MemberPrincipal,
     asked: AskedCompletion,
@@ -75,7 +75,7 @@ export class Completions {
     return opened ?? { refusal: situation.mode.strictBy === null ? serverBusy() : sessionBusy() };
   }
 
-  /** Null: another request came first, and the situation has to be read again. */
+  /** Null: another request committed first, and the situation must be read again. */
   private async opened(
     principal: MemberPrincipal,
     situation: Situation,
@@ -85,7 +85,7 @@ export class Completions {
     if (mode.strictBy === null) return this.begin(principal, situation);
     const repeated = repetitionOf(situation);
     if (repeated !== null) {
-      // Of equal requests that come together one wins. A repeat that comes later attaches to the winner's answer.
+      // One of several equal concurrent requests wins. A later repetition attaches to the winner's response.
       if (!isFirst && repeated.state === 'busy') throw sessionBusy();
       return attached(repeated, mode.ignored);
     }
@@ -102,7 +102,7 @@ export class Completions {
     return begun === 'replayed' ? this.replayed(principal, situation) : begun;
   }
 
-  /** A request whose key has started a job: another start with it has committed meanwhile, or was made at another endpoint. */
+  /** The response to a request whose key has already started a job: another request with the key committed meanwhile, or used another endpoint. */
   private async replayed(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer> {
     const repeated = await this.repeated(principal, situation);
     if (repeated === null) throw keyMismatch();

@@ -25,8 +25,8 @@ export class NewAnswers {
   ) {}
 
   /**
-   * `replayed`: the idempotency key has started a job before. Null: another request came first, and the situation has to be read
-   * again. Throws as `Completions.open`.
+   * `replayed`: the idempotency key has already started a job. Null: another request committed first, and the situation must be read again.
+   * Throws as `Completions.open`.
    */
   async begin(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer | 'replayed' | null> {
     const { request, headers, continuation, sessionId, known, mode } = situation;
@@ -43,7 +43,7 @@ export class NewAnswers {
     };
     const isStrict = mode.strictBy !== null;
     const { latest = null } = known.session ?? {};
-    // A run that was never continued does not refuse a request whose body chose strict mode.
+    // If the body chose strict mode, a paused run of the session that was never continued does not block a new request.
     const yields = !isStrict || (mode.strictBy === 'body' && latest?.state === 'paused');
     const isBeside = yields && latest !== null && latest.state !== 'over';
     const first = await this.starts.start(principal, { ...order, isBeside });
@@ -56,7 +56,7 @@ export class NewAnswers {
     return begun.type === 'replayed' ? 'replayed' : null;
   }
 
-  /** The messages for the model. If an earlier run applied the results, they include everything that run did. */
+  /** The messages for the model. If an earlier run applied the results, they include all rounds of that run. */
   private async conversation(
     principal: MemberPrincipal,
     { request, continuation, digests, sessionId }: Situation,
@@ -72,12 +72,12 @@ export class NewAnswers {
   }
 }
 
-/** `auto` stays with the agent that it chose for the run. */
+/** `auto` keeps the agent that the run chose. */
 function modelOf({ request: { model } }: Situation, applied: AppliedAnswer | null): string {
   return model === 'auto' ? (applied?.answer.agent ?? model) : model;
 }
 
-/** A forced choice holds for the first round of a run only. */
+/** A forced tool choice applies to the first round of a run only. */
 function afterFirstRound(choice: Mode['toolChoice']): Mode['toolChoice'] {
   return choice === null || choice === 'none' ? choice : 'auto';
 }

@@ -21,9 +21,9 @@ export function repetitionDigests(
 }
 
 /**
- * `results`: the results and, without a session, the conversation before them, since ids of calls may come again in another one;
- * system messages are left out, since clients put the time into them. `request`: what else shapes the answer but the model, which
- * has several names. Pure.
+ * `results`: the results and, without a session, the conversation before them, because another conversation may have the same ids of calls.
+ * System messages are left out, because clients put the time into them. `request`: the other fields that affect the response. The model is
+ * left out, because it has several names. Pure.
  */
 export function digestsOf(
   { results, after }: Continuation,

@@ -3,25 +3,28 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type InterruptBelow, InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
-/** The job of an answer, or of a call. */
+/** The job of a response, or of a single call. */
 interface RootJob {
   readonly workspaceId: string;
   readonly jobId: string;
 }
 
-/** Decides whether to check for open requests of child jobs, and receives what the check found. */
+/** Decides whether to check for open requests of sub-jobs, and receives the result of the check. */
 interface BelowListener {
-  /** Whether jobs below are at work. */
+  /** Whether a sub-job is running. */
   readonly isWanted: () => boolean;
   readonly onChange: (requests: readonly InterruptBelow[]) => void;
 }
 
 /** Upper limit of the time between two checks, in case a hint is lost. */
 const pollMs = 2_000;
-/** The most requests that are reported. */
+/** Maximum number of reported requests. */
 const mostBelow = 100;
 
-/** What the jobs below an answer's job wait for. Their logs are their own: what is open is compared, as the live inbox does. */
+/**
+ * Finds the open requests of the sub-jobs of a job. Each sub-job has its own log, so this class compares the open requests with the known
+ * ones, as the live inbox does.
+ */
 @Injectable()
 export class RequestsBelow {
   constructor(
@@ -30,7 +33,7 @@ export class RequestsBelow {
     @Inject(LOGGER) readonly logger: Logger,
   ) {}
 
-  /** Reports each change from the first `look` on, until it is stopped. */
+  /** Reports each change from the first `look` until the watch is stopped. */
   watch(answer: RootJob, listener: BelowListener): BelowWatch {
     return new BelowWatch(this, answer, listener);
   }
@@ -40,13 +43,13 @@ export class RequestsBelow {
   }
 }
 
-/** Costs nothing while no job is below: then it neither looks nor listens. */
+/** Without sub-jobs, the watch neither queries nor subscribes, and costs nothing. */
 class BelowWatch {
   private known = '';
   private poll: Timer | undefined;
   private wayOut: readonly (() => void)[] = [];
   private isLooking = false;
-  /** Something came while it looked. */
+  /** Whether a hint arrived during the current check. */
   private isDue = false;
   private isStopped = false;
 
@@ -56,7 +59,7 @@ class BelowWatch {
     private readonly listener: BelowListener,
   ) {}
 
-  /** One look at a time: a thousand hints while one is under way cost one more. */
+  /** Runs one check at a time: all hints during a check together cause one more check. */
   look(): void {
     this.isDue = !this.isStopped && this.listener.isWanted();
     if (!this.isDue) return;
@@ -67,8 +70,8 @@ class BelowWatch {
     this.compare()
       .catch((err: unknown) => {
         const { workspaceId, jobId } = this.answer;
-        // The poll tries again; the client hears of it a little later.
-        this.requests.logger.warn({ err, workspaceId, jobId }, 'looking for requests of jobs below failed');
+        // The next poll tries again, so the client gets the request a little later.
+        this.requests.logger.warn({ err, workspaceId, jobId }, 'the check for open requests of sub-jobs failed');
       })
       .finally(() => {
         this.isLooking = false;

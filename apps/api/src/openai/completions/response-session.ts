@@ -8,23 +8,23 @@ import { systemClock, type Timer } from '#platform';
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerHead } from '../answer/chunk-writer.js';
 
-/** Who gets an answer, and how. */
+/** The client of a response, and its options. */
 export interface AnswerListener {
   readonly principal: MemberPrincipal;
   readonly response: Response;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Cancel the job when the client goes away. */
+  /** Whether to cancel the job when the client disconnects. */
   readonly cancels: boolean;
   /** Aborts when this process can no longer send; the job keeps running. */
   readonly signal: AbortSignal;
 }
 
-/** One response that is being sent to one client: how long it is sent, and why it stops. */
+/** One response that one client is receiving, with its time limit and the reason why it stops. */
 export class ResponseSession {
-  /** Why it broke off; null: it did not, or its client is gone. */
+  /** Why the response broke off; null: it did not, or its client has disconnected. */
   failure: unknown = null;
-  /** The client went away before the end. */
+  /** Whether the client disconnected before the end. */
   isLeft = false;
   private readonly stopping = new AbortController();
   private readonly hold: Timer | undefined;
@@ -59,7 +59,7 @@ export class ResponseSession {
     return this.stopping.signal;
   }
 
-  /** `auto` is called by the agent that it has become. */
+  /** `model` is the agent that answers `auto`, once it is known. */
   get head(): AnswerHead {
     const { id, model } = this.answer;
     return { id: toCompletionId(id), created: toCreated(id), model: this.agent ?? model };
@@ -79,7 +79,7 @@ export class ResponseSession {
     return (this.isAgentSent = this.agent !== null);
   }
 
-  /** Whether the job must not wait for these people: `ask` is asked once for those there are. Only strict answers may be so. */
+  /** Whether the job must not wait for these people. Calls `ask` once for each set of requests. Only a strict response can refuse a wait. */
   async isRefused(waitsFor: readonly string[], ask: (answer: Answer) => Promise<boolean>): Promise<boolean> {
     if (this.answer.format !== 'openai' || waitsFor.length === 0) return false;
     const people = waitsFor.join(' ');
@@ -116,7 +116,7 @@ function stillRunning(): OpenAiError {
   });
 }
 
-/** `chatcmpl-<12 hex>`: the random end of the id of the answer. */
+/** `chatcmpl-<12 hex>`, from the random end of the response's id. */
 function toCompletionId(answerId: string): string {
   return `chatcmpl-${answerId.slice(-12)}`;
 }

@@ -18,7 +18,7 @@ import { withoutBlocks } from '../request/prepare-messages.js';
 import { continuesRun } from '../request/resumed-messages.js';
 import { repetitionDigests } from './repetition-digests.js';
 
-/** A request as it was read. */
+/** The parsed request. */
 export interface AskedCompletion {
   readonly request: CompletionRequest;
   readonly headers: CompletionHeaders;
@@ -27,7 +27,7 @@ export interface AskedCompletion {
 /** The stored state that belongs to a request, before the request changes anything. */
 export interface Situation extends AskedCompletion {
   readonly continuation: Continuation;
-  /** Null: it brings no results that may have been applied before. */
+  /** Null: the request has no results that an earlier request may have applied. */
   readonly digests: ContinuationDigests | null;
   /** Names the session of the request; null: it has none. */
   readonly sessionId: string | null;
@@ -43,7 +43,7 @@ export class Situations {
     private readonly runs: AppliedRuns,
   ) {}
 
-  /** Throws `OpenAiError` where the request asks for a mode that it cannot have. */
+  /** Throws `OpenAiError` if the requested mode is not possible. */
   async of(principal: MemberPrincipal, { headers, request }: AskedCompletion): Promise<Situation> {
     const continuation = readContinuation(request.messages);
     const asked = { headers, request, continuation };
@@ -75,7 +75,7 @@ export class Situations {
     return { ...asked, sessionId, digests, known, mode };
   }
 
-  /** Providers name calls alike in all conversations, so results of another one must not reach this run. */
+  /** Providers use the same ids for calls in all conversations, so results of another conversation must not reach this run. */
   private async continues(principal: MemberPrincipal, pending: Answer, { messages }: CompletionRequest) {
     const run = await this.runs.read(principal, pending);
     return run === null || continuesRun(withoutBlocks(messages), run);
@@ -106,13 +106,13 @@ export function runOf({ mode, continuation, known: { session, pending, applied }
   return pending ?? applied?.answer ?? (isInTheWay ? latest : null);
 }
 
-/** The continuation that applied the results of this request; null: none did, or it is not that of the session's latest job. */
+/** The continuation that already applied the results of this request. Null: there is none, or it is not of the session's latest job. */
 export function appliedOf({ mode, known: { session, applied } }: Situation): AppliedAnswer | null {
   if (applied === null || mode.strictBy === null) return null;
   return mode.strictBy === 'body' || session?.latest?.jobId === applied.answer.jobId ? applied : null;
 }
 
-/** The answer that a repeated continuation gets again. One that failed or was cancelled is not repeated. */
+/** The response that a repeated continuation gets again. A failed or cancelled response is not repeated. */
 export function repetitionOf(situation: Situation): Answer | null {
   const { request, known } = situation;
   const applied = known.pending === null ? appliedOf(situation) : null;

@@ -13,13 +13,13 @@ export interface AllowedTool {
   readonly answer: Exclude<GateDecision, { type: 'refuse' }>;
 }
 
-/** An agent, and how the caller named it. */
+/** An agent, and the reference by which the caller named it. */
 export interface NamedAgent {
   readonly agent: AgentPreset;
   readonly ref: string;
 }
 
-/** What an agent has that the server can run: its tools, and those that it leaves to clients. */
+/** The tools of an agent that the server can run, including those that it leaves to clients. */
 @Injectable()
 export class AgentTools {
   constructor(
@@ -27,7 +27,7 @@ export class AgentTools {
     private readonly gate: CallGate,
   ) {}
 
-  /** Throws `OpenAiError` 404 with what there is, also for a tool that the policy keeps from this caller. */
+  /** Throws `OpenAiError` 404 that lists the available tools, also for a tool that the policy denies to this caller. */
   async find(
     principal: MemberPrincipal,
     { agent, ref }: NamedAgent,
@@ -57,7 +57,7 @@ export class AgentTools {
   }
 }
 
-/** The call as the gate sees it before there is a job. */
+/** The call in the form that the gate needs, before there is a job. */
 function toGateJob({ workspaceId, id: principal, userId }: MemberPrincipal, agent: AgentPreset): GateJob {
   const policies = { requestPolicy: null, agentPolicy: agent.toolApproval };
   return { workspaceId, jobId: '', threadId: null, createdBy: userId, principal, agent: agent.name, ...policies };

@@ -16,15 +16,15 @@ import { type ExecutedCall, ExecutionResult } from './execution-result.js';
 import type { AwaitedCall } from './reply-holds.js';
 import { ToolExecution } from './tool-execution.js';
 
-/** Who waits for the reply. */
+/** The client of a call. */
 interface Caller {
   readonly response: Response;
   readonly closing: AbortController;
-  /** Cancel the job when it goes. */
+  /** Whether to cancel the job when the client disconnects. */
   readonly cancels: boolean;
 }
 
-/** Serves one request to `/v1/tools/execute`: it has a slot for as long as its reply is held. */
+/** Serves one request to `/v1/tools/execute`. The request has a slot until its response is sent. */
 @Injectable()
 export class ExecuteEndpoint {
   constructor(
@@ -55,7 +55,7 @@ export class ExecuteEndpoint {
     }
   }
 
-  /** Leaves out what the key may no longer read. */
+  /** Waits for the result. Throws if the key is no longer valid by then. */
   private async hold(
     principal: MemberPrincipal,
     awaited: AwaitedCall,
@@ -75,7 +75,7 @@ export class ExecuteEndpoint {
   }
 }
 
-/** The requests that the caller already knows the call waits for. */
+/** The open requests of the call that the caller already knows. */
 function knownRequests(request: Request): readonly string[] {
   return (request.header('x-waiting-approval') ?? '').split(',').map((id) => id.trim());
 }

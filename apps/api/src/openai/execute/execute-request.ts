@@ -13,17 +13,14 @@ import { invalidArguments, invalidExecuteBody } from './execute.errors.js';
 export const executeBody = named(
   'ExecuteToolRequest',
   z.object({
-    agent: z.string().min(1).meta({ description: 'Agent whose tool it is: its id, slug or name.' }),
-    tool_name: z.string().min(1).meta({ description: 'A tool that the agent has, and that runs on the server.' }),
+    agent: z.string().min(1).meta({ description: 'The agent that has the tool: its id, slug or name.' }),
+    tool_name: z.string().min(1).meta({ description: 'A tool of the agent that runs on the server.' }),
     arguments: z
       .union([z.record(z.string(), z.unknown()), z.string()])
-      .meta({ description: 'By the schema of the tool; an object, or its JSON text.' }),
-    tool_call_id: z
-      .string()
-      .min(1)
-      .max(256)
-      .nullish()
-      .meta({ description: 'A call that waits for a client with this key: it is executed in its place, once.' }),
+      .meta({ description: 'The arguments, which match the schema of the tool: an object, or its JSON text.' }),
+    tool_call_id: z.string().min(1).max(256).nullish().meta({
+      description: 'A call that waits for a client with this key. The server executes it once in place of the client.',
+    }),
   }),
 );
 
@@ -33,9 +30,9 @@ export interface ExecuteRequest {
   readonly toolName: string;
   /** JSON text. */
   readonly arguments: string;
-  /** Null: the call is a new one. */
+  /** Null: a new call. */
   readonly toolCallId: string | null;
-  /** SHA-256 (hex) of the requested call; the order of its members does not matter. */
+  /** SHA-256 (hex) of the requested call, independent of the order of its members. */
   readonly bodyHash: string;
 }
 
@@ -48,7 +45,7 @@ export function parseExecuteRequest(body: unknown): ExecuteRequest {
   const parsed = executeBody.safeParse(storable(body), { error: problemInWords });
   if (!parsed.success) throw invalidExecuteBody(fieldProblem(parsed.error));
   const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
-  // Parsed with the body: what the client wrote beyond 2^53 is lost by now.
+  // Numbers beyond 2^53 lost digits when the body was parsed.
   if (typeof given !== 'string' && mayBeRounded(given)) throw invalidArguments(ROUNDED_PROBLEM);
   const request = { agent, toolName, arguments: typeof given === 'string' ? given : JSON.stringify(given), toolCallId };
   const bodyHash = createHash('sha256')
@@ -57,7 +54,7 @@ export function parseExecuteRequest(body: unknown): ExecuteRequest {
   return { ...request, bodyHash };
 }
 
-/** Without what no text of ours holds. */
+/** Replaces characters that Postgres cannot store in a text. */
 function storable(body: unknown): unknown {
   try {
     return toStorable(body);

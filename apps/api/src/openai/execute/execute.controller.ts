@@ -12,7 +12,7 @@ import { ExecuteEndpoint } from './execute-endpoint.js';
 import { executeBody } from './execute-request.js';
 import type { ExecutedCall } from './execution-result.js';
 
-/** Single calls of tools, without a model. */
+/** Executes single tool calls, without a model. */
 @ApiTags('OpenAI')
 @Controller('v1/tools')
 @UseGuards(OpenAiPrincipalGuard)
@@ -24,17 +24,18 @@ export class ExecuteController {
     operationId: 'executeTool',
     summary: 'Execute one tool call',
     description:
-      'A job with one call and no model, by the schema, policy, limits and ledger of every call. A call that waits for this client can be executed in its place, once; its result still has to be sent as a `tool` message. A call that waits for a person is answered at once, with 504, `X-Job-Id` and the open requests in `X-Waiting-Approval`; the same `Idempotency-Key` gets its result later.',
+      'Runs one call as a job without a model. The schema, policy, limits and ledger of all calls apply. The server can execute, once, a call that waits for this client; the client still sends the result as a `tool` message. If the call waits for a person, the server responds at once with 504, `X-Job-Id`, and the open requests in `X-Waiting-Approval`. The same `Idempotency-Key` returns the result later.',
   })
   @ApiIdempotencyKey()
   @ApiOnDisconnect()
   @ApiHeader({
     name: 'X-Waiting-Approval',
-    description: 'Open requests that one knows of, by their ids, separated by commas: for these the reply is held.',
+    description:
+      'Ids of open requests that the client already knows, separated by commas. The server does not respond early because of them.',
     schema: { type: 'string' },
   })
   @ApiJsonBody(executeBody)
-  @ApiReply(200, openAiReplies.executed, 'What the tool gave. `X-Job-Id` names the job.')
+  @ApiReply(200, openAiReplies.executed, 'The result of the tool. `X-Job-Id` names the job.')
   @ApiOpenAiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 504)
   @HttpCode(200)
   @RequireAbility('create', 'Job')

@@ -10,25 +10,25 @@ import type { OpenAiError } from '../../errors/openai-error.js';
 import { approvalRequired, executionFailed, stillRunning } from './execute.errors.js';
 import { type AwaitedCall, ReplyHolds } from './reply-holds.js';
 
-/** What is answered of a call that has ended well. */
+/** The response for a completed call. */
 export interface ExecutedCall {
   readonly tool_call_id: string;
   readonly result: unknown;
 }
 
-/** Who waits for it. */
+/** The client that waits for the result. */
 interface Listening {
   readonly response: ServerResponse;
   /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
-  /** Cancel the job when the client goes. */
+  /** Whether to cancel the job when the client disconnects. */
   readonly cancels: boolean;
 }
 
-/** Longer than any result that is kept. */
+/** Longer than any stored result. */
 const whole = { offset: 0, length: Number.MAX_SAFE_INTEGER };
 
-/** Waits for single calls, by the log of their jobs. */
+/** Waits for the results of single calls by following the logs of their jobs. */
 @Injectable()
 export class ExecutionResult {
   constructor(
@@ -56,7 +56,7 @@ export class ExecutionResult {
       if (until.aborted) return;
       left.abort(stillRunning());
       if (!cancels) return;
-      // The cancellation has no caller left to report a failure to; the job then keeps running.
+      // The client has disconnected, so a failed cancellation cannot be reported; the job then keeps running.
       this.stop(principal, asked.jobId, 'client gone').catch(() => undefined);
     };
     response.once('close', onClose);
@@ -95,7 +95,7 @@ export class ExecutionResult {
   }
 }
 
-/** Whether it is worth a look at the job: its end, a wait, or more than one can tell from here. */
+/** Whether an item may end the wait, so that the job must be read: the job has ended, opened a request, or completed a call. */
 function mayBeOver(item: FeedItem): boolean {
   if (item.type === 'snapshot') return true;
   return item.events.some(
@@ -107,14 +107,14 @@ function mayBeOver(item: FeedItem): boolean {
   );
 }
 
-/** How the one call of a job ended, or why it does not end here. */
+/** How the only call of a job ended, or why the wait ends before the call. */
 type ExecutionEnd =
   | { readonly type: 'completed'; readonly callId: string }
   | { readonly type: 'failed'; readonly error: OpenAiError }
-  /** A person would have to let it run: the job is to be cancelled. */
+  /** A person must approve the call; the server cancels the job. */
   | { readonly type: 'approval'; readonly error: OpenAiError };
 
-/** Null: the call is still at work. Pure. */
+/** Null: the call is still running. Pure. */
 function executionEnd(snapshot: JobSnapshot, toolName: string): ExecutionEnd | null {
   const { calls, interrupts, ended, error } = snapshot;
   const [call] = calls;
@@ -140,7 +140,7 @@ function failed(reason: string): ExecutionEnd {
   return { type: 'failed', error: executionFailed(reason) };
 }
 
-/** The ledger stores it as a sentence for a model; the time is at the end of that sentence. */
+/** The time in a message of the ledger, which is written for a model and ends with the time. */
 function timeOf(message = ''): string {
   const time = /after \d+ms$/.exec(message)?.[0];
   return time === undefined ? message : `timed out ${time}`;
@@ -151,7 +151,7 @@ function reasonOf(toolName: string, message = 'the job was stopped'): string {
   return message.startsWith(prefix) ? message.slice(prefix.length) : message;
 }
 
-/** What the tool gave: JSON, or text. */
+/** The result of the tool: JSON, or text. */
 function toResult(text: string): unknown {
   try {
     return JSON.parse(text);

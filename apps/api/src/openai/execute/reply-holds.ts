@@ -14,11 +14,11 @@ export interface AwaitedCall {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly toolName: string;
-  /** Open requests that the caller knows of. */
+  /** Open requests that the caller already knows. */
   readonly known: readonly string[];
 }
 
-/** A reply that is held. */
+/** A deferred response. */
 export interface ReplyHold {
   /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
@@ -27,7 +27,7 @@ export interface ReplyHold {
 
 const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
-/** How long replies are held. */
+/** Limits how long a response is deferred. */
 @Injectable()
 export class ReplyHolds {
   constructor(
@@ -51,7 +51,7 @@ export class ReplyHolds {
     const stopLooking = this.watch(call, (ids) => {
       open = ids;
       if (over.signal.aborted || ids.every((id) => call.known.includes(id))) return;
-      // OpenAI's SDKs would ask again at once, and without a key start another job.
+      // Without this header, OpenAI's SDKs retry at once; without an idempotency key, the retry would start another job.
       response.setHeader('X-Should-Retry', 'false');
       giveUp();
     });
@@ -64,7 +64,7 @@ export class ReplyHolds {
     };
   }
 
-  /** Only calls that become jobs have requests below. Gives the way out. */
+  /** Watches the requests of the sub-job that a call started; other calls have none. Returns a function that stops the watch. */
   private watch(call: AwaitedCall, tell: (ids: readonly string[]) => void): () => void {
     if (!call.toolName.startsWith(subJobPrefix)) return () => undefined;
     const watch = this.below.watch(call, {

@@ -87,13 +87,13 @@ function needsPerson({ tool, answer }: AllowedTool): boolean {
   return answer.type === 'ask' || tool.asks === 'person';
 }
 
-/** Equal as JSON; the order of members does not matter. */
+/** Whether two JSON texts are equal; the order of members does not matter. */
 function isSame(one: string, other: string): boolean {
   const [a, b] = [parseArguments(one), parseArguments(other)];
   return a.ok && b.ok && canonicalJson(a.value) === canonicalJson(b.value);
 }
 
-/** Without the prefix that names the called tool to a model. */
+/** The message without the prefix that names the tool to a model. */
 function problemOf(name: string, message: string): string {
   return message.replace(`Error executing tool "${name}": `, '').replace(/^invalid arguments: /, '');
 }

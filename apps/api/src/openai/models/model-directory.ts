@@ -17,7 +17,7 @@ const notFound = (what: string, id: string) =>
     code: 'model_not_found',
   });
 
-/** Absent and forbidden look the same. */
+/** An absent model and a forbidden one look the same. */
 const modelNotFound = (id: string) => notFound('Model', id);
 
 /** `id` without its prefix. */
@@ -38,12 +38,12 @@ export interface ListedModel {
   readonly createdAt: number;
 }
 
-/** What a `model` of a request means. */
+/** The target of a request's `model`. */
 export type ModelTarget =
-  /** Also what `auto` means where there is one agent only. */
+  /** Also the target of `auto` if there is only one agent. */
   | { readonly type: 'agent'; readonly agent: Agent }
   | { readonly type: 'auto' }
-  /** `prefix`: what the request called it by. */
+  /** `prefix`: the one in the request. */
   | {
       readonly type: 'workflow';
       readonly workflowId: string;
@@ -59,7 +59,7 @@ const AUTO: ListedModel = {
   createdAt: 0,
 };
 
-/** What the ids of models stand for in a workspace: `auto`, agents, workflows, and models of the provider. */
+/** Resolves the ids of models in a workspace: `auto`, agents, workflows, and models of the provider. */
 @Injectable()
 export class ModelDirectory {
   constructor(
@@ -68,7 +68,7 @@ export class ModelDirectory {
     private readonly models: ModelCatalog,
   ) {}
 
-  /** What the principal may use: `auto`, agents by name, `workflow/<slug>` by name, models of the provider. */
+  /** The models that the principal may use: `auto`, agents by name, `workflow/<slug>` by name, models of the provider. */
   async list(principal: MemberPrincipal): Promise<readonly ListedModel[]> {
     if (!mayStart(principal)) return [];
     const [agents, workflows, direct] = await Promise.all([
@@ -85,7 +85,7 @@ export class ModelDirectory {
     ];
   }
 
-  /** One of them, by any id that a request may name it by. Throws `OpenAiError` 404 `model_not_found`. */
+  /** Finds a model by any id that a request may use. Throws `OpenAiError` 404 `model_not_found`. */
   async find(principal: MemberPrincipal, id: string): Promise<ListedModel> {
     if (id === 'auto') {
       if (!mayStart(principal) || (await this.agents.listed(principal)).length === 0) throw modelNotFound(id);
@@ -105,8 +105,8 @@ export class ModelDirectory {
   }
 
   /**
-   * What a request's `model` means. Agents come before models of the provider. Throws `OpenAiError`: 404 `model_not_found`, also
-   * for what the principal may not use, and 500 for `auto` where there are no agents.
+   * Resolves a request's `model`. Agents take precedence over models of the provider. Throws `OpenAiError`: 404 `model_not_found`, also for
+   * a model that the principal may not use, and 500 for `auto` if there are no agents.
    */
   async resolve(principal: MemberPrincipal, id: string): Promise<ModelTarget> {
     if (!mayStart(principal)) throw notFoundAs(id);
@@ -115,7 +115,7 @@ export class ModelDirectory {
       if (id.startsWith(`${prefix}/`)) return this.workflow(principal, id, prefix);
     const direct = await this.models.directModels(principal.workspaceId);
     const isDirect = direct.some((name) => name === id || matchesGlob(name, id));
-    // What is a model all the same need not wait for a look at the agents of this very moment.
+    // A model of the provider needs no fresh read of the agents unless an agent may have the same name.
     const mayBeAgent = !isDirect || (await this.agents.mayBeNamed(principal.workspaceId, id));
     const agent = mayBeAgent ? await this.agent(principal, id) : null;
     if (agent !== null) return { type: 'agent', agent };

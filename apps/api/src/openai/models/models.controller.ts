@@ -20,7 +20,7 @@ interface OpenAiModel {
   readonly description: string;
 }
 
-/** What can be asked for under `/v1`. */
+/** Lists the models of `/v1`. */
 @ApiTags('OpenAI')
 @Controller('v1/models')
 @UseGuards(OpenAiPrincipalGuard)

@@ -7,7 +7,7 @@ import { WorkflowsModule } from '#workflows';
 import { ModelDirectory } from './model-directory.js';
 import { ModelsController } from './models.controller.js';
 
-/** What the models of `/v1` are. */
+/** The models of `/v1`. */
 @Module({
   imports: [ChatModule, ModelsModule, WorkflowsModule],
   controllers: [ModelsController],

@@ -3,31 +3,31 @@ import type { ChatMessage } from '#models';
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { Continuation, ToolResult } from './continuation.js';
 
-/** A run that waits for its client. */
+/** A paused run that waits for its client. */
 export interface PendingRun {
-  /** What it may be called: the model that was asked for, and the agent that answers. */
+  /** The names of its model: the requested model, and the agent that answers. */
   readonly models: readonly string[];
   readonly callIds: readonly string[];
 }
 
-/** What a continuation is checked against. */
+/** The input of `checkContinuation`. */
 export interface ContinuationQuestion {
-  /** Another answer of the session is being made. */
+  /** Whether the session has another response in progress. */
   readonly isBusy: boolean;
-  /** Null: nothing waits for the client. */
+  /** Null: no run waits for the client. */
   readonly pending: PendingRun | null;
   readonly model: string;
   readonly continuation: Continuation;
 }
 
-/** Start something new, or settle these calls: one result for each that waits, in their order. */
+/** `new`: start a new run. `continue`: settle the calls that wait, with one result for each, in their order. */
 export type ContinuationAnswer =
   | { readonly type: 'new' }
   | { readonly type: 'continue'; readonly results: readonly ToolResult[]; readonly after: readonly ChatMessage[] };
 
 const maxResultBytes = 262_144;
 
-/** Every rule before anything is applied, in the order of the contract. Throws `OpenAiError`. Pure. */
+/** Checks every rule in the order of the contract, before anything is applied. Throws `OpenAiError`. Pure. */
 export function checkContinuation({ isBusy, pending, model, continuation }: ContinuationQuestion): ContinuationAnswer {
   if (isBusy) throw sessionBusy();
   if (pending !== null && model !== 'auto' && !pending.models.includes(model)) {
@@ -42,7 +42,7 @@ export function checkContinuation({ isBusy, pending, model, continuation }: Cont
   return { type: 'continue', results: matched(pending.callIds, results), after };
 }
 
-/** 409: the session has an answer in the making. */
+/** 409: the session has a response in progress. */
 export function sessionBusy(): OpenAiError {
   return new OpenAiError({
     status: 409,

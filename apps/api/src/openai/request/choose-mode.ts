@@ -30,32 +30,32 @@ function checkClientTools(tools: readonly ToolDefinition[]): void {
   }
 }
 
-/** What a mode is chosen by. */
+/** The input of `chooseMode`. */
 export interface ModeQuestion {
   readonly headers: Pick<CompletionHeaders, 'format' | 'sessionId'>;
   readonly request: Pick<CompletionRequest, 'tools' | 'toolChoice' | 'ignored'>;
-  /** The model is a workflow. */
+  /** Whether the model is a workflow. */
   readonly isWorkflow: boolean;
-  /** The request ends with `tool` messages that answer calls which wait for this principal. */
+  /** Whether the request ends with `tool` messages for calls that wait for this principal. */
   readonly answersPending: boolean;
 }
 
 /** How a request is served. */
 export interface Mode {
-  /** Null: the request does not say, and the agent does. */
+  /** Null: the request names no format, so the agent's format applies. */
   readonly format: AnswerFormat | null;
-  /** Which option asked for strict tool calls; null: none did, `tools` is empty. */
+  /** Whether a header or the body asked for strict tool calls; null: neither did, and `tools` is empty. */
   readonly strictBy: 'header' | 'body' | null;
-  /** What is offered to the model of the client's functions. */
+  /** The client's functions that are offered to the model. */
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice | null;
-  /** Fields that mean nothing, for `X-Ignored`. */
+  /** Fields without effect, for `X-Ignored`. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Without a header, a request is strict when it brings functions or answers calls. A workflow takes none: for it they are
- * ignored. Throws `OpenAiError` where the header asks for what cannot be had, or the functions cannot be offered. Pure.
+ * Without a header, a request is strict if it has functions or results for waiting calls. A workflow takes no functions, so they are
+ * ignored. Throws `OpenAiError` if the mode of the header is not possible, or the functions are invalid. Pure.
  */
 export function chooseMode({ headers, request, isWorkflow, answersPending }: ModeQuestion): Mode {
   const { tools, toolChoice, ignored } = request;
@@ -77,7 +77,7 @@ export function chooseMode({ headers, request, isWorkflow, answersPending }: Mod
   return { format: 'openai', strictBy: asksByBody ? 'body' : 'header', tools, toolChoice, ignored };
 }
 
-/** Functions whose name is that of a server tool mean the server tool. Pure. */
+/** Removes functions that have the name of a server tool: a call of that name runs the server tool. Pure. */
 export function withoutServerTools(mode: Mode, serverTools: ReadonlySet<string>): Mode {
   const isOurs = (tool: ToolDefinition): boolean => serverTools.has(tool.function.name);
   const names = mode.tools.filter(isOurs).map((tool) => `tools.${tool.function.name}`);

@@ -92,5 +92,5 @@ export type CompletionBody = z.infer<typeof completionBody>;
 /** Names of the fields that go to the provider. */
 export const parameterNames = Object.keys(parameters);
 
-/** Names of the fields that mean something here. */
+/** Names of the fields that have an effect. */
 export const knownFields: ReadonlySet<string> = new Set(Object.keys(completionBody.shape));

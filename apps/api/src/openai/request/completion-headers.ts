@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerFormat } from '../answer/answer-part.js';
 
-/** What the headers of a completion say. */
+/** The parsed headers of a completion. */
 export interface CompletionHeaders {
-  /** Null: the request does not say. */
+  /** Null: the request names no format. */
   readonly format: AnswerFormat | null;
-  /** As `X-Session-Id` gives it. */
+  /** The value of `X-Session-Id`. */
   readonly sessionId: string | null;
   /** The conversation's id as chat front ends send it. It names a session except in strict mode. */
   readonly frontEndSessionId: string | null;

@@ -11,7 +11,7 @@ import { invalidBody, invalidField } from './invalid-body.js';
 /** The parsed and validated body of `POST /v1/chat/completions`. */
 export interface CompletionRequest {
   readonly model: string;
-  /** As sent: blocks of tool calls are still in them, and they may not be valid for a provider. `developer` is `system`. */
+  /** The messages as sent: they may contain blocks of tool calls and be invalid for a provider. `developer` has become `system`. */
   readonly messages: readonly ChatMessage[];
   /** Functions of the client. */
   readonly tools: readonly ToolDefinition[];
@@ -22,13 +22,13 @@ export interface CompletionRequest {
   readonly includeUsage: boolean;
   /** Stored with the response; does not identify the caller. */
   readonly about: RequestNotes;
-  /** Names of fields that mean nothing here. */
+  /** Names of fields without effect. */
   readonly ignored: readonly string[];
   /** SHA-256 (hex) of the body without `stream` and `stream_options`. */
   readonly bodyHash: string;
 }
 
-/** What a client notes down about its request. */
+/** Information that a client stores with its request. */
 export interface RequestNotes {
   readonly user?: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ function tooManyMessages(given: number, most: number): OpenAiError {
   return new OpenAiError({ status: 400, message, param: 'messages' });
 }
 
-/** Normalised once, here: what is hashed is what is stored. An empty body is not JSON. */
+/** Normalizes the body once, so that the hashed fields are the stored ones. An empty body is not JSON. */
 function storableFields(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
   try {
@@ -97,7 +97,7 @@ const unusedWhenZero: ReadonlySet<string> = new Set([
   ...['n', 'logprobs', 'top_logprobs', 'max_tokens', 'max_completion_tokens'],
 ]);
 
-/** SDKs and front ends send the empty value of fields that the caller has not set. */
+/** Removes empty values: SDKs and front ends send them for fields that the caller has not set. */
 function withoutAbsent(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isAbsent(name, value)));
 }
@@ -108,7 +108,7 @@ function isAbsent(name: string, value: Storable): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** Fields that would change the answer if they were heeded, and are not. */
+/** Fields that the server does not support and that would change the response. */
 const unsupported: Readonly<Record<string, (value: Storable) => boolean>> = {
   n: (value) => typeof value === 'number' && value > 1,
   logprobs: (value) => value === true,
@@ -155,7 +155,7 @@ function toNotes({ user, metadata, store }: CompletionBody): RequestNotes {
   };
 }
 
-/** Leaves out how a response is sent: that does not change its content. */
+/** The hash ignores how a response is sent, because that does not change its content. */
 function hashOf(fields: Fields): string {
   const covered = Object.entries(fields).filter(([name]) => name !== 'stream' && name !== 'stream_options');
   return createHash('sha256')
@@ -166,7 +166,7 @@ function hashOf(fields: Fields): string {
 type GivenMessage = CompletionBody['messages'][number];
 type GivenContent = GivenMessage['content'];
 
-/** Messages as a body has them, in the shape of a conversation. Those of a person or a prompt that say nothing are left out. Pure. */
+/** Converts the messages of a body. Drops user and system messages without content. Pure. */
 function toMessages(given: readonly GivenMessage[]): readonly ChatMessage[] {
   return given.flatMap((message): readonly ChatMessage[] => {
     if (message.role === 'tool') {

@@ -8,17 +8,17 @@ export interface ToolResult {
   readonly content: string;
 }
 
-/** The part of a request that answers calls. */
+/** The results of calls in a request. */
 export interface Continuation {
-  /** The results that count, as sent: an id may be there twice. */
+  /** The results that apply, as sent; an id may occur twice. */
   readonly results: readonly ToolResult[];
-  /** The messages beside the results, in their order. */
+  /** The other messages after the calls, in their order. */
   readonly after: readonly ChatMessage[];
-  /** Whether the request ends with results: then it can be nothing else. */
+  /** Whether the request ends with results. If so, it can only be a continuation. */
   readonly endsWithResults: boolean;
 }
 
-/** Only results after the last assistant message with calls count; where there is none, all do. Pure. */
+/** Results after the last assistant message with calls apply; without such a message, all results apply. Pure. */
 export function readContinuation(messages: readonly ChatMessage[]): Continuation {
   const last = messages.findLastIndex(
     (message) => message.role === 'assistant' && (message.tool_calls ?? []).length > 0,

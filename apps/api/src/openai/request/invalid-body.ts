@@ -50,7 +50,7 @@ function pathOf(path: readonly PropertyKey[]): string {
   return text.replace(/^\./, '').slice(0, longestPath);
 }
 
-/** The parsed body; undefined for an empty one, which JSON readers give as `{}` though it is not JSON. */
+/** The parsed body; undefined for an empty one, which the JSON parser returns as `{}` although it is not JSON. */
 export function bodyOf(request: Request): unknown {
   return hasEmptyBody(request) ? undefined : (request.body as unknown);
 }

@@ -10,14 +10,14 @@ export interface SessionCall {
   readonly name: string;
   /** JSON text as the model wrote it. */
   readonly arguments: string;
-  /** As the model reads it. */
+  /** The text that the model reads. */
   readonly result: string;
 }
 
-/** More calls than this are not put back: the newest are. */
+/** Maximum number of restored calls; the newest are restored. */
 const mostCalls = 1_000;
 
-/** The ids of blocks in the messages, each of which may be a call of the session: what to look up before preparing. Pure. */
+/** The ids of blocks in the messages. Each may be a call of the session, which the caller looks up before `prepareMessages`. Pure. */
 export function callIdsIn(messages: readonly ChatMessage[]): readonly string[] {
   const ids = messages.flatMap((message) =>
     message.role === 'assistant' ? piecesOf(message).flatMap((piece) => (piece.type === 'call' ? [piece.id] : [])) : [],
@@ -26,9 +26,8 @@ export function callIdsIn(messages: readonly ChatMessage[]): readonly string[] {
 }
 
 /**
- * The conversation for the model: the text that shows tool calls is removed from earlier assistant messages,
- * or restored as real call and result where it is one of `calls`; always valid. Throws `OpenAiError` without any user text.
- * Pure.
+ * The messages for the model. Blocks of tool calls in earlier assistant messages are removed, or restored as a call and its result if the
+ * call is one of `calls`. The conversation is always valid. Throws `OpenAiError` if there is no user text. Pure.
  */
 export function prepareMessages(
   messages: readonly ChatMessage[],
@@ -43,7 +42,7 @@ export function prepareMessages(
   return repairConversation(whole);
 }
 
-/** The same for a request that need not say anything: nothing of earlier blocks is put back. Pure. */
+/** Removes all blocks without restoring calls. The request may lack user text. Pure. */
 export function withoutBlocks(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return repairConversation(
     messages.flatMap((message) => (message.role === 'assistant' ? restored(message, new Map()) : [message])),

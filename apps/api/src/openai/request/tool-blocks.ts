@@ -10,8 +10,8 @@ const summary = /^<summary>[^<]*<\/summary>$/;
 const detailsEnd = '</details>';
 
 /**
- * Takes the blocks that show tool calls out of a text, wherever they stand on lines of their own. What is left holds no
- * block, also where one had been written around another. Looks at each line a bounded number of times. Pure.
+ * Removes the blocks that show tool calls from a text, if they have their own lines. The remaining text contains no block, even if one
+ * block was inside another. Reads each line a bounded number of times. Pure.
  */
 export function splitBlocks(text: string): readonly AnswerPiece[] {
   if (!text.includes(inlineEnd) && !text.includes(detailsEnd)) return text === '' ? [] : [{ type: 'text', text }];
@@ -30,12 +30,12 @@ export function withoutBlocks(text: string): string {
     .join('\n');
 }
 
-/** The lines that are left, with the places where a block was. */
+/** The remaining lines, and the positions of removed blocks. */
 class KeptLines {
   private lines: string[] = [];
-  /** `at`: how many lines come before it. */
+  /** `at`: the number of lines before the block. */
   private calls: { readonly at: number; readonly id: string }[] = [];
-  /** Which lines hold a `<`: the last of them is the only one where a block can begin that ends now, since all else is escaped. */
+  /** The indexes of lines with a `<`. A block that ends now can only begin in the last of them, because all other `<` are escaped. */
   private readonly marked: number[] = [];
 
   push(line: string): void {
@@ -43,7 +43,7 @@ class KeptLines {
     this.lines.push(line);
   }
 
-  /** Whether the line ends a block; then the block is gone. */
+  /** Whether the line ends a block. If so, removes that block. */
   closesDetails(line: string): boolean {
     if (line !== detailsEnd || !summary.test(this.lines.at(-1) ?? '')) return false;
     const start = this.lines.length - 2;
