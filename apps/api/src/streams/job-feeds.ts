@@ -6,7 +6,7 @@ import { type WorkflowState, WorkflowStateReader } from '#workflows';
 
 import type { JobFeed, StateItem, ViewedItem } from './viewed-item.js';
 
-/** How often the state of a job is read at most, and how often a viewer is sent it. */
+/** Minimum time (ms) between two reads of the state of a job, and between two states that a viewer gets. */
 export const stateIntervalMs = 120;
 
 interface SharedStateParts {
@@ -23,9 +23,9 @@ export class SharedState {
 
   constructor(private readonly parts: SharedStateParts) {}
 
-  /** The state after event `seq` or later; the same object until a viewer needs a newer one. Rejects as `read`. */
+  /** Returns the state after event `seq` or later, the same object until a viewer needs a newer one. Rejects as `read`. */
   async since(seq: number): Promise<WorkflowState> {
-    // A read that was under way already may have missed the event.
+    // A read that was already running may not include the event.
     while (this.latest === undefined || this.latest.version < seq) await (this.reading ??= this.readInTime());
     return this.latest;
   }
@@ -42,7 +42,7 @@ export class SharedState {
   }
 }
 
-/** Resolves at an instant of the monotonic clock; at once when that is over. */
+/** Resolves at an instant of the monotonic clock, or immediately if it has passed. */
 function until(clock: Clock, at: number): Promise<void> {
   const leftMs = at - clock.monotonic();
   return leftMs <= 0
@@ -58,18 +58,18 @@ interface WorkflowFeedParts {
   readonly events: { follow(options: FollowOptions): Items };
   readonly state: SharedState;
   readonly clock: Clock;
-  /** The event from which on changes are sent; null: the state comes with snapshots only. */
+  /** Changes of the state are sent from this event on; null: only snapshots contain the state. */
   readonly statesFrom: number | null;
 }
 
 /**
- * A workflow job for one viewer: its events, and its state whole, at most every 120 ms and only when something has happened
- * since. What was shown is remembered when the viewer begins again from another number; versions never go back.
+ * A workflow job for one viewer: its events, and its whole state at most every 120 ms, only after new events. The feed remembers what the
+ * viewer got when it restarts from another number, so versions never decrease.
  */
 export class WorkflowFeed implements JobFeed {
-  /** The last event that was given. */
+  /** The number of the last event that the viewer got. */
   private seen = 0;
-  /** The version of the state that was given last. */
+  /** The version of the last state that the viewer got. */
   private shown = -1;
   private showableAt = -Infinity;
 
@@ -83,7 +83,7 @@ export class WorkflowFeed implements JobFeed {
     try {
       yield* this.merged(items, options.after !== undefined);
     } finally {
-      // A viewer that leaves between two events does not wait for the next one.
+      // `next` of the feed may wait for an event. The abort ends that wait when the viewer leaves.
       left.abort();
       await items.return();
     }
@@ -101,13 +101,13 @@ export class WorkflowFeed implements JobFeed {
       }
       if (turn.done === true) return;
       yield await this.complete(turn.value);
-      // With a snapshot came the newest state.
+      // A snapshot already contains the newest state.
       change = turn.value.type === 'snapshot' ? this.change() : (change ?? this.change());
       next = items.next();
     }
   }
 
-  /** The next state to show; undefined when the viewer is up to date. Null: that state or a newer one was shown meanwhile. */
+  /** The next state for the viewer; undefined: the viewer is up to date. Null: the viewer got that state or a newer one meanwhile. */
   private change(): Promise<Pick<StateItem, 'type' | 'state'> | null> | undefined {
     const { statesFrom } = this.parts;
     if (statesFrom === null || this.seen < statesFrom || this.seen <= this.shown) return undefined;
@@ -139,12 +139,12 @@ export class WorkflowFeed implements JobFeed {
   }
 }
 
-/** What a viewer subscribes to of a job. */
+/** The job that a viewer follows, and how. */
 export interface FeedRequest {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: JobKind;
-  /** Of a workflow: the event from which on each change of its state is sent; null: its state comes with snapshots only. */
+  /** For a workflow: each change of its state is sent from this event on; null: only snapshots contain the state. */
   readonly statesFrom: number | null;
 }
 
@@ -155,7 +155,7 @@ export interface OpenFeed {
   readonly close: () => void;
 }
 
-/** The feeds of jobs for viewers: events, and for workflows their state beside them. */
+/** The feeds of jobs for viewers: events and, for workflows, the state. */
 @Injectable()
 export class JobFeeds {
   private readonly watched = new Map<string, { readonly state: SharedState; viewers: number }>();
@@ -165,7 +165,7 @@ export class JobFeeds {
     private readonly reader: WorkflowStateReader,
   ) {}
 
-  /** The number of workflow jobs whose state is cached here; zero without viewers. */
+  /** The number of workflow jobs whose state this process caches; zero without viewers. */
   get size(): number {
     return this.watched.size;
   }

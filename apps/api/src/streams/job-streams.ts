@@ -29,7 +29,7 @@ interface JobViewerParts {
   readonly sent: (count: number) => void;
 }
 
-/** How one subscription to the feed ended: finally, or to be continued from a number (undefined: from a new snapshot). */
+/** How one subscription to the feed ended: for good, or to continue from a number (undefined: from a new snapshot). */
 type Followed = { readonly type: 'over' } | { readonly type: 'again'; readonly from: number | undefined };
 
 /** Whether the same client may reconnect with the same credential. */
@@ -42,9 +42,7 @@ const isPassing: Readonly<Record<CloseReason, boolean>> = {
 
 const over: Followed = { type: 'over' };
 
-/**
- * One client that watches one job over SSE. It is a cursor: what its socket cannot take yet is not read from the log yet.
- */
+/** One client that follows one job over SSE. It reads the log only as fast as its socket can send. */
 export class JobViewer {
   private readonly abort = new AbortController();
   private lastSent: number;
@@ -53,7 +51,7 @@ export class JobViewer {
     this.lastSent = parts.cursor ?? 0;
   }
 
-  /** Returns when the stream is over, for any reason. Never rejects. */
+  /** Returns when the stream has ended for any reason. Never rejects. */
   async run(): Promise<void> {
     const { workspaceId, jobId, writer, logger } = this.parts;
     try {
@@ -71,7 +69,7 @@ export class JobViewer {
     }
   }
 
-  /** Ends the stream with a `closed` frame, which has no id: it is not in the log. Only the first call counts. */
+  /** Ends the stream with a `closed` frame. The frame has no id, because it is not in the log. Only the first call has an effect. */
   close(reason: CloseReason): void {
     if (this.abort.signal.aborted) return;
     this.abort.abort();
@@ -80,7 +78,7 @@ export class JobViewer {
     else this.parts.writer.end(frame);
   }
 
-  /** The client is gone: stop reading for it. */
+  /** Stops reading, because the client has disconnected. */
   dispose(): void {
     this.abort.abort();
   }
@@ -97,7 +95,7 @@ export class JobViewer {
       if (item.type === 'events' && encoded.text !== '') sent(item.events.length);
       this.lastSent = encoded.after;
       if (encoded.needsSnapshot) return { type: 'again', from: undefined };
-      // From here on by the cursor's rules: what happens meanwhile is replayed, or becomes a snapshot if it is too much.
+      // Continue from the cursor: events that are appended meanwhile are replayed or, if there are too many, replaced by a snapshot.
       if (writer.isCongested) return { type: 'again', from: this.lastSent };
     }
     return over;
@@ -108,7 +106,7 @@ export class JobViewer {
   }
 }
 
-/** Who watches what, from where on and in which words. The right to read the job has been checked. */
+/** A viewer, its job, and where the stream begins. The caller has already checked the right to read the job. */
 export interface StreamRequest extends FeedRequest {
   readonly principal: Principal;
   readonly createdBy: string | null;
@@ -131,8 +129,8 @@ export class JobStreams {
   ) {}
 
   /**
-   * Writes the stream until the job, the right to read, or the connection ends. Throws `rate_limited` before anything is
-   * written. All it holds is freed when it returns.
+   * Writes the stream until the job ends, the right to read ends, or the connection closes. Throws `rate_limited` before it writes
+   * anything. Frees all of its resources before it returns.
    */
   async serve(request: StreamRequest, response: ServerResponse): Promise<void> {
     const { principal, workspaceId, jobId } = request;
@@ -143,7 +141,7 @@ export class JobStreams {
       viewer.close(reason);
     });
     const writer = this.writerOn(response, () => {
-      // A lost hint must not keep a silent stream open.
+      // A silent stream must end even if the hint about a lost right did not arrive.
       access.check().then(
         (lost) => {
           if (lost !== null) viewer.close(lost);

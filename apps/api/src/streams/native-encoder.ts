@@ -7,14 +7,14 @@ import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
 import { toStatus } from './to-status.js';
 import type { ViewedItem } from './viewed-item.js';
 
-// Viewers of a job share its events, so each is written out once, however many watch.
+// All viewers of a job share its events, so each event is serialized once.
 const frames = new WeakMap<JobEvent, string>();
 
-/** The stream of section 5: every event under its own name, snapshots where the log cannot answer. `now` stamps snapshots. */
+/** The native format: each event under its own name, and snapshots where events are missing. `now` sets the time of snapshots. */
 export function nativeEncoder(now: () => number): StreamEncoder {
   return {
     encode: (item: ViewedItem): EncodedItem => {
-      // Its clients follow a workflow by its events.
+      // Clients of this format follow a workflow by its events.
       if (item.type === 'workflow-state') return { text: '', after: item.after, needsSnapshot: false };
       if (item.type === 'events') {
         const text = item.events.map(eventFrame).join('');
@@ -36,7 +36,7 @@ function eventFrame(event: JobEvent): string {
   return text;
 }
 
-/** Every error has `retryable` on the wire. */
+/** The body of an event; every error in it has `retryable`. */
 function bodyOf({ type, body }: JobEvent): object {
   if (type === 'tool-call' || type === 'tool-call-updated') return { ...body, call: toWireCall(body.call) };
   if (type === 'branch-finished' && body.error !== undefined) return { retryable: false, ...body };
@@ -53,7 +53,7 @@ interface SnapshotFacts {
 
 function snapshotFrame(snapshot: JobSnapshot, { reset, at, state }: SnapshotFacts): string {
   const { seq, jobId, attempt } = snapshot;
-  // As in `interrupt-opened`, where JSON leaves out what a request is not about.
+  // The same fields as in `interrupt-opened`: absent if the request has no call or no node.
   const interrupts = snapshot.interrupts.map(({ id, callId, nodeId, ...shown }) => ({
     interruptId: id,
     callId: callId ?? undefined,

@@ -16,16 +16,16 @@ import {
 import type { StateItem, ViewedItem } from './viewed-item.js';
 
 interface State {
-  /** `head` already reflects the events up to this number. */
+  /** `head` includes the events up to this number. */
   readonly readAt: number;
   readonly head: StatusHead;
 }
 
 /**
- * The stream as OR3 chat clients read it: `snapshot`, then `delta` for text and `status` for everything else, at the end one
- * `status` with the whole text. In a workflow a `status` comes with each new state, and covers all that has happened since
- * the last one. `query`: what the client reports to have. `base`: for a client that resumes from an event number and gets no
- * snapshot first. Remembers the job without its texts.
+ * The stream format of OR3 chat clients: `snapshot`, then `delta` for text and `status` for all other changes, and at the end a `status`
+ * with the whole text. For a workflow, each new state is sent as a `status`, which covers all events since the last one. `query`: the text
+ * that the client reports to have. `base`: the job, for a client that resumes from an event number and gets no snapshot first. The encoder
+ * keeps the job without its texts.
  */
 export function or3Encoder(terms: { readonly query: StatusQuery; readonly base?: JobSnapshot }): StreamEncoder {
   return new Or3Encoder(terms);
@@ -68,7 +68,7 @@ class Or3Encoder implements StreamEncoder {
     let text = '';
     let after = 0;
     for (const event of events) {
-      // Withdrawn text, and the whole text at the end, are read again rather than remembered for every viewer.
+      // After a restart of a round, and at the end, the text is read again, so that the encoder need not keep it for every viewer.
       if (event.type === 'round-restarted' || event.type === 'job-finished')
         return { text, after, needsSnapshot: true };
       this.state = fold(this.known, event);
@@ -84,7 +84,7 @@ class Or3Encoder implements StreamEncoder {
   }
 
   private get known(): State {
-    if (this.state === undefined) throw new Error('something came before anything it could follow');
+    if (this.state === undefined) throw new Error('an event came before the first snapshot');
     return this.state;
   }
 }
@@ -95,7 +95,7 @@ function toState(snapshot: JobSnapshot): State {
   return { readAt: snapshot.seq, head: toStatusHead(snapshot) };
 }
 
-/** The job after an event. A state read later than the event never goes back. */
+/** The job after an event. A state that was read after the event does not change back. */
 function fold({ readAt, head }: State, event: JobEvent): State {
   const status = statusAfter(event);
   const isNews = event.seq > readAt;
@@ -131,7 +131,7 @@ function foldCalls(calls: readonly StatusCall[], event: JobEvent): readonly Stat
 
 function eventFrame({ head }: State, event: JobEvent): string {
   const isWorkflow = head.kind === 'workflow';
-  // How far a call is, these clients have no word for: a whole status twice a second would tell them nothing.
+  // OR3 clients do not show the progress of a call, so a whole status twice a second would be useless to them.
   if (event.type === 'tool-progress') return '';
   if (!isDelta(event)) return isWorkflow ? '' : frame(event.seq, 'status', { ...head, workflow_state: null });
   const { text, offset } = event.body;
@@ -144,7 +144,7 @@ function eventFrame({ head }: State, event: JobEvent): string {
   });
 }
 
-/** Without a state there is nothing new of it. */
+/** Absent `workflow_state`: the state has not changed. */
 type ShownStatus = StatusHead & StatusTexts & Partial<Pick<StatusReply, 'workflow_state'>>;
 
 function frame(id: number, event: 'snapshot' | 'delta' | 'status', status: ShownStatus): string {

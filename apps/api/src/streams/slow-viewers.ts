@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config } from '#platform';
 
-/** A viewer that reads slower than the API sends. */
+/** A viewer that reads more slowly than the API sends. */
 export interface SlowViewer {
   /** Bytes written to it and not yet read by the client. */
   readonly bytes: number;
@@ -16,11 +16,11 @@ export interface SlowViewer {
  */
 @Injectable()
 export class SlowViewers {
-  /** By connection: several views of one may wait for it. */
+  /** By connection, because several subscriptions of one connection may wait for it. */
   private readonly waiting = new Map<object, SlowViewer & { readonly views: number }>();
   private total = 0;
 
-  /** Of each viewer: unsent bytes from which on it is waited for, and for how long (ms). */
+  /** For each viewer: the unsent bytes above which the API waits, and for how long (ms). */
   readonly limits: { readonly slowBytes: number; readonly slowMs: number };
   private readonly totalBytes: number;
 

@@ -6,19 +6,19 @@ import type { SlowViewers } from './slow-viewers.js';
 
 export interface SseWriterOptions {
   readonly clock: Clock;
-  /** After this much silence a comment keeps proxies from giving the connection up. */
+  /** Interval of comments in a silent stream, so that proxies do not close the connection. */
   readonly pingMs: number;
-  /** Above this many unsent bytes nothing more should be written until `drained`. */
+  /** Above this many unsent bytes, the caller waits for `drained`. */
   readonly slowBytes: number;
-  /** How long a reader may take to drain, or to take what is left at the end, while this process is awake. */
+  /** How long (ms, while this process is awake) a reader may take to drain, or to read the rest at the end. */
   readonly slowMs: number;
-  /** Counts the reader while it is waited for. */
+  /** Counts the reader while the API waits for it. */
   readonly unsent?: Pick<SlowViewers, 'enter'> | undefined;
   /** Runs with every ping. */
   readonly onPing: () => void;
-  /** The first text of the stream; without it, browsers are asked to reconnect 2 s after a lost connection. */
+  /** The first text of the stream. Default: it tells browsers to reconnect 2 s after a lost connection. */
   readonly opening?: string;
-  /** The comment that breaks a silence; without, `: ping`. */
+  /** The comment for a silent stream. Default: `: ping`. */
   readonly pingText?: () => string;
 }
 
@@ -30,8 +30,8 @@ const headers = {
 };
 
 /**
- * An event stream on one response (HTML Standard, section 9.2). Has no queue besides the socket's own: the caller checks
- * `isCongested` and waits for `drained`. Frees its timers when either side closes the response.
+ * An event stream on one response (HTML Standard, section 9.2). It has no queue besides that of the socket: the caller checks `isCongested`
+ * and waits for `drained`. Frees its timers when either side closes the response.
  */
 export class SseWriter {
   private ping: Timer | undefined;
@@ -42,13 +42,13 @@ export class SseWriter {
     private readonly response: ServerResponse,
     private readonly options: SseWriterOptions,
   ) {
-    // The response's `close`, not the request's: the latter comes as soon as the request has been read.
+    // The `close` event of the response, because that of the request comes as soon as the request has been read.
     response.once('close', () => {
       this.closed = true;
       this.ping?.cancel();
       this.lingering?.cancel();
     });
-    // A write may hit a connection that the peer has just reset; the `close` event follows and is handled.
+    // The peer may have reset the connection. The error needs no handling, because `close` follows.
     response.on('error', () => undefined);
   }
 
@@ -59,7 +59,7 @@ export class SseWriter {
     this.write(this.options.opening ?? 'retry: 2000\n\n');
   }
 
-  /** Does nothing once the stream is over. */
+  /** Writes a text; does nothing after the end of the stream. */
   write(text: string): void {
     if (this.isOver || text === '') return;
     this.response.write(text);
@@ -78,7 +78,7 @@ export class SseWriter {
     return !this.isOver && this.response.writableLength > this.options.slowBytes;
   }
 
-  /** Waits until everything written has been handed to the network; `slow` when that takes longer than `slowMs`. */
+  /** Waits until the network has taken all written data; `slow` if that takes longer than `slowMs`. */
   drained(): Promise<'drained' | 'slow' | 'closed'> {
     if (this.isOver) return Promise.resolve('closed');
     if (!this.response.writableNeedDrain) return Promise.resolve('drained');
@@ -108,7 +108,7 @@ export class SseWriter {
     });
   }
 
-  /** Writes the last frame and ends. A reader that does not take what is left within `slowMs` is cut off. */
+  /** Writes the last frame and ends the stream. Disconnects a reader that does not read the rest within `slowMs`. */
   end(lastText = ''): void {
     if (this.isOver) return;
     this.ping?.cancel();
@@ -116,7 +116,7 @@ export class SseWriter {
     this.lingering = awakeTimeout(this.options.clock, this.options.slowMs, () => this.response.destroy());
   }
 
-  /** Tries to say `lastText`, and cuts the connection without waiting for it to arrive. */
+  /** Writes `lastText` and closes the connection without waiting until the reader gets it. */
   cut(lastText: string): void {
     if (this.isOver) return;
     this.response.write(lastText);

@@ -1,15 +1,15 @@
 import type { ViewedItem } from './viewed-item.js';
 
-/** A piece of a stream, ready to be written. */
+/** A part of a stream as text. */
 export interface EncodedItem {
   readonly text: string;
-  /** The last event number that the reader has once `text` has arrived. */
+  /** The number of the last event that the reader has after reading `text`. */
   readonly after: number;
-  /** The next items cannot be derived from events alone: begin again with a snapshot. */
+  /** Whether the stream must restart with a snapshot, because the next items cannot be derived from events alone. */
   readonly needsSnapshot: boolean;
 }
 
-/** Turns what a feed gives into the text of one viewer's stream. One for each viewer; pure but for what it remembers. */
+/** Encodes the items of a feed for one viewer. Each viewer has one encoder. It changes only its own state. */
 export interface StreamEncoder {
   encode(item: ViewedItem): EncodedItem;
 }

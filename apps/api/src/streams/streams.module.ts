@@ -8,7 +8,7 @@ import { JobFeeds } from './job-feeds.js';
 import { JobStreams } from './job-streams.js';
 import { SlowViewers } from './slow-viewers.js';
 
-/** What all live streams have in common, SSE and GraphQL alike. */
+/** The services that all live streams share, over SSE and GraphQL. */
 @Module({
   imports: [JobsModule, ViewersModule, WorkflowsModule],
   providers: [JobFeeds, JobStreams, SlowViewers],

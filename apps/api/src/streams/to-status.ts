@@ -6,14 +6,14 @@ import { defined } from '#platform';
 import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 import type { WorkflowState } from '#workflows';
 
-/** What a reader has already; absent: nothing, or not worth trusting. */
+/** The text that a reader reports to have; absent: none, or an invalid number. */
 export interface StatusQuery {
   readonly offset?: number;
   readonly reasoningOffset?: number;
   readonly attempt?: number;
 }
 
-/** A call in a status: with the round that requested it, and once it has ended, how long it ran. */
+/** A call in a status, with the round that requested it and, after its end, how long it ran. */
 export interface StatusCall extends ToolCallItem {
   readonly round: number;
   readonly durationMs?: number;
@@ -26,32 +26,32 @@ export interface StatusHead {
   readonly job_status: JobStatus;
   readonly threadId: string | null;
   readonly messageId: string | null;
-  /** Of a chat of another system: whose chat it is, by the id that this user has there. */
+  /** For a chat of another system: the user of the chat, by the id that they have in that system. */
   readonly externalUserId?: string;
   readonly model: string;
   readonly kind: string;
   readonly labels: JobLabels;
-  /** How often the job's log grew: only ever more. */
+  /** How often the job's log has grown; never decreases. */
   readonly chunksReceived: number;
   readonly attempt: number;
   readonly seq: number;
   readonly startedAt: number;
   readonly completedAt: number | null;
   readonly error: string | null;
-  /** Of a failed job: the stable code of `error`, such as `deadline` or `model_connection_refused`. */
+  /** For a failed job: the stable code of `error`, such as `deadline` or `model_connection_refused`. */
   readonly code: string | null;
-  /** Of a failed job: whether a retry of the same job may succeed. */
+  /** For a failed job: whether a retry of the same job may succeed. */
   readonly retryable: boolean | null;
   /** Committed rounds. */
   readonly rounds: number;
-  /** From acceptance to the end, ms; null before. */
+  /** Time from acceptance to the end, in ms; null before the end. */
   readonly durationMs: number | null;
   readonly tool_calls: readonly StatusCall[];
   readonly content_length: number;
   readonly reasoning_length: number;
 }
 
-/** The texts, as much of them as the reader lacks. */
+/** The texts, or the parts of them that the reader lacks. */
 export interface StatusTexts {
   readonly content?: string;
   readonly content_delta?: string;
@@ -63,11 +63,11 @@ export interface StatusTexts {
 
 export type StatusReply = StatusHead & StatusTexts & { readonly workflow_state: WorkflowState | null };
 
-/** What a status is made for. */
+/** The options of `toStatus`. */
 export interface StatusTerms {
-  /** What the reader has; absent: nothing. */
+  /** The text that the reader has; absent: none. */
   readonly query?: StatusQuery;
-  /** Of a workflow job; absent or null: it is none. */
+  /** The state of a workflow job; absent or null: the job runs no workflow. */
   readonly state?: WorkflowState | null;
 }
 
@@ -159,11 +159,11 @@ interface Part {
   readonly reset?: true;
 }
 
-/** The table of section 4: a new client gets everything, a client in step the rest, any other client everything again. */
+/** A new client gets the whole text. A client with a valid prefix gets the rest. Any other client gets the whole text again, as a reset. */
 function missingPart(text: string, { attempt, has, hasAttempt }: Had): Part {
   if (has === undefined) return { full: text };
   const isOtherAttempt = hasAttempt !== undefined && hasAttempt !== attempt && has > 0;
-  // A client that has half a character has miscounted, and would keep the broken half.
+  // A prefix that ends within a surrogate pair was miscounted; the client would keep the broken half.
   if (isOtherAttempt || has > text.length || isInsidePair(text, has)) return { full: text, reset: true };
   return { delta: text.slice(has) };
 }

@@ -1,7 +1,7 @@
 import type { FeedItem, FollowOptions } from '#jobs';
 import type { WorkflowState } from '#workflows';
 
-/** The state of a workflow, changed since a viewer saw it last. `after`: the last event number that the viewer has been given. */
+/** A changed state of a workflow. `after`: the number of the last event that the viewer got. */
 export interface StateItem {
   readonly type: 'workflow-state';
   readonly state: WorkflowState;
@@ -10,11 +10,11 @@ export interface StateItem {
 
 type SnapshotItem = Extract<FeedItem, { type: 'snapshot' }>;
 
-/** What a viewer is given: what the feed gives, snapshots of workflows with their state, and states in between. */
+/** An item for a viewer: an item of the feed, a snapshot of a workflow with its state, or a state between events. */
 export type ViewedItem =
   Exclude<FeedItem, SnapshotItem> | (SnapshotItem & { readonly state?: WorkflowState }) | StateItem;
 
-/** Where a viewer takes it from; as `EventFeed.follow` otherwise. */
+/** The source of a viewer's items, with the same contract as `EventFeed.follow`. */
 export interface JobFeed {
   follow(options: FollowOptions): AsyncGenerator<ViewedItem, void, undefined>;
 }
