@@ -1,11 +1,11 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 
-/** A protocol that hangs on the HTTP server beside Nest's routes, such as GraphQL over WebSocket. Made once per server. */
+/** A protocol on the HTTP server beside Nest's routes, such as GraphQL over WebSocket. Created once for each server. */
 export interface ServerExtension {
-  /** Nest's routes are not there yet: for Express handlers that must come before them. */
+  /** Runs before Nest registers its routes, for Express handlers that must come first. */
   beforeInit?(app: NestExpressApplication): void;
-  /** The application is complete and does not listen yet: for the schema and upgrade handlers. */
+  /** Runs when the application is complete and does not listen yet, for the schema and upgrade handlers. */
   afterInit?(app: NestExpressApplication): void | Promise<void>;
-  /** Ends everything open, spread over a moment, so that clients do not all come back at once. */
+  /** Ends all open connections, spread over a short time, so that clients do not all reconnect at once. */
   close?(): Promise<void>;
 }

@@ -23,10 +23,10 @@ import { OpenApiDocument } from './openapi/openapi-document.js';
 import { clientAddressKeys } from './refusals/client-address.js';
 import type { ServerExtension } from './server-extension.js';
 
-/** What `startApi` attaches to its server, in this order. */
+/** The extensions that `startApi` attaches to its server, in this order. */
 const serverExtensions: readonly (() => ServerExtension)[] = [graphqlSockets];
 
-/** Writes Nest's own messages to our log; operators do not need its messages during startup. */
+/** Writes Nest's own messages to our log, at a lower level: operators do not need its messages during startup. */
 class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -59,29 +59,29 @@ function toText(message: unknown): string {
 
 export interface ApiOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Who may come in; the caller closes it after the API. */
+  /** Authenticates callers; the caller of `startApi` closes it after the API. */
   readonly auth: Auth;
-  /** Modules of the same application, such as the worker's in role `all`. */
+  /** More modules for the same application, such as the worker's in role `all`. */
   readonly modules?: readonly (DynamicModule | Type)[];
 }
 
-/** An API that serves. */
+/** A running API. */
 export interface RunningApi {
   readonly url: string;
   readonly port: number;
   readonly app: INestApplication;
-  /** Reports "not ready", ends live streams with `shutdown`, lets open requests finish (10 s), frees everything but the platform. */
+  /** Reports "not ready", ends live streams with `shutdown`, lets open requests finish (10 s), then frees everything except the platform. */
   close(): Promise<void>;
 }
 
-/** Open requests get this long to finish once the server closes. */
+/** How long open requests may take to finish after the server starts to close. */
 const closeTimeoutMs = 10_000;
 
 /**
- * Serves REST, SSE and GraphQL. The platform and the auth stay the caller's: it opens them before and closes them after.
- * Rejects when a module cannot start or the port is taken; then nothing is left open.
+ * Serves REST, SSE and GraphQL. The caller opens platform and auth before the API, and closes them after it. Rejects if a module cannot
+ * start or the port is in use; then everything is closed again.
  */
 export async function startApi(platform: Platform, options: ApiOptions): Promise<RunningApi> {
   const app = await NestFactory.create<NestExpressApplication>(
@@ -106,7 +106,7 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
   app.get(OpenApiDocument).describe(app);
   for (const extension of extensions) await extension.afterInit?.(app);
   await app.listen(options.port, options.host);
-  const { port } = app.getHttpServer().address() as AddressInfo; // it listens on TCP, so the address is one
+  const { port } = app.getHttpServer().address() as AddressInfo; // the server listens on TCP, so this is an address
   let closing: Promise<void> | undefined;
   const close = async () => {
     app.get(Readiness).drain();
@@ -126,7 +126,7 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
 
 function prepare(app: NestExpressApplication, { config, metrics, logger }: Platform, host: string): void {
   const server = app.getHttpServer();
-  // Headers that never end must not occupy a socket. Bodies have a time limit of their own, in the reader.
+  // Headers that never end must not occupy a socket. The body reader has its own time limit.
   server.headersTimeout = 15_000;
   server.requestTimeout = config.values.BODY_TIMEOUT_MS + server.headersTimeout;
   app.disable('x-powered-by').disable('etag');
@@ -144,7 +144,7 @@ function prepare(app: NestExpressApplication, { config, metrics, logger }: Platf
   app.useGlobalFilters(app.get(ErrorFilter));
 }
 
-/** What we answer is for its caller, now: no cache keeps it. Streams say so in their own words. */
+/** A response is for one caller and one moment, so caches must not store it. Streams set their own header. */
 function noStoreMiddleware(_: Request, response: Response, next: NextFunction): void {
   response.setHeader('Cache-Control', 'no-store, private');
   next();

@@ -51,7 +51,7 @@ export class HealthController {
   /** The process responds. */
   @Get('healthz')
   @ApiOperation({ operationId: 'getHealth', summary: 'Check that the process responds' })
-  @ApiReply(200, healthReplies.alive, 'It does.')
+  @ApiReply(200, healthReplies.alive, 'The process responds.')
   alive(): { readonly status: 'ok' } {
     return { status: 'ok' };
   }
@@ -59,8 +59,8 @@ export class HealthController {
   /** 200 when the process accepts requests, else 503; the body names the missing part, and the plugins. */
   @Get('readyz')
   @ApiOperation({ operationId: 'getReadiness', summary: 'Check that the process accepts requests' })
-  @ApiReply(200, healthReplies.ready, 'It does.')
-  @ApiReply(503, healthReplies.ready, 'It does not, or not yet.')
+  @ApiReply(200, healthReplies.ready, 'The process accepts requests.')
+  @ApiReply(503, healthReplies.ready, 'The process does not accept requests, or not yet.')
   async ready(@Res({ passthrough: true }) response: Response): Promise<ReadinessReport> {
     const report = await this.readiness.report();
     response.status(report.status === 'ready' ? 200 : 503);
@@ -69,8 +69,8 @@ export class HealthController {
 
   /** Prometheus text. It counts all tenants together, so it requires the operator's token: no tenant may learn another one's numbers. */
   @Get('metrics')
-  @ApiOperation({ operationId: 'getMetrics', summary: 'Figures, for the machine itself only' })
-  @ApiMediaReply(200, 'Prometheus text.', { 'text/plain': 'docs/metrics.md has their names.' })
+  @ApiOperation({ operationId: 'getMetrics', summary: 'Get the metrics of the process' })
+  @ApiMediaReply(200, 'Prometheus text.', { 'text/plain': 'docs/metrics.md lists the metrics.' })
   @ApiReply(404, errorBody, 'The token is missing or wrong, or METRICS_TOKEN is not set.')
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
     if (!isBearer(request.headers, this.config.values.METRICS_TOKEN))

@@ -9,13 +9,13 @@ import { idOfCursor, missing, toCursor, toIdOrNone } from '#platform/api';
 import type { InterruptListQuery } from './interrupt-list-query.js';
 import { type InterruptReply, toInterruptReply } from './to-interrupt-reply.js';
 
-/** A page of requests, newest first. `nextCursor` goes into `?after`; null: that was all. */
+/** A page of requests, newest first. `nextCursor` goes into `?after`; null: this is the last page. */
 export interface InterruptPage {
   readonly interrupts: readonly InterruptReply[];
   readonly nextCursor: string | null;
 }
 
-/** Requests for the REST endpoint: it shows threads by the names that clients gave them. */
+/** Requests for the REST endpoint, which shows threads by the names that clients gave them. */
 @Injectable()
 export class InterruptInbox {
   constructor(

@@ -51,14 +51,17 @@ const interrupt: z.ZodType<InterruptReply> = named(
 
 const page: z.ZodType<InterruptPage> = z.object({
   interrupts: z.array(interrupt),
-  nextCursor: z.string().nullable().meta({ description: 'For `after`; null: that was all.' }),
+  nextCursor: z
+    .string()
+    .nullable()
+    .meta({ description: 'Pass it as `after` to get the next page. Null on the last page.' }),
 });
 
 const decision = z.union([
   z
     .object({
       decision: z.enum(['approve', 'deny']),
-      argumentsHash: z.string().meta({ description: 'Of what was shown.' }),
+      argumentsHash: z.string().meta({ description: 'The hash of the arguments that were shown.' }),
       arguments: z
         .record(z.string(), z.unknown())
         .optional()
@@ -86,14 +89,14 @@ const decision = z.union([
     .meta({ title: 'Of a provider_unavailable or plugin_missing' }),
 ]);
 
-/** What the routes of interrupts accept and answer. The lib that owns a kind checks its decision: it knows which kind is open. */
+/** The bodies of requests and responses. The lib that owns a kind of request validates its decision, because only it knows the kind. */
 const interruptBodies = {
   interrupt,
   page: named('InterruptPage', page),
   decision: named('Decision', decision),
 } as const;
 
-/** What jobs wait for: the inbox, and answers by the id of a request. */
+/** The requests that jobs wait for: the inbox, and decisions by the id of a request. */
 @ApiTags('Interrupts')
 @Controller('api/interrupts')
 @UseGuards(InterruptPrincipalGuard)

@@ -1,13 +1,13 @@
 import type { Interrupt } from '#jobs';
 
-/** A request as REST shows it. What it is not about, and what has not happened yet, is left out. */
+/** A request in the REST format. A field is absent if the request has no call or node, or is not decided yet. */
 export interface InterruptReply {
   readonly id: string;
   readonly kind: string;
   readonly status: string;
   readonly jobId: string;
   readonly rootJobId: string;
-  /** As the starter of the job names it. */
+  /** The name of the thread that the starter of the job gave, else our id. */
   readonly threadId: string | null;
   readonly callId?: string;
   readonly nodeId?: string;
@@ -17,7 +17,7 @@ export interface InterruptReply {
   readonly decidableBy: Interrupt['decidableBy'];
   readonly fourEyes: boolean;
   readonly adminRequired: boolean;
-  /** Ms since the epoch, as all instants here. */
+  /** Ms since the epoch, like all instants here. */
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly outcome?: string;
@@ -25,7 +25,7 @@ export interface InterruptReply {
   readonly decidedAt?: number;
 }
 
-/** `threadNames`: what the threads are called by those who made them; the others go by our id. */
+/** `threadNames`: the names that clients gave to threads, by our id; a thread without one is shown by our id. */
 export function toInterruptReply(interrupt: Interrupt, threadNames: ReadonlyMap<string, string>): InterruptReply {
   const { id, kind, status, jobId, rootJobId, threadId, callId, nodeId, path, title, request } = interrupt;
   const { decidableBy, fourEyes, adminRequired, createdAt, expiresAt, outcome, decidedBy, decidedAt } = interrupt;

@@ -17,7 +17,7 @@ import { type JobError, type jobEventModels, JobEventsArgs, JobEventUnion, toJob
 import { invalidCursor, PlainData } from '#platform/api';
 import { type ToolCallStatus, toToolCallItem, toWireCall } from '#tools';
 
-/** An event in the shape of its GraphQL type. Plain data: what a viewer may see of it does not depend on the viewer. */
+/** An event in the shape of its GraphQL type. Every viewer gets the same plain data. */
 interface JobEventModel {
   readonly __typename: string;
   readonly seq: number;
@@ -26,7 +26,7 @@ interface JobEventModel {
 
 const models = new WeakMap<JobEvent, JobEventModel>();
 
-/** The models of what the feed gave. The same event gives the same object to every viewer, so that work on it is shared. */
+/** The models of an item of the feed. The same event returns the same object for every viewer, so that the work on it is shared. */
 export function toJobEventModels(item: FeedItem): readonly JobEventModel[] {
   return item.type === 'snapshot' ? [toSnapshotModel(item.snapshot, item.reset)] : item.events.map(modelOf);
 }

@@ -13,7 +13,7 @@ import { or3Encoder } from '../streams/or3-encoder.js';
 import type { StreamEncoder } from '../streams/stream-encoder.js';
 import { type StatusQuery, statusQuery } from '../streams/to-status.js';
 
-/** Where a stream begins, and in which words. */
+/** Where a stream begins, and its format. */
 interface Start {
   readonly cursor: number | undefined;
   readonly encoder: StreamEncoder;
@@ -30,8 +30,9 @@ export class JobStream {
   ) {}
 
   /**
-   * Serves until the job, the connection or the right ends. Throws before anything is written: `bad_request`,
-   * `invalid_cursor`, `not_found`, `rate_limited`. A client that has it all of a finished job gets 204 and stays away.
+   * Sends events until the job ends, the connection closes, or the right to read ends. Throws before it writes anything: `bad_request`,
+   * `invalid_cursor`, `not_found`, `rate_limited`. A client that has all events of a finished job gets 204, after which it does not
+   * reconnect.
    */
   async open(principal: Principal, request: Request<{ id: string }>, response: Response): Promise<void> {
     const cursor = toCursor(request.get('last-event-id'), request.query['after']);
@@ -51,13 +52,13 @@ export class JobStream {
     await this.streams.serve({ principal, workspaceId, jobId, kind, createdBy, ...start }, response);
   }
 
-  /** A client that comes back with a number has no snapshot to build on, so the job is read as it is now. */
+  /** A client that resumes from an event number gets no snapshot first, so the encoder starts from the current state of the job. */
   private async or3Start(job: Job, cursor: number | undefined, query: Request['query']): Promise<Start> {
     if (cursor === undefined) return or3FromSnapshot(statusQuery.parse(query));
     const base = await this.snapshots.read(job.workspaceId, job.id);
-    // Of an ended job there is nothing to follow: all of it again is the short way to its end.
+    // An ended job has no further events: a snapshot with all of its text is the shortest way to its end.
     if (base === null || base.ended) return or3FromSnapshot({});
-    // What the client knows of the job lags behind `base` until it has the events up to it.
+    // `base` may be newer than what the client has, until the client has received the events up to `base.seq`.
     return { cursor, encoder: or3Encoder({ query: {}, base }), statesFrom: base.seq };
   }
 }

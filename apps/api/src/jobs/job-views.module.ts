@@ -12,7 +12,7 @@ import { JobRetryResolver } from './job-retry.resolver.js';
 import { JobStream } from './job-stream.js';
 import { JobsController } from './jobs.controller.js';
 
-/** What spans the kinds of jobs: status, events and retries. */
+/** The endpoints that span the kinds of jobs: status, events and retries. */
 @Module({
   imports: [ChatModule, JobsApiModule, JobsModule, LimitsModule, StreamsModule, WorkflowsModule],
   controllers: [JobsController],

@@ -22,7 +22,7 @@ const whole = { type: 'integer', minimum: 0 } as const;
 const query = (name: string, description: string, schema: object = whole) =>
   ApiQuery({ name, description, schema, required: false });
 
-/** Documents the stream of a job. It reads its parameters from the request itself: they decide before anything is written. */
+/** Documents the stream of a job. The handler reads its parameters from the request itself, because they decide before it writes anything. */
 const ApiJobStream = () =>
   applyDecorators(
     ApiOperation({
@@ -54,11 +54,11 @@ const toolCall: z.ZodType<StatusCall> = named(
     id: z.string(),
     name: z.string(),
     status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
-    args: z.string().meta({ description: 'JSON text of what it was run with, or is going to be.' }),
+    args: z.string().meta({ description: 'JSON text of the arguments with which the call runs.' }),
     proposedArgs: z
       .string()
       .exactOptional()
-      .meta({ description: 'What the model had proposed, where a person made something else of it.' }),
+      .meta({ description: 'The arguments that the model proposed, if a person changed them.' }),
     result: z.string().exactOptional(),
     output: z.string().exactOptional(),
     error: z.string().exactOptional(),
@@ -83,13 +83,15 @@ const status = z.object({
   threadId: z.string().nullable(),
   messageId: z.string().nullable(),
   externalUserId: z.string().exactOptional().meta({
-    description: 'Of a chat of a Syntrix database: the user of the chat, by the id that the database has for them.',
+    description: 'For a chat of a Syntrix database: the id of the chat’s user in that database.',
   }),
   model: z.string(),
   kind: z.enum(jobKinds),
-  labels: z.record(z.string(), z.string()).meta({ description: 'Key-value pairs, from its start and from hooks.' }),
+  labels: z
+    .record(z.string(), z.string())
+    .meta({ description: 'Key-value pairs from the start of the job and from hooks.' }),
   chunksReceived: count,
-  attempt: count.meta({ description: 'Grows each time shown text is withdrawn.' }),
+  attempt: count.meta({ description: 'Grows each time the server withdraws text that clients may have shown.' }),
   seq: count.meta({ description: 'Number of the last event.' }),
   startedAt: instant,
   completedAt: instant.nullable(),
@@ -105,7 +107,7 @@ const status = z.object({
     .nullable()
     .meta({ description: 'Time from acceptance to the end, in ms. Null: the job has not ended.' }),
   tool_calls: z.array(toolCall),
-  content: part('All text; absent where a part was asked for.'),
+  content: part('All text; absent if the query requests a part.'),
   content_delta: part('Text from `offset` on.'),
   content_length: count.meta({ description: 'UTF-16 code units.' }),
   content_reset: z.literal(true).exactOptional(),
@@ -114,7 +116,7 @@ const status = z.object({
   reasoning_length: count,
   reasoning_reset: z.literal(true).exactOptional(),
   workflow_state: workflowStateSchema.nullable().meta({
-    description: 'Of a workflow: nodes, outputs and messages as they stand. Long texts are truncated.',
+    description: 'For a workflow: the current nodes, outputs and messages. Long texts are truncated.',
   }),
 }) satisfies z.ZodType<{ readonly [member in keyof StatusReply]?: unknown }>;
 

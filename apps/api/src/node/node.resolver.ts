@@ -9,7 +9,7 @@ import { ToolCallLoaders } from '#tools/api';
 
 type Found = object & { readonly __typename: NodeType };
 
-/** Finds anything by its node id. Each type is read in the scope of who asks: what that does not cover does not exist. */
+/** Finds an object by its node id. Each type is read with the caller's rights: an object that the caller may not read does not exist. */
 @Resolver()
 export class NodeResolver {
   constructor(

@@ -40,7 +40,7 @@ const graphqlPath: OpenAPIObject['paths'] = {
       description: 'Requires `Content-Type: application/json` or the header `Apollo-Require-Preflight`.',
       parameters: [
         query('query', 'The document.'),
-        query('operationName', 'Which operation of the document runs.'),
+        query('operationName', 'The name of the operation to run.'),
         query('variables', 'A JSON object.'),
         query('extensions', 'A JSON object: `persistedQuery` names a document by its hash.'),
       ],
@@ -58,8 +58,8 @@ const graphqlPath: OpenAPIObject['paths'] = {
 
 /** The tags in the order of the page. Controllers name theirs by `@ApiTags`. */
 const tags: Readonly<Record<string, string>> = {
-  OpenAI: 'For clients of OpenAI’s API, as they are. API keys only. Each answer is a durable job: see docs/openai.md.',
-  Files: 'Files of a workspace, by the hash of their content: attachments, and what tools made. See docs/files.md.',
+  OpenAI: 'For unchanged clients of OpenAI’s API. API keys only. Each response is a durable job: see docs/openai.md.',
+  Files: 'Files of a workspace, by the hash of their content: attachments, and files from tools. See docs/files.md.',
   Jobs: 'Background jobs: start, follow, cancel. See docs/clients.md.',
   'Client tools': 'Tool calls that clients run. See docs/client-tools.md.',
   Interrupts: 'Requests that wait for a person: approvals, forms, unknown outcomes. See docs/interrupts.md.',
@@ -67,7 +67,7 @@ const tags: Readonly<Record<string, string>> = {
   Workflows:
     'Workflows as jobs. Also available as `model: "workflow/<slug>"` under /v1, and over GraphQL. See docs/workflows.md.',
   Tools: 'Tool call history and the isolated tool queue. To run a single call: `POST /v1/tools/execute`.',
-  GraphQL: 'Everything else. Its schema is apps/api/schema.gql; subscriptions go over graphql-ws on the same path.',
+  GraphQL: 'All features. The schema is apps/api/schema.gql; subscriptions use graphql-ws on the same path.',
   Operations: 'Health, metrics, and API descriptions.',
 };
 
@@ -79,7 +79,7 @@ export class OpenApiDocument {
   private app: INestApplication | undefined;
   private document: OpenAPIObject | undefined;
 
-  /** Called once, when the application has all its controllers. */
+  /** Called once, after all controllers are registered. */
   describe(app: INestApplication): void {
     this.app = app;
   }
@@ -110,18 +110,18 @@ function toDocument(app: INestApplication): OpenAPIObject {
   });
   return {
     ...document,
-    info: { ...infoOf(document), license: { name: 'MIT', identifier: 'MIT' } as { name: string } }, // 3.1 has `identifier`
+    info: { ...infoOf(document), license: { name: 'MIT', identifier: 'MIT' } as { name: string } }, // OpenAPI 3.1 has `identifier`
     paths: sorted({ ...document.paths, ...graphqlPath }),
     components: { ...document.components, schemas: toSchemas() },
   };
 }
 
-/** Without the contact that the builder leaves empty. */
+/** The title, version and description, without the empty contact of the builder. */
 function infoOf({ info: { title, version, description = '' } }: OpenAPIObject) {
   return { title, version, description };
 }
 
-/** Zod schemas with a name become a reference, others are written in place. */
+/** A Zod schema with a name becomes a reference; any other is inlined. */
 function toReferenceOrSchema(schema: unknown) {
   if (!(schema instanceof z.ZodType)) return undefined;
   if (schemaNames.has(schema)) return { schema: referenceTo(schema), components: {} };
@@ -130,7 +130,7 @@ function toReferenceOrSchema(schema: unknown) {
 
 const jsonSchemaOptions = { io: 'input', unrepresentable: 'any' } as const;
 
-/** Each schema under its name; where one contains another, it refers to it. */
+/** All named schemas; a schema that contains another refers to it by name. */
 function toSchemas() {
   const { schemas } = z.toJSONSchema(schemaNames, {
     uri: (id) => `#/components/schemas/${id}`,

@@ -12,7 +12,7 @@ import { ApiMediaReply, ApiPublic, ApiReply, named } from '#platform/api';
 
 import { OpenApiDocument } from './openapi-document.js';
 
-/** Where the page is, and what it consists of. */
+/** The path of the page; the files of the page are below it. */
 const docsPath = '/docs';
 
 const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -33,7 +33,7 @@ const docsScript = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** Nothing comes from elsewhere and nothing goes elsewhere; pictures of the style sheet are data in it. */
+/** Allows resources of this origin only; the style sheet contains its images as data. */
 const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -124,7 +124,7 @@ export class OpenApiController {
     response.type('html').send(docsHtml);
   }
 
-  /** Only what the page consists of. Throws `not_found`. */
+  /** Serves a file of the page. Throws `not_found` for any other name. */
   @Get('docs/:file')
   @ApiOperation({ operationId: 'getDocsFile', summary: 'Get a file of the page' })
   @ApiMediaReply(200, 'The file.', { '*/*': 'Scripts and styles.' })

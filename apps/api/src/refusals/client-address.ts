@@ -5,15 +5,18 @@ import ipaddr from 'ipaddr.js';
 
 /** Groups of 16 bits in a /64 network. */
 const networkParts = 4;
-/** Proxies that a request may pass: the header may be long, and anyone can send it. */
+/** Maximum proxies that are read: the header may be long, and any client can send it. */
 const mostProxies = 20;
 
-/** Gives the name under which requests of a client are counted: one IPv4 address, or the /64 network of an IPv6 address, which one client has. */
+/**
+ * Returns the key under which requests of a client are counted: an IPv4 address, or the /64 network of an IPv6 address, because one client
+ * has the whole network.
+ */
 export type ClientAddressKey = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
 
 /**
- * Finds the client behind the proxies of the operator: the last address of `X-Forwarded-For` that is not one of `proxies` (addresses
- * or networks). The header counts only when a proxy sends it; otherwise a client could choose its address.
+ * Finds the client behind the operator's proxies: the last address of `X-Forwarded-For` that is not one of `proxies` (addresses or
+ * networks). The header is read only if a proxy sends it; otherwise a client could choose its address.
  */
 export function clientAddressKeys(proxies: readonly string[]): ClientAddressKey {
   const trusted = new BlockList();

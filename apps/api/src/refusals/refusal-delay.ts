@@ -10,9 +10,9 @@ import type { ClientAddressKey } from './client-address.js';
 
 /** What a token bucket allows. */
 interface TokenBucketLimits {
-  /** On average. */
+  /** The average rate. */
   readonly perSecond: number;
-  /** At once, after a pause. */
+  /** Tokens available at once after a pause. */
   readonly burst: number;
 }
 
@@ -38,11 +38,11 @@ class TokenBucket {
   }
 }
 
-/** Limits a client with 50 connections to 50 refusals a second. */
+/** Delay of a response: a client with 50 connections gets 50 refusals a second. */
 const DELAY_MS = 1_000;
 /** Delayed responses of a process; one takes about 10 KB. */
 const MAX_DELAYED = 500;
-/** Of them, those of one address. */
+/** Maximum delayed responses of one address. */
 const MAX_DELAYED_OF_ADDRESS = MAX_DELAYED / 2;
 /** Addresses whose rate is remembered. The least recently refused one is dropped first. */
 const MAX_ADDRESSES = 10_000;
@@ -58,21 +58,21 @@ export interface Refusal {
 
 /** What a delay needs. */
 export interface RefusalDelayDependencies {
-  /** Refused requests of one address that are answered at once. */
+  /** Refused requests of one address a second whose responses are not delayed. */
   readonly perSecond: number;
   readonly addressKeyOf: ClientAddressKey;
   /** Whether the credential of a request is valid. Never rejects. */
   readonly isValid: (authorization: string) => Promise<boolean>;
   readonly clock: Clock;
-  /** Counts what happens to requests beyond the rate. */
+  /** Counts responses beyond the rate. */
   readonly count: (outcome: 'delayed' | 'closed') => void;
 }
 
 /**
- * Slows down clients that flood the API with requests that it refuses: beyond a rate per address, responses to requests without a valid
- * credential leave after a second, and when too many wait, the connection is closed without a response and new connections of the address
- * are read one by one (`UpgradeTurns`). Requests with a valid credential are never delayed, because behind a proxy other clients share the
- * address.
+ * Slows down clients that flood the API with requests that it refuses. Beyond a rate per address, the response to a request without a valid
+ * credential is delayed by a second. When too many responses wait, the connection is closed without one, and new connections of the address
+ * are read one by one (`UpgradeTurns`). Requests with a valid credential are never delayed, because other clients may share the address
+ * behind a proxy.
  */
 export class RefusalDelay {
   private readonly addresses = new LRUCache<string, TokenBucket>({ max: MAX_ADDRESSES });
@@ -81,12 +81,12 @@ export class RefusalDelay {
 
   constructor(private readonly dependencies: RefusalDelayDependencies) {}
 
-  /** Delayed responses. */
+  /** Number of delayed responses. */
   get size(): number {
     return this.delayed;
   }
 
-  /** Whether an address has as many delayed responses as it may. */
+  /** Whether an address has the maximum of delayed responses. */
   isCrowded(addressKey: string): boolean {
     return (this.delayedOf.get(addressKey) ?? 0) >= MAX_DELAYED_OF_ADDRESS;
   }
@@ -99,7 +99,7 @@ export class RefusalDelay {
     else void this.respondLater(refusal);
   }
 
-  /** Resolves when a peer without a valid credential may get its refusal; false: its connection is to be closed without one. */
+  /** Resolves with true when the server may refuse a peer without a valid credential; with false: close the connection without a response. */
   async wait(request: IncomingMessage): Promise<boolean> {
     if (this.isWithinRate(request)) return true;
     return this.waitForTurn(request, request.socket);

@@ -6,7 +6,7 @@ import { Config, Metrics, systemClock } from '#platform';
 import { clientAddressKeys } from './client-address.js';
 import { RefusalDelay, type RefusalDelayDependencies } from './refusal-delay.js';
 
-/** The delay of refused requests, which every API shares. */
+/** The delay of refused requests, shared by all APIs. */
 @Module({
   providers: [
     {
