@@ -1,16 +1,16 @@
-/** How long to wait between attempts. */
+/** Delays between attempts. */
 export interface BackOffOptions {
-  /** Before the second attempt, in ms; doubled each time. 100 by default. */
+  /** Delay before the second attempt, in ms; doubles each time. 100 by default. */
   readonly firstDelayMs?: number | undefined;
-  /** The longest wait, in ms. 10,000 by default. */
+  /** Maximum delay, in ms. 10,000 by default. */
   readonly maxDelayMs?: number | undefined;
-  /** Failures in a row after which it gives up; never by default. */
+  /** Consecutive failures after which the client gives up; never by default. */
   readonly attempts?: number | undefined;
-  /** Called before each wait with what failed, such as a `NightshiftError` with code `rate_limited`, and the time in ms. */
+  /** Called before each delay with the error, such as a `NightshiftError` with code `rate_limited`, and the delay in ms. */
   readonly onWait?: ((error: unknown, delayMs: number) => void) | undefined;
 }
 
-/** Waits longer after each failure, and never exactly as long as others do: what went down together does not come back at once. */
+/** Doubles the delay after each failure and randomizes it, so that clients which lost the server together do not reconnect together. */
 export class BackOff {
   private failures = 0;
   private readonly firstDelayMs: number;
@@ -28,12 +28,12 @@ export class BackOff {
     this.onWait = onWait;
   }
 
-  /** Something came through: the next failure is the first again. */
+  /** Resets the delay, because an attempt succeeded. */
   succeed(): void {
     this.failures = 0;
   }
 
-  /** Waits for the next attempt, at least `atLeastMs`. Throws `error` when there is none, and when `signal` aborts its reason. */
+  /** Waits before the next attempt, at least `atLeastMs`. Throws `error` if no attempt is left, and the reason of `signal` when that aborts. */
   async next(
     error: unknown,
     options: { readonly signal?: AbortSignal; readonly atLeastMs?: number } = {},
@@ -47,7 +47,7 @@ export class BackOff {
   }
 }
 
-/** Resolves after a while; rejects with the reason when the signal aborts. */
+/** Resolves after `ms`; rejects with the reason of the signal when that aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

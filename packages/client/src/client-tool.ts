@@ -1,54 +1,54 @@
 import type { ClientToolInput } from './generated/graphql.js';
 import { type ArgumentsOf, toJsonSchema, type ToolSchema } from './tool-schema.js';
 
-/** What a tool learns about its call. */
+/** The call that a tool runs for. */
 export interface ToolContext {
   readonly jobId: string;
-  /** As the model names the call. */
+  /** The id that the model gave the call. */
   readonly callId: string;
   readonly name: string;
-  /** Aborts when the result is no longer needed: the job was cancelled, or this client stops serving. */
+  /** Aborts when the result is no longer needed: the job is cancelled, or this client stops serving. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a tool. A text goes to the model as it is, anything else as JSON; what it throws, the model reads as the error. The
- * arguments fit the schema that the tool was declared with.
+ * Runs a tool. The model reads a returned text unchanged, any other value as JSON, and the message of a thrown error. The arguments match
+ * the schema that the tool was declared with.
  */
 export type ToolHandler<Arguments = Record<string, unknown>> = {
-  // A method, so that a handler may name the type of its arguments.
+  // A method, so that a handler may declare its own type of arguments.
   run(args: Arguments, context: ToolContext): unknown;
 }['run'];
 
-/** A tool that is run here: how the model sees it, and the function. */
+/** A tool that this client runs: its description for the model, and its function. */
 export interface ClientTool<Arguments = Record<string, unknown>> extends Omit<ClientToolInput, 'name' | 'parameters'> {
-  /** A JSON Schema, or a Standard Schema that writes one, such as of zod 4. */
+  /** A JSON Schema, or a Standard Schema that can convert itself to JSON Schema, such as one of zod 4. */
   readonly parameters?: ToolSchema | undefined;
   readonly run: ToolHandler<Arguments>;
 }
 
 /**
- * A tool that is defined once for both sides, by `defineTool` of `@nightshift/plugin`: the server runs `server`, this client runs `client`.
- * The arguments are parsed by `input`, so defaults are set.
+ * A tool that `defineTool` of `@nightshift/plugin` defines once for both sides: the server runs `server`, this client runs `client`.
+ * `input` parses the arguments, so defaults are set.
  */
 export interface SharedTool {
   readonly name: string;
   readonly description: string;
-  /** A JSON Schema, or a Standard Schema that writes one, such as of zod 4. */
+  /** A JSON Schema, or a Standard Schema that can convert itself to JSON Schema, such as one of zod 4. */
   readonly input: object;
   readonly effect?: 'pure' | 'idempotent' | 'once';
-  // A method that takes `never`, so that a handler may name the type of its arguments.
+  // A method that takes `never`, so that a handler may declare its own type of arguments.
   client?(args: never, context: ToolContext): unknown;
 }
 
 type ToolsByName = Readonly<Record<string, ClientTool | ToolHandler>>;
 
-/** Tools by name, or definitions that have a handler `client`. A function alone is a tool without a description that takes no arguments. */
+/** Tools by name, or definitions with a handler `client`. A function alone is a tool without description and arguments. */
 export type ClientTools = ToolsByName | readonly SharedTool[];
 
 /**
- * A tool whose handler takes the arguments that its schema describes: of a JSON Schema as it stands here, or of zod. It gives the tool
- * back, and exists for the types.
+ * Types the arguments of a handler by its schema, which is a literal JSON Schema or a zod schema. Returns the tool unchanged; it exists
+ * only for the types.
  */
 export function clientTool<const Schema extends ToolSchema>(
   tool: Omit<ClientTool, 'parameters' | 'run'> & {
@@ -56,11 +56,11 @@ export function clientTool<const Schema extends ToolSchema>(
     readonly run: ToolHandler<ArgumentsOf<Schema>>;
   },
 ): ClientTool {
-  // The server has checked the arguments by this schema before a client is offered the call.
+  // The server checks the arguments by this schema before it offers the call to a client.
   return tool as unknown as ClientTool;
 }
 
-/** As a start declares them. Throws for a definition without a handler `client`. */
+/** The tools in the format of a start. Throws for a definition without a handler `client`. */
 export function toDeclarations(tools: ClientTools): ClientToolInput[] {
   const served = byName(tools);
   const missing = isList(tools) && tools.find(({ name }) => !Object.hasOwn(served, name));
@@ -85,7 +85,7 @@ function byName(tools: ClientTools): ToolsByName {
   );
 }
 
-/** `Array.isArray` does not tell a readonly list from an object. */
+/** `Array.isArray` does not distinguish a readonly array from an object. */
 function isList(tools: ClientTools): tools is readonly SharedTool[] {
   return Array.isArray(tools);
 }
@@ -96,13 +96,13 @@ function toClientTool(tool: SharedTool): ClientTool {
   const { description, input, effect = 'once' } = tool;
   return {
     description,
-    parameters: input as ToolSchema, // `defineTool` takes no others
+    parameters: input as ToolSchema, // `defineTool` accepts no other type
     effect: effects[effect],
-    run: async (args, context) => tool.client?.((await parse(input, args)) as never, context), // of the type that its schema describes
+    run: async (args, context) => tool.client?.((await parse(input, args)) as never, context), // the type that its schema describes
   };
 }
 
-/** What a Standard Schema makes of arguments that fit it (standardschema.dev). */
+/** The part of a Standard Schema that validates arguments (standardschema.dev). */
 interface Validating {
   readonly '~standard': { validate(value: unknown): Validation | Promise<Validation> };
 }
@@ -113,7 +113,7 @@ type Validation =
 
 async function parse(input: object, args: unknown): Promise<unknown> {
   if (!('~standard' in input)) return args;
-  const parsed = await (input as Validating)['~standard'].validate(args); // by its standard
+  const parsed = await (input as Validating)['~standard'].validate(args); // the standard requires this method
   if (parsed.issues === undefined) return parsed.value;
   throw new Error(parsed.issues.map(({ message }) => message).join('; '));
 }

@@ -5,41 +5,41 @@ import { Nightshift } from './nightshift.js';
 import { randomText } from './random-text.js';
 import { SocketTransport, type WebSocketClass } from './socket-transport.js';
 
-/** Where the server is, who asks, and what the runtime lacks. */
+/** The server, the credential, and replacements for parts of the runtime. */
 export type NightshiftOptions = TokenSource & {
-  /** Base of the server, such as `http://127.0.0.1:4000`. */
+  /** Base URL of the server, such as `http://127.0.0.1:4000`. */
   readonly url: string;
-  /** The workspace to enter, for the token of a user of several. */
+  /** The workspace to enter; required for the token of a user of several workspaces. */
   readonly workspace?: string | undefined;
-  /** This device, for client tools: a text that was made up once and kept. Absent: another one for each client. */
+  /** Identifies this device for client tools: a text that the application creates once and stores. By default each client has a new one. */
   readonly deviceId?: string | undefined;
-  /** How lost connections are taken up again. Without `attempts` it never gives up. */
+  /** Delays between attempts to reconnect. Without `attempts` the client never gives up. */
   readonly reconnect?: BackOffOptions | undefined;
   readonly timeouts?: Timeouts | undefined;
-  /** In place of the runtime's. */
+  /** Replaces the `fetch` of the runtime. */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * In place of the runtime's. Node 20 has none: pass that of the package `ws`, or nothing is started. `null`: nothing is going to
-   * be followed, so starts need none.
+   * Replaces the `WebSocket` of the runtime. Node 20 has none: pass that of the package `ws`; otherwise the client starts no job. `null`:
+   * the application never follows a job, so starts need no WebSocket.
    */
   readonly webSocket?: WebSocketClass | null | undefined;
 };
 
-/** All in ms. */
+/** All values are in ms. */
 export interface Timeouts {
   /** How long a request may take. 30,000 by default. */
   readonly requestMs?: number | undefined;
   /** How long an upload or a download of a file may take. 300,000 by default. */
   readonly transferMs?: number | undefined;
-  /** How long a silent connection is trusted. 15,000 by default. */
+  /** How long a connection may be silent before it counts as lost. 15,000 by default. */
   readonly heartbeatMs?: number | undefined;
-  /** When a call that another client has claimed is tried again, for a claim that is not used lapses. About 10,000 by default. */
+  /** How long to wait before another attempt at a call that another client has claimed: an unused claim expires. About 10,000 by default. */
   readonly claimMs?: number | undefined;
 }
 
 /**
- * A client of one server. It opens no connection before the first call, and keeps one WebSocket open while a stream is
- * followed. `token` never changes. `getToken` is called again when the server rejects a token or it expires.
+ * Creates a client of one server. It opens no connection before the first call, and keeps one WebSocket open while a stream is followed.
+ * `token` never changes. The client calls `getToken` again when the server rejects a token or the token expires.
  */
 export function createNightshift(options: NightshiftOptions): Nightshift {
   const { workspace, reconnect: backOff = {}, timeouts = {} } = options;
@@ -47,7 +47,7 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
   const credentials = new Credentials(options);
   const { href: url } = new URL(options.url.endsWith('/') ? options.url : `${options.url}/`);
   const shared = { credentials, workspace };
-  // Browsers call fetch as a function of the window only.
+  // Browsers require that `fetch` is called on the window.
   const fetch = options.fetch ?? ((...asked: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...asked));
   const runtime: { readonly WebSocket?: WebSocketClass } = globalThis;
   const { webSocket = runtime.WebSocket } = options;

@@ -1,16 +1,16 @@
 import { NightshiftError } from './nightshift-error.js';
 
-/** Where tokens come from: one that stays, or a function that is asked again when the last one is over. */
+/** The source of tokens: a fixed token, or a function that the client calls again when the last token has ended. */
 export type TokenSource =
   | { readonly token: string; readonly getToken?: never }
   | { readonly getToken: () => string | Promise<string>; readonly token?: never };
 
-/** Tokens are used a little shorter than they live, so that none ends on its way. */
+/** The client stops using a token this long before its end, so that it does not expire during a request. */
 const marginMs = 5_000;
 
 interface Held {
   readonly token: string;
-  /** Null: it does not say. */
+  /** Null: the token does not contain its end. */
   readonly endsAt: number | null;
 }
 
@@ -24,7 +24,7 @@ export class Credentials {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Throws `token_unavailable` when the application has none. */
+  /** Throws `token_unavailable` if the application returns no token. */
   async token(): Promise<string> {
     const { held } = this;
     if (held !== undefined && (held.endsAt === null || this.now() < held.endsAt)) return held.token;
@@ -34,7 +34,7 @@ export class Credentials {
     return (await this.asked).token;
   }
 
-  /** The server rejects this token: it is not used again. Returns whether there may be another one. */
+  /** The server rejected this token, so the client does not use it again. Returns whether the source may have another token. */
   refuse(token: string): boolean {
     if (this.source.getToken === undefined) return false;
     if (this.held?.token === token) this.held = undefined;
@@ -51,7 +51,7 @@ export class Credentials {
     }
   }
 
-  /** The end of a JWT by our own clock, however wrong that is: its whole life from now on. */
+  /** The end of a JWT on the local clock. It uses only the lifetime of the token, so a wrong clock does no harm. */
   private endOf(token: string): number | null {
     if (this.source.getToken === undefined) return null;
     const { iat, exp } = claimsOf(token);
@@ -61,7 +61,7 @@ export class Credentials {
   }
 }
 
-/** The claims of a JWT, not verified; empty for any other token. */
+/** The claims of a JWT, not verified. Empty for any other token. */
 function claimsOf(token: string): { readonly iat?: unknown; readonly exp?: unknown } {
   const [, body = ''] = token.split('.');
   try {

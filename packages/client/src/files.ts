@@ -3,7 +3,7 @@ import { toHttpError } from './http-transport.js';
 import { NightshiftError } from './nightshift-error.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** A file of the workspace. It can be an entry of `attachments` as it is. */
+/** A file of the workspace. It can be used as an entry of `attachments`. */
 export interface UploadedFile {
   /** SHA-256 of the content, in lower-case hex. */
   readonly hash: string;
@@ -15,15 +15,15 @@ export interface UploadedFile {
   readonly name: string | null;
 }
 
-/** A content without a media type of its own. A stream is read into memory, for it is sent again when the connection is lost. */
+/** Content without a media type. A stream is read into memory, because the client sends it again after a lost connection. */
 export type FileContent = Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface UploadOptions extends WaitOptions {
-  /** Its media type. Absent: that of the blob. */
+  /** The media type. Default: that of the blob. */
   readonly mime?: string | undefined;
-  /** Absent: the name of the blob, if it is a `File`. */
+  /** Default: the name of the blob, if it is a `File`. */
   readonly name?: string | undefined;
-  /** Maximum bytes of the content: beyond them nothing is sent. 10 MiB for streams by default, else the limit of the server. */
+  /** Maximum bytes of the content; larger content is not sent. Default: 10 MiB for streams, else the limit of the server. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface TypedUploadOptions extends UploadOptions {
 }
 
 export interface DownloadOptions extends WaitOptions {
-  /** Maximum bytes to receive, which are kept in memory. 100 MiB by default. */
+  /** Maximum bytes to receive into memory. 100 MiB by default. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -43,8 +43,9 @@ export class Files {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Stores a content; the same content is stored once. Sent again when the connection is lost. Throws `too_large`,
-   * `unsupported_media_type`, `limit_reached` (the workspace is full), `bad_request` (empty, or a name that is none), `unavailable`.
+   * Stores content; the same content is stored once. The client sends it again after a lost connection. Throws `too_large`,
+   * `unsupported_media_type`, `limit_reached` (the workspace is full), `bad_request` (the content is empty, or the name is invalid),
+   * `unavailable`.
    */
   upload(content: Blob, options?: UploadOptions): Promise<UploadedFile>;
   upload(content: FileContent, options: TypedUploadOptions): Promise<UploadedFile>;
@@ -61,7 +62,7 @@ export class Files {
     );
   }
 
-  /** The content of a file; the `type` of the blob is its media type. Throws `not_found`, `too_large` (beyond `maxBytes`), `unavailable`. */
+  /** The content of a file; `type` of the blob is its media type. Throws `not_found`, `too_large` (larger than `maxBytes`), `unavailable`. */
   async download(hash: string, { maxBytes = 100 * MEBIBYTE, signal }: DownloadOptions = {}): Promise<Blob> {
     const path = `api/files/${encodeURIComponent(hash)}`;
     const read = async (response: Response) => {
@@ -74,7 +75,7 @@ export class Files {
   }
 }
 
-/** Entries of `attachments` as the server takes them: its input has no size. */
+/** Converts `attachments` to the input of the server, which has no `size`. */
 export function toAttachments<Entry extends object>(given: readonly Entry[]): Entry[] {
   const withoutSize = (entry: Entry) => Object.entries(entry).filter(([name]) => name !== 'size');
   return given.map((entry) => Object.fromEntries(withoutSize(entry)) as Entry); // no entry of an input has a size
@@ -92,7 +93,7 @@ async function toBlob(content: Blob | FileContent, { maxBytes }: UploadOptions):
   return blob;
 }
 
-/** All pieces of a stream. Over `maxBytes` it throws and cancels the stream. */
+/** Reads a stream into memory. If it exceeds `maxBytes`, throws and cancels the stream. */
 async function collect(
   content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -107,7 +108,7 @@ async function collect(
   return pieces;
 }
 
-/** Not every browser iterates over streams. */
+/** Some browsers cannot iterate over streams. */
 async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
@@ -117,7 +118,7 @@ async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** Blobs take no bytes of memory that processes share. */
+/** Copies the bytes: a `Blob` does not accept shared memory. */
 function bytesOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }

@@ -3,23 +3,23 @@ import { JobEventsDocument, type JobEventsSubscription, type JobStatus } from '.
 import { NightshiftError } from './nightshift-error.js';
 import { resubscribe } from './resubscribe.js';
 
-/** One entry of a job's log, or a snapshot in place of some. `__typename` is its kind; kinds may be added. */
+/** One event of a job, or a snapshot in place of some events. `__typename` is its kind; more kinds may be added. */
 export type JobEvent = JobEventsSubscription['jobEvents'];
 
-/** The entry of that kind: `JobEventOf<'TextDeltaEvent'>`. */
+/** The event of one kind: `JobEventOf<'TextDeltaEvent'>`. */
 export type JobEventOf<Kind extends JobEvent['__typename']> = Extract<JobEvent, { readonly __typename: Kind }>;
 
 export interface Following {
   readonly jobId: string;
-  /** The last number the reader has; undefined: it begins with a snapshot. */
+  /** The number of the last event that the reader has; undefined: begin with a snapshot. */
   readonly after: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * The log of a job from a number on, across lost connections: every number once and in order, or a snapshot that covers those
- * that the server no longer has. Ends after the end of the job. Throws when the job is not to be seen, when no attempt is left,
- * and when `signal` aborts.
+ * Follows the log of a job from a number on, across lost connections: every event once and in order, or a snapshot for events that the
+ * server no longer has. Ends after the end of the job. Throws if the caller may not read the job, if no attempt is left, and when `signal`
+ * aborts.
  */
 export async function* followJob(
   connection: Connection,
@@ -42,12 +42,12 @@ export async function* followJob(
 
 const ends: ReadonlySet<JobStatus> = new Set(['COMPLETED', 'FAILED', 'CANCELLED']);
 
-/** Whether a job in this status is over. */
+/** Whether a job in this status has ended. */
 export function isTerminal(status: JobStatus): boolean {
   return ends.has(status);
 }
 
-/** Whether nothing follows. */
+/** Whether no event follows. */
 function isEnd(event: JobEvent): boolean {
   return (
     event.__typename === 'JobFinishedEvent' || (event.__typename === 'JobSnapshotEvent' && isTerminal(event.status))

@@ -5,7 +5,7 @@ import { type GraphqlFault, toError } from './to-failure.js';
 import type { TypedDocument } from './typed-document.js';
 
 export interface HttpTransportOptions {
-  /** Base of the server, with a slash at its end. */
+  /** Base URL of the server, with a slash at its end. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly workspace: string | undefined;
@@ -20,8 +20,8 @@ export interface ExecuteOptions {
 }
 
 /**
- * What to do when an answer is lost: `never` ask again, where asking twice is not what asking once is; `briefly`, for seconds; or
- * `patiently`, for as long as lost connections are taken up again.
+ * Whether to repeat a request whose response was lost. `never`: repeating it could have another effect than sending it once. `briefly`: for
+ * some seconds. `patiently`: as long as the client tries to reconnect.
  */
 export type Retry = 'never' | 'briefly' | 'patiently';
 
@@ -30,27 +30,27 @@ interface Reply {
   readonly errors?: readonly GraphqlFault[];
 }
 
-/** How often a request is tried briefly: for some ten seconds. */
+/** Maximum attempts of `briefly`: about ten seconds. */
 const mostAttempts = 8;
 
-/** One request, and how its response is read. */
+/** A request, and the function that reads its response. */
 export interface HttpRequest<T> {
-  /** Below the base. */
+  /** Path relative to the base URL. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Blob;
-  /** In ms. Absent: the timeout of all requests. */
+  /** In ms. Default: the timeout of all requests. */
   readonly timeoutMs?: number | undefined;
-  /** Throws a `NightshiftError` for a refusal. What else it throws counts as a lost connection. */
+  /** Reads the response. Throws a `NightshiftError` if the server refused the request; any other error counts as a lost connection. */
   readonly read: (response: Response) => Promise<T>;
 }
 
-/** Queries, mutations and files, each one request. */
+/** Sends queries, mutations and files, one request each. */
 export class HttpTransport {
   constructor(private readonly options: HttpTransportOptions) {}
 
-  /** Gives the data, all of it. Rejects with a `NightshiftError`, or with the reason of `signal`. */
+  /** Returns the data. Rejects with a `NightshiftError`, or with the reason of `signal`. */
   async execute<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -66,7 +66,7 @@ export class HttpTransport {
     return data as TResult; // the document determines the type of the result
   }
 
-  /** Gives what the request reads. Rejects as `execute`. */
+  /** Returns the result of `read`. Rejects as `execute`. */
   async send<T>(request: HttpRequest<T>, { signal, retry }: ExecuteOptions): Promise<T> {
     const { backOff: terms } = this.options;
     const attempts = Math.min(terms.attempts ?? Infinity, retry === 'patiently' ? Infinity : mostAttempts);
@@ -84,7 +84,7 @@ export class HttpTransport {
           isRefused = true;
           continue;
         }
-        // What was refused for its rate was not done.
+        // A request that exceeded a rate limit had no effect, so even `never` may repeat it.
         if (!error.retryable || (retry === 'never' && error.code !== 'rate_limited')) throw error;
         await backOff.next(error, { ...(signal && { signal }), atLeastMs: error.retryAfterMs ?? 0 });
       }
@@ -113,22 +113,22 @@ export class HttpTransport {
   }
 }
 
-/** Without what may be secret in it. */
+/** The URL without its query, which may contain secrets. */
 function shownUrl(url: string): string {
-  if (!URL.canParse(url)) return url; // a page may ask its own server by a path
+  if (!URL.canParse(url)) return url; // a page may use a path of its own server
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
 
 function dataOf(response: Response, text: string): unknown {
-  const { data, errors } = parse(text) as Reply; // what GraphQL over HTTP sends, or none of it
+  const { data, errors } = parse(text) as Reply; // the fields of a GraphQL response, or none of them
   if (errors !== undefined && errors.length > 0) throw toError(errors[0]);
   if (data !== undefined && data !== null) return data;
   // Not a GraphQL response: it comes from a proxy, or from a check before the GraphQL endpoint.
   throw toHttpError(response, text);
 }
 
-/** A response that is none of the expected: with the error in its body, if it has one of ours. */
+/** The error of an unexpected response, with the fields of its body if that is one of our errors. */
 export function toHttpError({ status, headers }: Response, text: string): NightshiftError {
   const { error, code, field, retryable, requestId } = parse(text);
   const retryAfter = Number(headers.get('retry-after') ?? NaN);

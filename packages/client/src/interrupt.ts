@@ -3,7 +3,7 @@ import type { InterruptFieldsFragment } from './generated/graphql.js';
 /** A request that a job waits for: docs/interrupts.md. */
 export type Interrupt = InterruptFieldsFragment;
 
-/** The request of a call that needs an approval; docs/approvals.md describes its members. */
+/** The request to approve a call; docs/approvals.md describes its fields. */
 export type ApprovalRequest = Interrupt & {
   readonly request: {
     readonly tool: string;
@@ -22,11 +22,11 @@ export type ApprovalRequest = Interrupt & {
 export type QuestionRequest = Interrupt & {
   readonly request: {
     readonly prompt: string;
-    /** A JSON Schema: the form. */
+    /** A JSON Schema that describes the form. */
     readonly inputSchema?: unknown;
-    /** What it may be answered with; absent: anything. */
+    /** The allowed actions; absent: any. */
     readonly actions?: readonly string[];
-    /** Of a node of a workflow: what it was given, and what it wrote where that is asked about. */
+    /** For a workflow node: its input, and its output if the question is about the output. */
     readonly context?: { readonly input?: string; readonly output?: string };
   };
 };

@@ -13,25 +13,25 @@ import { resubscribe } from './resubscribe.js';
 import { assertTaken } from './to-failure.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** The requests of the workspace that one may see. */
+/** The requests of the workspace that the caller may see. */
 export class Interrupts {
   constructor(private readonly connection: Connection) {}
 
-  /** Newest first. */
+  /** Lists requests, newest first. */
   async list(filter: InterruptFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<Interrupt>> {
     const options = asking(this.connection, signal);
     const { interrupts } = await this.connection.http.execute(InterruptsDocument, { filter, ...page }, options);
     return toPage(interrupts);
   }
 
-  /** One of them; null when there is none that one may see. */
+  /** One request; null: it does not exist, or the caller may not see it. */
   async get(id: string, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
     const options = asking(this.connection, signal);
     return (await this.connection.http.execute(InterruptDocument, { id }, options)).interrupt;
   }
 
   /**
-   * Answers one. The first answer counts; the same again gives the same outcome, another one throws `already_answered`. An
+   * Decides a request. The first decision counts: repeating it returns the same outcome, a different one throws `already_answered`. An
    * approval repeats the `request.argumentsHash` that was shown.
    */
   async resolve(input: ResolveInterruptInput, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
@@ -42,8 +42,8 @@ export class Interrupts {
   }
 
   /**
-   * First those that are open (at most the newest 1,000), then each one when it is opened or settled, as it is then. After a
-   * lost connection the open ones come again. Ends only with `signal`, by throwing its reason.
+   * Yields the open requests (at most the newest 1,000), then each request when it is opened or settled, in its new state. After a lost
+   * connection, yields the open requests again. Ends only when `signal` aborts, and throws its reason.
    */
   async *watch(
     filter: InterruptFilterInput = {},

@@ -19,23 +19,23 @@ import { type EndOptions, waitForEnd } from './wait-for-end.js';
 import type { WaitOptions } from './wait-options.js';
 import type { WorkflowState } from './workflow-state.js';
 
-/** Where a job stands, without its text. */
+/** The state of a job, without its text. */
 export type JobState = NonNullable<JobStateQuery['job']>;
 
 /** A job that has ended, with its text in `content`. */
 export type JobResult = NonNullable<JobResultQuery['job']>;
 
-/** How a stop went: `ABORTED`, `CANCEL_REQUESTED` while its worker gets its few seconds, or `ALREADY_TERMINAL`. */
+/** The outcome of a cancellation: `ABORTED`, `CANCEL_REQUESTED` while the worker stops (a few seconds), or `ALREADY_TERMINAL`. */
 export type StopState = NonNullable<CancelJobMutation['cancelJob']['state']>;
 
 export interface EventsOptions extends WaitOptions {
-  /** The last number that is known: events after it follow. Absent: all from the first. */
+  /** The number of the last known event; the events after it follow. Default: all events. */
   readonly after?: number | undefined;
-  /** Begins with a `JobSnapshotEvent` of the present in place of earlier events. Not together with `after`. */
+  /** Begins with a `JobSnapshotEvent` of the current state in place of earlier events. Cannot be combined with `after`. */
   readonly snapshot?: boolean | undefined;
 }
 
-/** A job, wherever it runs. Making one asks nothing; each method may be called any number of times, also after its end. */
+/** A job. Creating a handle sends no request. Each method may be called any number of times, also after the end of the job. */
 export class JobHandle {
   /** The id of the job, the same in every API. */
   readonly id: string;
@@ -48,10 +48,10 @@ export class JobHandle {
   }
 
   /**
-   * The job's log, gapless: every number once and in order, across lost connections and restarts of the server, until the job
-   * has ended. What is no longer kept, or is more than the server replays, comes as one `JobSnapshotEvent` with `reset`. A slow
-   * reader delays only itself: unread events stay on the server. Throws a `NightshiftError` when the job does not exist or is not
-   * visible to the caller, and the reason of `signal` when it aborts.
+   * The events of the job, without gaps: each number once and in order, across lost connections and restarts of the server, until the job
+   * has ended. One `JobSnapshotEvent` with `reset` replaces events that the server no longer has, or that are too many to replay. A slow
+   * reader delays only itself: unread events stay on the server. Throws a `NightshiftError` if the job does not exist or the caller may not
+   * see it, and the reason of `signal` when that aborts.
    */
   events(options: EventsOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
     const { after = 0, snapshot = false, signal } = options;
@@ -59,9 +59,9 @@ export class JobHandle {
   }
 
   /**
-   * The text as it grows, beginning with what there is. Each step has the whole `text`, and how it came about: `keep` characters
-   * of what was shown stay, `append` follows. `keep` is shorter than what was shown when a round restarted. The last `text`
-   * is exactly that of the job. Ends with the job, however that ends.
+   * The text of the job as it grows, beginning with the current text. Each step has the whole `text` and the change: `keep` characters of
+   * the previous text stay, and `append` follows. After a restart of a round, `keep` is shorter than the previous text. The last `text`
+   * equals that of the job. Ends with the job, whatever its outcome.
    */
   async *textStream(options: WaitOptions = {}): AsyncGenerator<TextChange, void, undefined> {
     const text = new JobText();
@@ -75,8 +75,8 @@ export class JobHandle {
   }
 
   /**
-   * The whole text, once the job has completed. Throws when it has failed (with its `code`) or was stopped (`cancelled`), and
-   * `JobWaitingError` when it waits for something that this client has no handler for, unless `onWaiting` is given.
+   * The whole text of the job once it has completed. Throws if the job failed (with its `code`) or was stopped (`cancelled`). Throws
+   * `JobWaitingError` if the job waits for something that this client has no handler for, unless `onWaiting` is given.
    */
   async text(options: EndOptions = {}): Promise<string> {
     const { status, content, error, reason } = await this.result(options);
@@ -86,8 +86,8 @@ export class JobHandle {
   }
 
   /**
-   * The job once it has ended, however it ended: look at `status`. Throws `JobWaitingError` when it waits for something that this client
-   * has no handler for, unless `onWaiting` is given.
+   * The job after its end, whatever its outcome; see `status`. Throws `JobWaitingError` if the job waits for something that this client has
+   * no handler for, unless `onWaiting` is given.
    */
   async result(options: EndOptions = {}): Promise<JobResult> {
     const job = await this.read(options);
@@ -96,7 +96,7 @@ export class JobHandle {
     return this.read(options);
   }
 
-  /** Where it stands now. */
+  /** The current state. */
   async status(options: WaitOptions = {}): Promise<JobState> {
     const { job } = await this.connection.http.execute(
       JobStateDocument,
@@ -106,7 +106,7 @@ export class JobHandle {
     return job ?? absent(this.id);
   }
 
-  /** The nodes, outputs and requests of a workflow job as they stand now. Null: it runs no workflow. */
+  /** The current nodes, outputs and requests of a workflow job. Null: the job runs no workflow. */
   async workflowState(options: WaitOptions = {}): Promise<WorkflowState | null> {
     const { job } = await this.connection.http.execute(
       JobWorkflowStateDocument,
@@ -116,7 +116,7 @@ export class JobHandle {
     return (job ?? absent(this.id)).workflowState as WorkflowState | null; // a JSON scalar of this shape
   }
 
-  /** Cancels it: at once if no worker runs it, else its worker gets up to 5 s. May be repeated; an ended job does not change. */
+  /** Cancels the job: at once if no worker runs it, else its worker gets up to 5 s. May be repeated; has no effect on an ended job. */
   async cancel(options: WaitOptions = {}): Promise<StopState | null> {
     const { cancelJob } = await this.connection.http.execute(
       CancelJobDocument,
@@ -128,8 +128,8 @@ export class JobHandle {
   }
 
   /**
-   * Answers for us what the job asks for, until it has ended: runs client tools, decides approvals, answers questions. What jobs
-   * below it ask people reaches the same handlers.
+   * Serves the requests of the job until it has ended: runs client tools, decides approvals, answers questions. The same handlers get the
+   * requests that its sub-jobs make to people.
    */
   async serve<const Decision extends Approval>(options: ServeOptions<Decision>): Promise<void> {
     const forget = noteServing(this.connection, this.id, options);

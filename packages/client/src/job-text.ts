@@ -1,16 +1,16 @@
 import type { JobEvent } from './follow-job.js';
 
-/** A step of a text that grows. What was shown may be withdrawn: then `keep` is shorter than the text was. */
+/** A change of a growing text. The server may withdraw text that was shown; then `keep` is shorter than the previous text. */
 export interface TextChange {
-  /** How much of the text before stays, in UTF-16 units. */
+  /** How much of the previous text stays, in UTF-16 units. */
   readonly keep: number;
-  /** What follows that. */
+  /** The text that follows the kept part. */
   readonly append: string;
-  /** The whole text as it is now. */
+  /** The whole new text. */
   readonly text: string;
 }
 
-/** The text of a job, put together from its log. */
+/** Builds the text of a job from its events. */
 export class JobText {
   private current = '';
 
@@ -18,16 +18,16 @@ export class JobText {
     return this.current;
   }
 
-  /** The step that an event is, if it is one. */
+  /** The change that an event causes; undefined: none. */
   take(event: JobEvent): TextChange | undefined {
     if (event.__typename === 'JobSnapshotEvent') return this.become(event.content);
     if (event.__typename === 'RoundRestartedEvent') return this.change(event.contentLength, '');
-    // Without an offset it is shown at its node only.
+    // A delta without an offset belongs to a workflow node only.
     if (event.__typename === 'TextDeltaEvent' && event.offset !== null) return this.change(event.offset, event.text);
     return undefined;
   }
 
-  /** Takes a text as a whole; undefined when it is what we have. */
+  /** Replaces the whole text; undefined: it did not change. */
   become(text: string): TextChange | undefined {
     if (text === this.current) return undefined;
     const keep = commonLength(this.current, text);

@@ -6,7 +6,7 @@ import { NightshiftError } from './nightshift-error.js';
  * (`interrupts.resolve`), or let another user answer it, and call `text()` or `result()` again.
  */
 export class JobWaitingError extends NightshiftError {
-  /** The request it waits for; `decidableBy`, `requester` and `mayDecide` describe who may answer. */
+  /** The request that the job waits for; `decidableBy`, `requester` and `mayDecide` describe who may decide it. */
   readonly request: Interrupt;
 
   constructor(request: Interrupt) {

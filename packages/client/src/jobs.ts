@@ -4,11 +4,14 @@ import type { JobState } from './job-handle.js';
 import { type Page, type PageOptions, toPage } from './page.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** The jobs of the workspace that one may see. */
+/** The jobs of the workspace that the caller may see. */
 export class Jobs {
   constructor(private readonly connection: Connection) {}
 
-  /** The newest job that writes a message of a thread, both by id or by the id that its starter chose. Null: none that one may see. */
+  /**
+   * The newest job that writes a message of a thread. Both are identified by our id or by the id that the starter chose. Null: the caller
+   * may see no such job.
+   */
   async ofMessage(
     { threadId, messageId }: { readonly threadId: string; readonly messageId: string },
     { signal }: WaitOptions = {},
@@ -18,7 +21,7 @@ export class Jobs {
     return jobOfMessage;
   }
 
-  /** Newest first. */
+  /** Lists jobs, newest first. */
   async list(filter: JobFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<JobState>> {
     const options = asking(this.connection, signal);
     const { jobs } = await this.connection.http.execute(JobsDocument, { filter, ...page }, options);

@@ -17,15 +17,15 @@ export interface NightshiftErrorInit {
 export class NightshiftError extends Error {
   override readonly name = 'NightshiftError';
   readonly code: string;
-  /** The member of the input at fault, if it is one. */
+  /** The input field at fault, if the error is about one. */
   readonly field: string | undefined;
-  /** By this the operators of the server find the request in their log. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string | undefined;
   /** Whether the same request may succeed later without a change. The value comes from the server. */
   readonly retryable: boolean;
-  /** How long the server asks to wait before that. */
+  /** How long the server asks the client to wait before a retry. */
   readonly retryAfterMs: number | undefined;
-  /** What is wrong in detail, a sentence each. */
+  /** Detailed problems, one sentence each. */
   readonly issues: readonly string[];
 
   constructor(message: string, init: NightshiftErrorInit) {

@@ -22,26 +22,26 @@ import { assertTaken } from './to-failure.js';
 import type { TypedDocument } from './typed-document.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** What to answer, and what this client does meanwhile. */
+/** The input of a chat, and the handlers of this client. */
 export interface StartChat<Decision extends Approval = Approval>
   extends Omit<StartChatInput, 'tools' | 'clientTools'>, ServeOptions<Decision> {
-  /** Tools that run here, declared with the start. */
+  /** Tools that this client runs; the start declares them. */
   readonly tools?: ClientTools | undefined;
-  /** Names of tools that run at the server. */
+  /** Names of tools that the server runs. */
   readonly serverTools?: readonly string[] | undefined;
 }
 
-/** What to run, and what this client does meanwhile. */
+/** The input of a workflow job, and the handlers of this client. */
 export interface StartWorkflow<Decision extends Approval = Approval>
   extends StartWorkflowInput, Omit<ServeOptions<Decision>, 'tools'> {}
 
-/** A job that was just started, and where it writes. */
+/** A job that was just started, with the ids of its thread and message. */
 export class StartedJob extends JobHandle {
-  /** Our id of the thread, or the one that the start gave it. */
+  /** Our id of the thread, or the id that the start gave it. */
   readonly threadId: string | null;
-  /** The assistant message that is written. */
+  /** The id of the assistant message that the job writes. */
   readonly messageId: string | null;
-  /** Whether the idempotency key had started it before. */
+  /** Whether an earlier request with the same idempotency key started the job. */
   readonly replayed: boolean;
 
   constructor(connection: Connection, id: string, started: StartedFragment) {
@@ -70,9 +70,9 @@ export class Nightshift {
   }
 
   /**
-   * Answers in a thread, in the background: on return the job is stored, exactly once, also when a reply got lost on the way.
-   * With `tools`, `onApproval` or `onQuestion` this client serves the job until it has ended, or `signal` aborts. Throws
-   * `no_websocket`, and starts nothing, where nothing could be followed.
+   * Starts a chat in the background. When this returns, the job is stored exactly once, even if a response was lost. With `tools`,
+   * `onApproval` or `onQuestion` this client serves the job until it ends or `signal` aborts. If the client cannot follow jobs, throws
+   * `no_websocket` and starts nothing.
    */
   async startChat<const Decision extends Approval>(options: StartChat<Decision>): Promise<StartedJob> {
     const { tools, serverTools, attachments, onApproval, onQuestion, onError, signal, ...rest } = options;
@@ -87,7 +87,7 @@ export class Nightshift {
     return this.started(startChat, { tools, onApproval, onQuestion, onError, signal });
   }
 
-  /** Runs a published workflow in the background, as `startChat` answers. */
+  /** Starts a published workflow in the background, with the same guarantees as `startChat`. */
   async startWorkflow<const Decision extends Approval>(options: StartWorkflow<Decision>): Promise<StartedJob> {
     const { attachments, onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartWorkflowInput = {
@@ -99,7 +99,7 @@ export class Nightshift {
     return this.started(startWorkflow, { onApproval, onQuestion, onError, signal });
   }
 
-  /** Asks the question of a failed or cancelled job again, as a new job. */
+  /** Repeats a failed or cancelled job as a new job. */
   async retryJob<const Decision extends Approval>(
     jobId: string,
     options: ServeOptions<Decision> = {},
@@ -109,18 +109,18 @@ export class Nightshift {
     return this.started(retryJob, options);
   }
 
-  /** A job by its id. Asks nothing. */
+  /** A job by its id. Sends no request. */
   job(id: string): JobHandle {
     return new JobHandle(this.connection, id);
   }
 
-  /** Which features are on for the caller in this workspace, by name. A flag that the server does not have is absent. */
+  /** The feature flags of the caller in this workspace, by name. A flag that the server does not have is absent. */
   async featureFlags(options: WaitOptions = {}): Promise<Readonly<Partial<Record<string, boolean>>>> {
     const { featureFlags } = await this.ask(FeatureFlagsDocument, {}, options);
     return Object.fromEntries(featureFlags.map(({ name, enabled }) => [name, enabled]));
   }
 
-  /** Asks a query of your own; tried again when the connection fails. */
+  /** Sends your own query; repeats it when the connection fails. */
   query<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -129,7 +129,7 @@ export class Nightshift {
     return this.ask(document, variables, options);
   }
 
-  /** Sends a mutation of your own, once: a lost response throws `connection_lost`, and the outcome is unknown. */
+  /** Sends your own mutation once. A lost response throws `connection_lost`; the outcome is then unknown. */
   mutate<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -139,7 +139,7 @@ export class Nightshift {
     return this.connection.http.execute(document, variables, options);
   }
 
-  /** A subscription of your own. After a lost connection it restarts with the same variables. */
+  /** Starts your own subscription. After a lost connection it restarts with the same variables. */
   subscribe<TResult, TVariables extends object>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -148,7 +148,7 @@ export class Nightshift {
     return resubscribe(this.connection, document, { variables: () => variables, signal });
   }
 
-  /** Ends everything that this client follows and serves, with the error `closed`. Jobs keep running. */
+  /** Ends everything that this client follows and serves, with the error `closed`. The jobs keep running. */
   close(): void {
     this.closer.abort(new NightshiftError('This client was closed', { code: 'closed' }));
     this.connection.sockets.close();
@@ -163,7 +163,7 @@ export class Nightshift {
     return this.connection.http.execute(document, variables, options);
   }
 
-  /** A job that cannot be followed is not started: its caller would not see its events. */
+  /** Starts no job that the client cannot follow, because the caller would not see its events. */
   private async start<TResult, TVariables>(
     ...asked: [TypedDocument<TResult, TVariables>, TVariables, { readonly signal?: AbortSignal | undefined }]
   ): Promise<TResult> {

@@ -21,7 +21,7 @@ export type Notification = NotificationFieldsFragment;
 export class Notifications {
   constructor(private readonly connection: Connection) {}
 
-  /** Newest first. */
+  /** Lists notifications, newest first. */
   async list(filter: NotificationFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<Notification>> {
     const options = asking(this.connection, signal);
     const { notifications } = await this.connection.http.execute(NotificationsDocument, { filter, ...page }, options);
@@ -35,7 +35,7 @@ export class Notifications {
     return notifications.totalCount ?? 0;
   }
 
-  /** Marks one as read, and gives it as it then is. May be repeated. Throws `not_found`. */
+  /** Marks one notification as read and returns it. May be repeated. Throws `not_found`. */
   async markRead(id: string, { signal }: WaitOptions = {}): Promise<Notification> {
     const options = asking(this.connection, signal);
     const { markNotificationRead } = await this.connection.http.execute(MarkNotificationReadDocument, { id }, options);
@@ -46,8 +46,8 @@ export class Notifications {
   }
 
   /**
-   * Marks all as read; with `upTo`, the id of the newest that was shown, those after it stay unread. Gives how many had been unread
-   * (after a lost response, how many still were). Throws `not_found` when the notification does not exist.
+   * Marks all notifications as read. With `upTo`, the id of the newest shown one, later notifications stay unread. Returns how many were
+   * unread (after a lost response: how many still were). Throws `not_found` if the notification `upTo` does not exist.
    */
   async markAllRead({ upTo, signal }: MarkAllOptions = {}): Promise<number> {
     const options = asking(this.connection, signal);
@@ -58,10 +58,9 @@ export class Notifications {
   }
 
   /**
-   * First those that are unread (at most the newest 100), then each one when it is written, and again when it is read, wherever that
-   * was. Attaches again by itself after a lost connection, as the events of a job do, and delivers nothing twice; of more than 100 that
-   * were written meanwhile, and of what was read meanwhile, `list` and `unreadCount` know. Ends only with `signal`, by throwing its
-   * reason.
+   * Yields the unread notifications (at most the newest 100), then each new one, and each one again when any client marks it as read.
+   * Reconnects by itself, as the events of a job do, and yields nothing twice. After a lost connection it omits new notifications beyond
+   * 100 and those that were read meanwhile; `list` and `unreadCount` include them. Ends only when `signal` aborts, and throws its reason.
    */
   async *watch(
     filter: NotificationFilterInput = {},
@@ -81,14 +80,14 @@ export interface MarkAllOptions extends WaitOptions {
   readonly upTo?: string | undefined;
 }
 
-/** As many as the server keeps of a user. */
+/** The number of notifications that the server keeps for a user. */
 const most = 1_000;
 
 /** The recently delivered notifications of a watch: after a reconnect the server sends all unread ones again. */
 export class DeliveredNotifications {
   private readonly delivered = new Map<string, boolean>();
 
-  /** Whether it was not yet delivered in its present state. */
+  /** Whether this state of the notification is not delivered yet. */
   isNew({ id, read }: { readonly id: string; readonly read: boolean }): boolean {
     if (this.delivered.get(id) === read) return false;
     this.delivered.delete(id);

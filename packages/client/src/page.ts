@@ -1,17 +1,17 @@
 import type { WaitOptions } from './wait-options.js';
 
-/** Which page of a list. */
+/** The page of a list. */
 export interface PageOptions extends WaitOptions {
   /** 1 to 100; 20 by default. */
   readonly first?: number | undefined;
-  /** The `endCursor` of the page before. */
+  /** The `endCursor` of the previous page. */
   readonly after?: string | undefined;
 }
 
 export interface Page<Entry> {
   readonly nodes: readonly Entry[];
   readonly hasNextPage: boolean;
-  /** Where the next page begins; null when this one is empty. */
+  /** The cursor for the next page; null: this page is empty. */
   readonly endCursor: string | null;
 }
 

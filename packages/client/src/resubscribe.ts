@@ -4,14 +4,14 @@ import { NightshiftError } from './nightshift-error.js';
 import type { TypedDocument } from './typed-document.js';
 
 export interface Subscribing<TVariables> {
-  /** Called before each attempt: the variables may continue after the last event that was read. */
+  /** Called before each attempt, so that the variables can continue after the last event that was read. */
   readonly variables: () => TVariables;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * A subscription that restarts after a lost connection, and when its reader fell too far behind, until the server completes
- * it. Waits longer after each failure in a row; requests a new token once when the server rejects the present one.
+ * A subscription that restarts after a lost connection, and when its reader falls too far behind, until the server completes it. Waits
+ * longer after each consecutive failure; requests a new token once if the server rejects the current one.
  */
 export async function* resubscribe<TResult, TVariables extends object>(
   connection: Connection,

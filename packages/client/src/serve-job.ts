@@ -17,10 +17,10 @@ import { NightshiftError } from './nightshift-error.js';
 import type { Approval, OfferedRequest, OpenRequest, ServeOptions } from './serve-options.js';
 import { assertTaken } from './to-failure.js';
 
-/** Rejections because another client was faster, or the request is over: nothing is left to do. */
+/** Codes of refusals that need no further work: another client was faster, or the request is settled. */
 const isSettled = new Set(['already_answered', 'expired', 'not_found', 'not_pending']);
 
-/** Asks the application about a request that it may decide, and hands the answer in. */
+/** Asks the application to decide a request that the caller may decide, and sends the decision. */
 async function serveDecision(
   { http }: Connection,
   { id, signal }: OfferedRequest,
@@ -44,7 +44,7 @@ async function serveDecision(
   }
 }
 
-/** An approval as it is handed in: for exactly the arguments that were shown. */
+/** Converts an approval to a decision for exactly the arguments that were shown. */
 function toDecision(approval: Approval, { request }: Interrupt): Omit<ResolveInterruptInput, 'id'> | undefined {
   if (approval === undefined) return undefined;
   if (approval === 'deny') return { decision: 'DENY' };
@@ -56,14 +56,14 @@ function toDecision(approval: Approval, { request }: Interrupt): Omit<ResolveInt
 
 type Claim = NonNullable<ClaimClientToolMutation['claimClientTool']['claim']>;
 
-/** Refusals after which the call may still become ours. */
+/** Codes of refusals after which this client may still get the call. */
 const mayLapse = new Set(['already_claimed', 'claim_changed', 'claim_lost']);
-/** Refusals that say the call is none of ours, which is how most races end. */
+/** Codes of refusals because another client has the call, which is how most races end. */
 const isLost = new Set(['other_device', 'not_pending', 'not_found']);
 
 /**
- * Claims a call, runs its tool and hands in what became of it. Of many clients one wins; the others stay by until the call is
- * settled, for the case that the winner is lost before it has begun.
+ * Claims a call, runs its tool and sends the outcome. One of several clients wins; the others wait until the call is settled, in case the
+ * winner stops before it has started the tool.
  */
 async function serveClientTool(connection: Connection, call: OfferedRequest, options: ServeOptions): Promise<void> {
   const { tool, deviceId } = call.request;
@@ -78,7 +78,7 @@ async function serveClientTool(connection: Connection, call: OfferedRequest, opt
       if (isAborted(call)) return;
       if (!(error instanceof NightshiftError)) throw error;
       if (isLost.has(error.code)) return;
-      // A claim whose reply was lost has lapsed after a while, too.
+      // A claim whose response was lost also expires after a while.
       if (!mayLapse.has(error.code) && !error.retryable) throw error;
       await pause(connection.claimMs * (0.5 + Math.random()), call.signal).catch(() => undefined);
     }
@@ -110,7 +110,7 @@ async function runClaimed(connection: Connection, { call, claim }: Claimed, opti
     throw new NightshiftError('The call is not to be run', { code: 'claim_changed' });
   const outcome = await runTool({ call, claim }, options);
   const input = { jobId, callId, claimToken, ...outcome };
-  // The tool has run: its outcome is submitted even after serving has ended, until the server accepts it or it is too late.
+  // The tool has run, so the client sends its outcome even after serving has ended, until the server accepts or rejects it.
   const timeout = asking(connection, undefined, 'patiently');
   const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, timeout);
   assertTaken(submitClientToolResult);
@@ -137,8 +137,8 @@ function isAborted({ signal }: OfferedRequest): boolean {
 }
 
 /**
- * Serves a job to its end. Each open request is taken up once, however often it is shown. What jobs below it ask people, such as
- * those of a workflow that was called as a tool, reaches the same handlers.
+ * Serves a job until it ends. Handles each open request once, even if the log shows it again. The same handlers get the requests that its
+ * sub-jobs make to people, such as those of a workflow that was called as a tool.
  */
 export async function serveJob(connection: Connection, jobId: string, options: ServeOptions): Promise<void> {
   const serving = new Serving(connection, jobId, options);
@@ -157,7 +157,7 @@ interface Taken {
 
 class Serving {
   private readonly taken = new Map<string, Taken>();
-  /** Jobs below that are served, and looks for them. */
+  /** The sub-jobs that are served, and the queries for them. */
   private readonly below = new Map<string, Promise<void>>();
   private readonly ending = new AbortController();
 
@@ -182,7 +182,7 @@ class Serving {
     }
   }
 
-  /** Aborts what is still asked, and waits until everything under way has come to its end. */
+  /** Aborts all open requests, and waits until all work has ended. */
   async end(): Promise<void> {
     const done = [...this.taken.values()].map((one) => one.done);
     for (const id of this.taken.keys()) this.settle(id);
@@ -190,7 +190,7 @@ class Serving {
     await Promise.all([...done, ...this.below.values()]);
   }
 
-  /** A snapshot does not say which calls have become jobs. */
+  /** A snapshot does not contain the sub-jobs of calls, so the client queries them. */
   private async findBelow(signal: AbortSignal): Promise<void> {
     const { job } = await this.connection.http.execute(
       SubJobsDocument,
@@ -204,7 +204,7 @@ class Serving {
     this.goBelow(jobId, (options) => serveJob(this.connection, jobId, options));
   }
 
-  /** Only people are asked by jobs below: the tools that run here are those of this one. */
+  /** Serves a sub-job with the handlers for people only: the tools of this client run calls of this job only. */
   private goBelow(
     name: string,
     work: (options: ServeOptions & { readonly signal: AbortSignal }) => Promise<void>,

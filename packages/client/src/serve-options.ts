@@ -3,51 +3,48 @@ import type { InterruptKind, ResolveInterruptInput } from './generated/graphql.j
 import type { ApprovalRequest, QuestionRequest } from './interrupt.js';
 
 /**
- * What is decided about a call: it runs, it does not, or it runs with other arguments. `undefined` leaves it to others: the
+ * The decision about a call: it runs, does not run, or runs with other arguments. `undefined` leaves the decision to another person: the
  * request stays open.
  */
 export type Approval =
   'approve' | 'deny' | { readonly edit: Readonly<Record<string, unknown>> } | { readonly deny: string } | undefined;
 
-/** The answer to a question: see docs/interrupts.md. `undefined` leaves it to others. */
+/** The answer to a question: see docs/interrupts.md. `undefined` leaves the answer to another person. */
 export type Answer = Pick<ResolveInterruptInput, 'action' | 'data' | 'reason'> | undefined;
 
-/** Aborts when another person has answered, or the job was cancelled. */
+/** Aborts when another person has decided, or the job was cancelled. */
 export interface DecisionContext {
   readonly signal: AbortSignal;
 }
 
-/** `Decision` keeps what a handler returns as literals, so that `async () => 'deny'` is an approval and not a `Promise<string>`. */
+/** `Decision` keeps literal return types, so that `async () => 'deny'` is an approval and not a `Promise<string>`. */
 export type OnApproval<Decision extends Approval = Approval> = (
   request: ApprovalRequest,
   context: DecisionContext,
 ) => Decision | Promise<Decision>;
 export type OnQuestion = (request: QuestionRequest, context: DecisionContext) => Answer | Promise<Answer>;
 
-/** What this client does for a job. */
+/** The handlers of this client for a job. */
 export interface ServeOptions<Decision extends Approval = Approval> {
-  /** Runs the calls of these tools, for as long as the job lives. */
+  /** Runs the calls of these tools until the job ends. */
   readonly tools?: ClientTools | undefined;
-  /** Asked about each call that needs an approval which we may give, also in jobs below. */
+  /** Called for each tool call that needs an approval which the caller may give, also of sub-jobs. */
   readonly onApproval?: OnApproval<Decision> | undefined;
-  /** Asked each question that we may answer, also of jobs below. */
+  /** Called for each question that the caller may answer, also of sub-jobs. */
   readonly onQuestion?: OnQuestion | undefined;
-  /**
-   * Called with each error: what a tool threw, an answer that was rejected; without a request, why the serving of a start has ended
-   * before its job.
-   */
+  /** Called with each error: of a tool, of a rejected decision or, without a request, of serving that ended before its job. */
   readonly onError?: ((error: unknown, request?: OpenRequest) => void) | undefined;
-  /** Ends the serving; what is under way is aborted. */
+  /** Ends the serving and aborts its work. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request as the log shows it. */
+/** A request as the log contains it. */
 export interface OpenRequest {
   readonly id: string;
   readonly kind: InterruptKind;
   readonly callId: string | null;
   readonly title: string;
-  /** What is asked, by kind: docs/interrupts.md. */
+  /** The fields of the request by kind: docs/interrupts.md. */
   readonly request: Readonly<Record<string, unknown>>;
 }
 

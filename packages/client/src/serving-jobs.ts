@@ -3,7 +3,7 @@ import type { Connection } from './connection.js';
 import type { Interrupt } from './interrupt.js';
 import type { ServeOptions } from './serve-options.js';
 
-/** Notes that this client serves a job, until what it returns is called. */
+/** Registers that this client serves a job, until the returned function is called. */
 export function noteServing({ serving }: Connection, jobId: string, options: ServeOptions): () => void {
   const all = serving.get(jobId) ?? new Set();
   serving.set(jobId, all.add(options));
@@ -13,7 +13,7 @@ export function noteServing({ serving }: Connection, jobId: string, options: Ser
   };
 }
 
-/** Whether a handler that serves `jobId` takes a request of that job, or of a job below it. */
+/** Whether a handler for `jobId` handles a request of that job or of its sub-jobs. */
 export function handles({ serving, deviceId }: Connection, jobId: string, asked: Interrupt): boolean {
   const { kind, tool, request, mayDecide } = asked;
   return [...(serving.get(jobId) ?? [])].some(({ tools, onApproval, onQuestion }) => {

@@ -9,33 +9,33 @@ import type { TypedDocument } from './typed-document.js';
 export type WebSocketClass = new (url: string, protocol: string) => object;
 
 export interface SocketTransportOptions {
-  /** Of GraphQL, over HTTP. */
+  /** URL of GraphQL over HTTP. */
   readonly url: string;
   readonly credentials: Credentials;
   readonly workspace: string | undefined;
-  /** Undefined: this runtime has none. Null: the application wants none. */
+  /** Undefined: the runtime has none. Null: the application uses none. */
   readonly webSocket: WebSocketClass | null | undefined;
-  /** How long a silent connection is trusted, in ms. */
+  /** How long a connection may be silent before it counts as lost, in ms. */
   readonly heartbeatMs: number;
 }
 
-/** Viewers slower than their job keep at most this many events; the rest waits at the server. */
+/** Maximum buffered events of a viewer that reads more slowly than its job writes; the other events stay on the server. */
 const mostPending = 256;
 
-/** Subscriptions, all over one socket that is there while there are any. It does not come back by itself: its users do. */
+/** Runs all subscriptions over one socket, which is open while there are subscriptions. The transport does not reconnect; its callers do. */
 export class SocketTransport {
   private client: Client | undefined;
-  /** What the present socket was opened with. */
+  /** The token of the current socket. */
   private token = '';
-  /** Whether the server took that. */
+  /** Whether the server has accepted that token. */
   private isAcknowledged = false;
   private isClosed = false;
 
   constructor(private readonly options: SocketTransportOptions) {}
 
   /**
-   * One attempt at a subscription. Returns when the server has completed it. Throws a `NightshiftError` when the connection is
-   * lost, and `fell_behind`, after the buffered events, when its reader does: a caller resubscribes after the last event it read.
+   * One attempt at a subscription. Returns when the server has completed it. Throws a `NightshiftError` when the connection is lost, and
+   * `fell_behind`, after the buffered events, when the reader is too slow; the caller then resubscribes after the last event that it read.
    * Throws the reason of `signal` when that aborts.
    */
   async *subscribe<TResult, TVariables extends object>(
@@ -45,7 +45,7 @@ export class SocketTransport {
   ): AsyncGenerator<TResult, void, undefined> {
     const inbox = new Inbox<TResult>(mostPending);
     const leave = this.open().subscribe<TResult>(
-      { query: document.toString(), variables: variables as Record<string, unknown> }, // an object, by its document
+      { query: document.toString(), variables: variables as Record<string, unknown> }, // the document requires an object
       {
         next: ({ data, errors }) => {
           if (data) inbox.put(data);
@@ -67,7 +67,7 @@ export class SocketTransport {
     }
   }
 
-  /** A token that was good and is no more is at its end; the next one may be good again. */
+  /** If the server accepted a token before and rejects it now, the token has ended, and the next one may be valid. */
   private explain(thrown: unknown): NightshiftError {
     const error = toSocketError(thrown);
     if (error.code !== 'unauthenticated' || !this.isAcknowledged) return error;
@@ -75,17 +75,17 @@ export class SocketTransport {
     return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
   }
 
-  /** Throws when a caller that starts a job could not follow it, and did not opt in to that. */
+  /** Throws if the runtime has no WebSocket, and the application did not pass `null`. */
   assertThere(): void {
     if (this.options.webSocket === undefined) throw missing();
   }
 
-  /** The server has rejected the token of the socket. Returns whether there may be another one. */
+  /** Discards the token of the socket, which the server has rejected. Returns whether the source may have another token. */
   refuseToken(): boolean {
     return this.options.credentials.refuse(this.token);
   }
 
-  /** Ends every subscription, for good. */
+  /** Ends all subscriptions permanently. */
   close(): void {
     this.isClosed = true;
     this.client?.terminate();
@@ -100,7 +100,7 @@ export class SocketTransport {
   private connect(): Client {
     const { url, webSocket, credentials, workspace, heartbeatMs } = this.options;
     if (webSocket === undefined || webSocket === null) throw missing();
-    // A connection can be dead without an end, as after a laptop's sleep: then nothing comes where something must.
+    // A connection can be dead without a close, for example after a laptop's sleep. The timeout ends it when no message arrives.
     let timeout: ReturnType<typeof setTimeout> | undefined;
     const expect = () => {
       clearTimeout(timeout);
@@ -148,7 +148,7 @@ function missing(): NightshiftError {
   );
 }
 
-/** The messages that a socket has received and the reader has not: a bounded queue with one writer and one reader. */
+/** Messages that the socket has received and the reader has not read: a bounded queue with one writer and one reader. */
 export class Inbox<Entry> {
   private readonly entries: Entry[] = [];
   private end: { readonly error: Error | undefined } | undefined;
@@ -156,12 +156,12 @@ export class Inbox<Entry> {
 
   constructor(private readonly capacity: number) {}
 
-  /** Whether further entries are dropped. */
+  /** Whether the inbox has ended and drops further entries. */
   get isOver(): boolean {
     return this.end !== undefined;
   }
 
-  /** Beyond the capacity, the inbox ends: the reader gets the buffered entries, then the error `fell_behind`. */
+  /** Adds an entry. If the inbox is full, it ends: the reader gets the buffered entries, then the error `fell_behind`. */
   put(entry: Entry): void {
     if (this.isOver) return;
     this.entries.push(entry);
@@ -170,7 +170,7 @@ export class Inbox<Entry> {
     this.wake();
   }
 
-  /** The first end counts. */
+  /** Ends the inbox. Only the first call has an effect. */
   finish(error?: Error): void {
     this.end ??= { error };
     this.wake();

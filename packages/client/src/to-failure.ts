@@ -1,12 +1,12 @@
 import { NightshiftError } from './nightshift-error.js';
 
-/** One entry of `errors`, as far as it is looked at. */
+/** An entry of `errors`, with the fields that the client reads. */
 export interface GraphqlFault {
   readonly message: string;
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** One entry of `userErrors`. */
+/** An entry of `userErrors`. */
 export interface Refusal {
   readonly code: string;
   readonly field?: string | null;
@@ -15,11 +15,11 @@ export interface Refusal {
   readonly retryable: boolean;
 }
 
-/** An entry of `errors` as ours. `reason` is the exact code, `code` one of a few classes. */
+/** Converts an entry of `errors`. `reason` is the exact code, `code` a general class. */
 export function toError(fault: GraphqlFault | undefined): NightshiftError {
   const { code, reason, field, requestId, retryable, retryAfterSeconds } = fault?.extensions ?? {};
   const name = textOf(reason) ?? textOf(code)?.toLowerCase() ?? 'internal';
-  return new NightshiftError(fault?.message ?? 'The server gave no answer', {
+  return new NightshiftError(fault?.message ?? 'The response of the server has no data and no errors', {
     code: name,
     field: textOf(field),
     requestId: textOf(requestId),
@@ -29,21 +29,21 @@ export function toError(fault: GraphqlFault | undefined): NightshiftError {
   });
 }
 
-/** An entry of `userErrors` as ours. */
+/** Converts an entry of `userErrors`. */
 export function toRefusal({ code, field, message, issues = [], retryable }: Refusal): NightshiftError {
   return new NightshiftError(message, { code, field: field ?? undefined, issues, retryable });
 }
 
-/** Throws the first refusal of a payload. */
+/** Throws the first error of a payload. */
 export function assertTaken(payload: { readonly userErrors: readonly Refusal[] }): void {
   const [refusal] = payload.userErrors;
   if (refusal !== undefined) throw toRefusal(refusal);
 }
 
-/** What a subscription ended with: refusals of the server, the end of its socket, or something of our own. */
+/** Converts the end of a subscription: an error of the server, the close of the socket, or an error of this client. */
 export function toSocketError(thrown: unknown): NightshiftError {
   if (thrown instanceof NightshiftError) return thrown;
-  if (Array.isArray(thrown)) return toError(thrown[0] as GraphqlFault | undefined); // graphql-ws: the errors of the server
+  if (Array.isArray(thrown)) return toError(thrown[0] as GraphqlFault | undefined); // graphql-ws passes the errors of the server
   if (isCloseEvent(thrown)) return ofClose(thrown);
   return new NightshiftError('The connection was lost', { code: 'connection_lost', retryable: true, cause: thrown });
 }
@@ -59,7 +59,7 @@ function ofClose({ code, reason }: CloseLike): NightshiftError {
   return new NightshiftError(message, { code: final ?? 'connection_lost', retryable: final === undefined });
 }
 
-/** Close codes after which a reconnect with the same settings cannot succeed; PROTOCOL.md lists them. */
+/** Close codes after which the same settings cannot connect again; PROTOCOL.md lists them. */
 const closings: Readonly<Record<number, string>> = {
   1009: 'too_large',
   4400: 'bad_request',

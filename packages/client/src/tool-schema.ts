@@ -1,4 +1,4 @@
-/** A schema of the Standard Schema family that can write itself as JSON Schema, as those of zod 4.2 and newer (standardschema.dev). */
+/** A schema of the Standard Schema family that can convert itself to JSON Schema, such as one of zod 4.2 and newer (standardschema.dev). */
 export interface StandardJsonSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1;
@@ -10,7 +10,7 @@ export interface StandardJsonSchema<Output = unknown> {
   };
 }
 
-/** What a tool takes: a JSON Schema, or a schema that writes one. */
+/** The schema of a tool's arguments: a JSON Schema, or a schema that can convert itself to one. */
 export type ToolSchema = Readonly<Record<string, unknown>> | StandardJsonSchema;
 
 /** The arguments that a schema describes. */
@@ -48,8 +48,8 @@ type OfType<Type, Schema> = Type extends keyof Scalars
       : unknown;
 
 /**
- * The values of a JSON Schema that is known in full (`as const`): `type` (also a list), `properties`, `required`, `items`, `enum`, `const`,
- * `anyOf` and `oneOf`. Anything else is `unknown`.
+ * The type of values that match a literal JSON Schema (`as const`): `type` (also a list), `properties`, `required`, `items`, `enum`,
+ * `const`, `anyOf` and `oneOf`. All other keywords give `unknown`.
  */
 export type FromJsonSchema<Schema> = Schema extends { readonly const: infer Value }
   ? Value
@@ -67,7 +67,7 @@ export type FromJsonSchema<Schema> = Schema extends { readonly const: infer Valu
               : OfType<Type, Schema>
             : unknown;
 
-/** The JSON Schema of what a tool takes. */
+/** The JSON Schema of a tool's arguments. */
 export function toJsonSchema(schema: ToolSchema | undefined): Readonly<Record<string, unknown>> | undefined {
   if (schema === undefined || !isStandard(schema)) return schema;
   return schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' });

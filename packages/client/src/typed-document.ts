@@ -1,10 +1,10 @@
-/** What a document gives and takes; generated documents carry it as a type only. */
+/** The types of a document's variables and result. */
 export interface DocumentTypeDecoration<TResult, TVariables> {
-  /** Never there: it is how TypeScript learns of the two types. */
+  /** Never set; it only carries the two types for TypeScript. */
   __apiType?: (variables: TVariables) => TResult;
 }
 
-/** A GraphQL document whose text is `toString()`, as GraphQL Code Generator makes them with `documentMode: 'string'`. */
+/** A GraphQL document whose text is `toString()`, as GraphQL Code Generator writes it with `documentMode: 'string'`. */
 export interface TypedDocument<TResult, TVariables> extends DocumentTypeDecoration<TResult, TVariables> {
   toString(): string;
 }

@@ -7,18 +7,18 @@ import { resubscribe } from './resubscribe.js';
 import { handles } from './serving-jobs.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** Options of waiting for the end of a job. */
+/** Options for waiting until a job ends. */
 export interface EndOptions extends WaitOptions {
   /**
-   * Called for each request that the job, or a job below it, waits for and that this client has no handler for. With it the wait
-   * continues; without it such a request rejects with `JobWaitingError`.
+   * Called for each request that the job or one of its sub-jobs waits for and that this client has no handler for. With it, waiting
+   * continues; without it, such a request rejects with `JobWaitingError`.
    */
   readonly onWaiting?: ((request: Interrupt) => void) | undefined;
 }
 
 /**
- * Resolves when the job has ended. Rejects with `JobWaitingError` as soon as it waits for something that this client has no handler for,
- * unless `onWaiting` is given; with the reason of `signal` when that aborts.
+ * Resolves when the job has ended. Rejects with `JobWaitingError` when the job waits for something that this client has no handler for,
+ * unless `onWaiting` is given; and with the reason of `signal` when that aborts.
  */
 export async function waitForEnd(connection: Connection, jobId: string, options: EndOptions): Promise<void> {
   const ending = new AbortController();
@@ -41,7 +41,7 @@ async function followToEnd(
 
 type WatchOptions = EndOptions & { readonly signal: AbortSignal };
 
-/** The open requests of a job and of the jobs below it. */
+/** The open requests of a job and of its sub-jobs. */
 class RequestWatch {
   readonly failed: Promise<never>;
   private fail: (error: unknown) => void = () => undefined;
@@ -101,7 +101,7 @@ class RequestWatch {
   }
 }
 
-/** A wait until an instant ends by itself. */
+/** Whether a request is a wait until an instant, which ends by itself. */
 function isInstant({ kind, request }: Interrupt): boolean {
   return kind === 'WAIT' && !(typeof request === 'object' && request !== null && 'event' in request);
 }

@@ -1,4 +1,4 @@
-/** A wait can be aborted; the job itself keeps running. */
+/** A wait can be aborted; the job keeps running. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,4 +1,4 @@
-/** Where a node or a branch stands. A cancelled one is `skipped`. */
+/** The status of a node or a branch. A cancelled one is `skipped`. */
 export type WorkflowNodeStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
 
 /** A tool call of a node. */
@@ -14,21 +14,21 @@ export interface WorkflowToolCall {
   /** Equals `result`. */
   readonly output?: string;
   readonly error?: string;
-  /** Of an error: whether the same call may succeed later. */
+  /** For an error: whether the same call may succeed later. */
   readonly retryable?: boolean;
 }
 
-/** A node: of several runs the newest. Instants in ms since the epoch. */
+/** The state of a node; if it ran several times, of the newest run. Instants in ms since the epoch. */
 export interface WorkflowNodeState {
   readonly status: WorkflowNodeStatus;
   readonly label: string;
   readonly type: string;
   readonly modelId?: string;
   readonly output: string;
-  /** The text so far, while the node is at work. */
+  /** The current text while the node runs. */
   readonly streamingText?: string;
   readonly error?: string;
-  /** Of an error: whether the same work may succeed later. */
+  /** For an error: whether the same work may succeed later. */
   readonly retryable?: boolean;
   readonly startedAt?: number;
   readonly finishedAt?: number;
@@ -56,7 +56,7 @@ export interface WorkflowRequest {
   /** ISO 8601 in the question of a node, else ms since the epoch; so is `expiresAt`. */
   readonly createdAt: number | string;
   readonly expiresAt?: number | string;
-  /** Absent while the request is open. */
+  /** Absent: the request is open. */
   readonly response?: {
     readonly requestId: string;
     readonly action: string;
@@ -119,7 +119,7 @@ export interface WorkflowState {
   readonly prompt: string;
   readonly attachments?: readonly {
     readonly type: 'image' | 'audio' | 'video' | 'file';
-    /** A file of the workspace is `file:<hash>`. */
+    /** The URL `file:<hash>` is a file of the workspace. */
     readonly url: string;
     readonly name?: string;
     readonly mimeType?: string;
@@ -141,7 +141,7 @@ export interface WorkflowState {
   /** By node id. */
   readonly nodeOutputs: Readonly<Record<string, string>>;
   readonly sessionMessages: readonly WorkflowMessage[];
-  /** Null: the run goes well, or cannot be continued. */
+  /** Null: the run did not fail, or cannot continue. */
   readonly resumeState: WorkflowResumeState | null;
   /** Only grows. */
   readonly version: number;
