@@ -1,7 +1,7 @@
 /** The kinds of definitions. */
 export type DefinitionKind = 'tool' | 'hook' | 'node' | 'plugin';
 
-/** Registered for the process, so that the server recognizes definitions that another copy of this package has made. */
+/** The symbol is global, so that the server recognizes definitions from another copy of this package. */
 const KIND = Symbol.for('nightshift.definition');
 
 /** Marks a value as made by `defineTool`, `defineHook`, `defineNode` or `definePlugin`. */
@@ -19,5 +19,5 @@ export function define<const Kind extends DefinitionKind, Spec extends object>(
 
 /** The kind of a definition; null: the value is not a definition of this package. */
 export function kindOf(value: unknown): DefinitionKind | null {
-  return typeof value === 'object' && value !== null && KIND in value ? (value[KIND] as DefinitionKind) : null; // set by `define` alone
+  return typeof value === 'object' && value !== null && KIND in value ? (value[KIND] as DefinitionKind) : null; // only `define` sets it
 }

@@ -1,4 +1,4 @@
-/** What becomes a file of the workspace. */
+/** Content that becomes a file of the workspace. */
 export interface NewFile {
   /** 1 to 255 characters; the folders of a path are left out. */
   readonly name: string;
@@ -8,7 +8,7 @@ export interface NewFile {
   readonly data: Uint8Array | string;
 }
 
-/** A file of the workspace, as `attachments` of a start name it. */
+/** A file of the workspace, in the format of `attachments` of a start. */
 export interface FileReference {
   /** SHA-256 of the content, in lower-case hex. */
   readonly hash: string;
@@ -32,8 +32,9 @@ export interface WorkspaceFiles {
   /** Rejects with the code `not_found` if the workspace has no such file. */
   get(hash: string): Promise<FileWithContent>;
   /**
-   * Stores a content; the same content is stored once and keeps the name and the type of its first upload. Rejects with the codes
-   * `bad_request` (empty, or a name that is none), `unsupported_media_type`, `too_large`, `limit_reached` (the workspace is full).
+   * Stores content; the same content is stored once and keeps the name and the type of its first upload. Rejects with the codes
+   * `bad_request` (the content is empty, or the name is invalid), `unsupported_media_type`, `too_large`, `limit_reached` (the workspace is
+   * full).
    */
   put(file: NewFile): Promise<FileReference>;
 }

@@ -22,14 +22,14 @@ export interface HookedJob {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A message as model providers take it. */
+/** A message in the format of model providers. */
 export interface HookedMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: unknown;
   readonly [field: string]: unknown;
 }
 
-/** A tool as the model is shown it. */
+/** A tool as the model sees it. */
 export interface HookedTool {
   readonly name: string;
   readonly description?: string;
@@ -60,7 +60,7 @@ export interface HookedInterrupt {
   readonly title: string;
   /** Its members depend on `kind`. */
   readonly request: JsonObject;
-  /** The call that it is about, as the model names it; null: it is not about a call. */
+  /** The id that the model gave the call; null: the request is not about a call. */
   readonly callId: string | null;
   readonly tool: string | null;
   readonly nodeId: string | null;
@@ -96,14 +96,14 @@ export interface HookedNotification {
   readonly id: string;
   /** `job_completed`, `job_failed` or `input_needed`; the list grows. */
   readonly type: string;
-  /** Whom it is for. */
+  /** The user who gets the notification. */
   readonly userId: string;
   /** The job that the person started. */
   readonly rootJobId: string;
   /** The thread of that job, and the client's name for the thread. */
   readonly threadId: string | null;
   readonly threadName: string | null;
-  /** The request of an `input_needed`. */
+  /** For `input_needed`: the id of the request. */
   readonly interruptId: string | null;
   readonly title: string;
   readonly createdAt: number;
@@ -111,7 +111,7 @@ export interface HookedNotification {
   readonly readAt: number | null;
 }
 
-/** What hooks of each kind see. */
+/** The input of each kind of hook. */
 export interface HookEvents {
   readonly beforeJobStart: HookedJob & { readonly input: JsonObject };
   readonly beforeModelCall: HookedJob & {
@@ -133,7 +133,7 @@ export interface HookEvents {
     readonly tool: string;
     readonly arguments: JsonObject;
     readonly effect: ToolEffect;
-    /** What the policy decides about the call so far. */
+    /** What the policy has decided about the call so far. */
     readonly approval: 'none' | 'required' | 'approved';
   };
   readonly afterToolCall: HookedJob & {
@@ -157,11 +157,11 @@ interface Deny {
   readonly deny: string;
 }
 
-/** What hooks of each kind may return. `undefined` changes nothing. */
+/** The possible outcomes of each kind of hook. `undefined` changes nothing. */
 export interface HookOutcomes {
   readonly beforeJobStart:
     | Deny
-    /** The server adds `labels` to those of the job; one with the same key is replaced. */
+    /** The server adds `labels` to those of the job; a label replaces one with the same key. */
     | {
         readonly input?: JsonObject;
         readonly labels?: Readonly<Record<string, string>>;
@@ -177,7 +177,7 @@ export interface HookOutcomes {
         readonly reason?: string;
       };
   readonly afterModelCall:
-    /** At most once in a round. */
+    /** At most one restart in a round. */
     | { readonly restart: string }
     /** `dropCalls`: ids of calls that do not run. */
     | { readonly text?: string; readonly dropCalls?: readonly string[]; readonly reason?: string };
@@ -199,7 +199,7 @@ export interface HookOutcomes {
 /** When a hook runs. */
 export type HookEvent = keyof HookEvents;
 
-/** What a hook may use. */
+/** The context that a hook gets. */
 export interface HookContext {
   /** Aborts at the timeout and when the job is stopped. */
   readonly signal: AbortSignal;
@@ -213,15 +213,15 @@ export interface HookContext {
   readonly files: Pick<WorkspaceFiles, 'get'>;
 }
 
-/** What a hook of `onInterrupt`, `onJobFinished` or `onNotification` may use as well. */
+/** The context of hooks for `onInterrupt`, `onJobFinished` and `onNotification`. */
 export interface ActionContext extends HookContext {
-  /** The same for every attempt to run this hook for this row: a hook may run more than once. */
+  /** The same for every attempt to run this hook for the same event: a hook may run more than once. */
   readonly idempotencyKey: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly attempt: number;
 }
 
-/** What a hook of a kind may use. */
+/** The context for a kind of hook. */
 export type HookContextOf<On extends HookEvent> = On extends 'onInterrupt' | 'onJobFinished' | 'onNotification'
   ? ActionContext
   : HookContext;

@@ -3,10 +3,10 @@ import { define, type Defined } from './definition.js';
 import type { InputOf, InputSchema } from './schema.js';
 import type { ToolEffect } from './tool.js';
 
-/** What the code of a node gets for a node run. */
+/** The context that the code of a node gets for a node run. */
 export interface NodeContext extends WorkContext {
   readonly workflowId: string;
-  /** As the workflow names the node. */
+  /** The id of the node in the workflow. */
   readonly nodeId: string;
   /** The number of the node run in the job. */
   readonly nodeRun: number;
@@ -14,7 +14,7 @@ export interface NodeContext extends WorkContext {
   readonly idempotencyKey: string;
   /** 1 for the first attempt. Attempts of earlier workers count, except for a `pure` node, which starts at 1 again after a crash. */
   readonly attempt: number;
-  /** What the incoming edges deliver: text. */
+  /** The text that the incoming edges deliver. */
   readonly input: string;
   readonly progress: (progress: Progress) => void;
 }
@@ -23,7 +23,7 @@ export interface NodeContext extends WorkContext {
 export interface NodeRetry {
   /** Attempts in all, 1 to 10. */
   readonly attempts: number;
-  /** Ms before the second attempt; doubled before each further one. Default 1,000. */
+  /** Delay before the second attempt, in ms; doubles before each further one. Default 1,000. */
   readonly delayMs?: number;
 }
 
@@ -38,15 +38,16 @@ export interface NodeSpec<Input extends InputSchema = InputSchema> {
   /** A name of an icon, or a data URL of an image. */
   readonly icon?: string;
   /**
-   * Describes the members of `data` of the node in a workflow; the console makes a form of it. Texts in `data` are templates. The names
-   * `label`, `description`, `errorHandling`, `timeoutMs`, `hitl`, `permissions` and `status` are taken: every node has them.
+   * Describes the members of `data` of the node in a workflow; the console generates a form from it. Texts in `data` are templates. The
+   * names `label`, `description`, `errorHandling`, `timeoutMs`, `hitl`, `permissions` and `status` are reserved, because every node has
+   * them.
    */
   readonly input: Input;
-  /** Describes what `run` returns (a result with artifacts: as it is stored). Another value fails the node run. Default: any JSON value. */
+  /** Describes the result of `run` (for a result with artifacts: the stored form). Any other value fails the node run. Default: any JSON value. */
   readonly output?: InputSchema;
   /**
-   * The effect of running it again. `pure` and `idempotent` nodes run again after a crash, with the same idempotency key; of a `once` node,
-   * the default, a person is asked whether it had its effect.
+   * The effect of running the node again. `pure` and `idempotent` nodes run again after a crash, with the same idempotency key. For a
+   * `once` node (the default), a person decides whether it had its effect.
    */
   readonly effect?: ToolEffect;
   /** Default: one attempt. A workflow may set its own `errorHandling.retry`. */

@@ -4,26 +4,26 @@ import type { HookDefinition } from './hook.js';
 import type { NodeDefinition } from './node.js';
 import type { ToolDefinition } from './tool.js';
 
-/** What `setup` gets. */
+/** The context that `setup` gets. */
 export interface SetupContext {
   /** Environment variables that start with `PLUGIN_<NAME>_`, without that prefix: PLUGIN_ACME_CRM_URL is `URL` of `acme-crm`. */
   readonly config: Readonly<Record<string, string>>;
   readonly logger: PluginLogger;
   /**
-   * Takes a tool of this plugin out of the offer of this process, until the process ends. A call that was created before ends as `error` with the code
-   * `tool_unavailable`. May be called at any time; throws for a tool that the plugin does not define.
+   * Stops offering a tool of this plugin in this process, until the process ends. A call that was created before ends as `error` with the
+   * code `tool_unavailable`. May be called at any time; throws for a tool that the plugin does not define.
    */
   readonly unregisterTool: (name: string) => void;
 }
 
-/** What a module offers to the server. */
+/** The tools, hooks and nodes of a plugin. */
 export interface PluginSpec {
   /** Letters, digits, `.`, `_` and `-`, after an optional scope such as `@acme/`; unique in the installation. */
   readonly name: string;
   readonly version: string;
   /** Secrets of workspaces that the code of this plugin may read. */
   readonly secrets?: readonly string[];
-  // Any: a list holds definitions whose handlers take different inputs.
+  // `any`: a list contains definitions whose handlers have different inputs.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly tools?: readonly ToolDefinition<any>[];
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -36,10 +36,10 @@ export interface PluginSpec {
   close?(): unknown;
 }
 
-/** A plugin as a module exports it by default. */
+/** A plugin, as the default export of its module. */
 export type PluginDefinition = PluginSpec & Defined<'plugin'>;
 
-/** Names a plugin and what it offers. */
+/** Defines a plugin. */
 export function definePlugin(spec: PluginSpec): PluginDefinition {
   return define('plugin', spec);
 }

@@ -4,7 +4,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** A JSON Schema (2020-12, or draft-07 when its `$schema` names that) of an object. */
 export type JsonSchema = JsonObject;
 
-/** A schema of the Standard Schema family, such as of zod 4 (standardschema.dev). */
+/** A schema of the Standard Schema family, such as one of zod 4 (standardschema.dev). */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1;
@@ -13,8 +13,8 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What describes the input of a tool or node: a zod 4 object, or a JSON Schema. */
+/** The schema of the input of a tool or node: a zod 4 object, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonSchema;
 
-/** The input that code gets: of a zod schema the parsed value, with defaults and transforms applied. */
+/** The type of the input that the code gets: for a zod schema the parsed value, with defaults and transforms applied. */
 export type InputOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : JsonObject;

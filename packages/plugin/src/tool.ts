@@ -12,19 +12,19 @@ export type ToolRuntime = 'hybrid' | 'client' | 'server';
 export type ToolEffect = 'pure' | 'idempotent' | 'once';
 
 /**
- * What happens to a started `once` call with an unknown outcome: a person is asked; the tool's own `verify` is asked first and a
- * person only if it is not certain; the model reads "outcome unknown"; or the job fails.
+ * What happens to a started `once` call with an unknown outcome. `ask`: a person decides. `verify`: the tool's own `verify` decides, and a
+ * person if `verify` is not certain. `report`: the model reads "outcome unknown". `fail`: the job fails.
  */
 export type OnUnknown = 'ask' | 'verify' | 'report' | 'fail';
 
-/** What a tool reports about a started call when given its idempotency key. */
+/** What a tool reports about a started call, by its idempotency key. */
 export type Verification =
   | { readonly outcome: 'happened'; readonly result: unknown }
   | { readonly outcome: 'did_not_happen' }
   /** `note` is shown to the person who decides. */
   | { readonly outcome: 'unknown'; readonly note?: string };
 
-/** What a handler on the server gets for a call. */
+/** The context that a handler on the server gets for a call. */
 export interface ToolContext extends WorkContext {
   readonly callId: string;
   /** The same for every attempt of this call; send it along with any effect. */
@@ -37,7 +37,7 @@ export interface ToolContext extends WorkContext {
   readonly progress: (progress: Progress) => void;
 }
 
-/** What a handler on a client gets for a call. */
+/** The context that a handler on a client gets for a call. */
 export interface ClientToolContext {
   readonly jobId: string;
   readonly callId: string;
@@ -46,7 +46,7 @@ export interface ClientToolContext {
   readonly signal: AbortSignal;
 }
 
-/** What every tool has, wherever it is defined. */
+/** The options of every tool, on the server and on clients. */
 export interface ToolOptions<Context> {
   /** 1 to 64 letters, digits, `_`, `-` and `.`; unique in the installation. */
   readonly name: string;
@@ -60,15 +60,18 @@ export interface ToolOptions<Context> {
   readonly timeoutMs?: number;
   /** Default true. A disabled tool is neither listed nor run. */
   readonly enabled?: boolean;
-  /** The feature flag that must be on for the requester of a job: else the tool is not offered. Default: none. See docs/feature-flags.md. */
+  /**
+   * The feature flag that the tool requires: a job gets the tool only if the flag is on for its requester. Default: none. See
+   * docs/feature-flags.md.
+   */
   readonly flag?: string;
-  /** Default false. Whether identical calls within a job make sense, as when polling. */
+  /** Default false. Whether identical calls within a job make sense, for example for polling. */
   readonly repeatable?: boolean;
   /** Default: a fingerprint of name, description and schema. */
   readonly version?: string;
   /** Default `worker`; `queue` for a call that takes long or must not share the process of its job. */
   readonly isolation?: 'worker' | 'queue';
-  /** 1 to 100, with isolation `queue` only: how many of its calls run at once in a workspace. Default: no limit. */
+  /** 1 to 100, with isolation `queue` only: the maximum of its calls that run at once in a workspace. Default: no limit. */
   readonly concurrency?: number;
   /** Default: the tool itself requires no approval. */
   readonly approval?: 'require_approval' | 'block';
@@ -78,13 +81,13 @@ export interface ToolOptions<Context> {
   readonly sensitiveFields?: readonly string[];
   /** Narrows timed grants, for example `POST api.example.com`; default: the tool's name. */
   readonly grantKey?: (args: Readonly<Record<string, unknown>>) => string;
-  /** Default `verify` for a tool with `verify`, else `ask`. Matters to `once` tools only. */
+  /** Default `verify` for a tool with `verify`, else `ask`. Applies to `once` tools only. */
   readonly onUnknown?: OnUnknown;
   /** Asks the remote side for the outcome of a started call. */
   verify?(idempotencyKey: string, context: Context): Promise<Verification>;
 }
 
-/** Either one handler, or one for each side. */
+/** One handler, or one for each side. */
 type Handlers<Args> =
   | {
       /**
@@ -103,7 +106,7 @@ type Handlers<Args> =
       client?(args: Args, context: ClientToolContext): unknown;
     };
 
-/** A tool: what the model reads about it, and who runs its calls. */
+/** A tool: its description for the model, and the handlers of its calls. */
 export type ToolSpec<Input extends InputSchema = InputSchema> = ToolOptions<ToolContext> & {
   readonly input: Input;
 } & Handlers<InputOf<Input>>;

@@ -8,15 +8,15 @@ import { findServer, type LogLine, readKey, type ServerProcess, startServer } fr
 export type { ModelRequest, ScriptedCall, ScriptedModel, ScriptedReply } from './scripted-model.js';
 export type { LogLine } from './server-process.js';
 
-/** What a test starts its server with. */
+/** The options of a test server. */
 export interface TestServerOptions {
-  /** Modules, packages and folders of plugins, as in PLUGINS; those in `./plugins` are loaded as well. */
+  /** Modules, packages and folders of plugins, as in PLUGINS. The server also loads those in `./plugins`. */
   readonly plugins?: readonly string[];
   /** More settings of the server (docs/configuration.md of Nightshift). */
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder of the package `nightshift`; default: found from the working directory upwards. */
+  /** The folder of the package `nightshift`; default: the nearest one, searched upwards from the working directory. */
   readonly server?: string;
-  /** Where relative paths of plugins start; default: the working directory. */
+  /** The base of relative paths of plugins; default: the working directory. */
   readonly workingDirectory?: string;
 }
 
@@ -24,12 +24,12 @@ export interface TestServerOptions {
 export interface RecordedEvent {
   /** Its number in the job, from 1. */
   readonly seq: number;
-  /** As `tool-call-updated` or `job-finished` (PROTOCOL.md of Nightshift). */
+  /** The kind, such as `tool-call-updated` or `job-finished` (PROTOCOL.md of Nightshift). */
   readonly type: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a test asks for. */
+/** A chat to run. */
 export interface ChatInput {
   readonly message: string;
   /** Names of the tools that the model may call. */
@@ -169,7 +169,7 @@ class RunningTestServer implements TestServer {
     const { data, errors } = (await response.json()) as {
       readonly data?: Readonly<Record<string, unknown>>;
       readonly errors?: readonly { readonly message: string }[];
-    }; // GraphQL over HTTP, section 6.4
+    }; // GraphQL over HTTP, section 6.4, requires one of the two
     if (data === undefined || errors !== undefined) throw new Error(errors?.[0]?.message ?? `HTTP ${response.status}`);
     return data;
   }
@@ -181,7 +181,7 @@ class RunningTestServer implements TestServer {
         readonly jobId: string | null;
         readonly userErrors: readonly { readonly message: string }[];
       };
-    }; // by the query
+    }; // the query selects it
     if (startChat.jobId === null) throw new Error(startChat.userErrors[0]?.message ?? 'The job was not started.');
     return startChat.jobId;
   }
@@ -200,7 +200,7 @@ class RunningTestServer implements TestServer {
 
   /** The payload of a mutation; rejects with its errors. */
   private async changed(mutation: string, variables: object): Promise<Payload> {
-    const [payload] = Object.values(await this.graphql(mutation, variables)) as readonly Payload[]; // by the mutations
+    const [payload] = Object.values(await this.graphql(mutation, variables)) as readonly Payload[]; // the mutations select it
     if (payload === undefined) throw new Error('The response is empty.');
     const [error] = payload.userErrors;
     if (error !== undefined) throw new Error([error.message, ...error.issues].join('\n'));
@@ -213,7 +213,7 @@ class RunningTestServer implements TestServer {
     const status = (await (await this.fetch(`/api/jobs/${jobId}/status`)).json()) as {
       readonly job_status: string;
       readonly content?: string;
-    }; // docs/clients.md
+    }; // docs/clients.md describes the response
     return { jobId, status: status.job_status, text: status.content ?? '', events };
   }
 

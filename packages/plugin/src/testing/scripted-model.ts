@@ -11,7 +11,7 @@ export interface ScriptedCall {
 /** How the model responds to one request: with text, or with calls of tools. */
 export type ScriptedReply = string | readonly ScriptedCall[];
 
-/** What the server has sent to the model. */
+/** A request of the server to the model. */
 export interface ModelRequest {
   readonly messages: readonly Readonly<Record<string, unknown>>[];
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
@@ -19,8 +19,8 @@ export interface ModelRequest {
 }
 
 /**
- * A model that gives the replies of a script, in order. Without a reply it repeats the results of the tools, or the message of the user.
- * It implements the protocol of OpenAI-compatible providers over HTTP.
+ * A model that returns the responses of a script, in order. Without one, it repeats the results of the tools, or the message of the user.
+ * It implements the HTTP protocol of OpenAI-compatible providers.
  */
 export class ScriptedModel {
   readonly requests: ModelRequest[] = [];
@@ -48,7 +48,7 @@ export class ScriptedModel {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`; // it listens on TCP
   }
 
-  /** Adds replies for the next requests. */
+  /** Adds responses for the next requests. */
   reply(...replies: readonly ScriptedReply[]): void {
     this.replies.push(...replies);
   }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 const READY_WITHIN_MS = 120_000;
 
-/** How the process is started. */
+/** How to start the process. */
 export interface ProcessOptions {
   /** The folder of the installed package `nightshift`. */
   readonly server: string;
@@ -24,7 +24,7 @@ export interface ServerProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** The installed package `nightshift`, found from a folder upwards. */
+/** Finds the installed package `nightshift`, from a folder upwards. */
 export function findServer(from: string): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', 'nightshift');
@@ -61,7 +61,7 @@ export async function startServer({ server, dataDir, workingDirectory, env }: Pr
   };
 }
 
-/** Nothing of the surrounding environment but what a process needs to start. */
+/** The variables that a process needs to start, and no others of the environment. */
 function surroundings(): Record<string, string> {
   const names = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'LANG'];
   return Object.fromEntries(
