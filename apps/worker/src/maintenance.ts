@@ -7,8 +7,8 @@ import { SubJobs, ToolQueueSweeper, ToolResults } from '#tools';
 import { TriggerWorker } from '#triggers';
 
 /**
- * What a worker does besides running jobs: timers of interrupts, delayed jobs and schedules, triggers and webhooks, retention, sub-jobs,
- * and results of isolated calls.
+ * The work of a worker besides jobs: timers of interrupts, delayed jobs and schedules, triggers and webhooks, retention, sub-jobs, and
+ * results of isolated calls.
  */
 @Injectable()
 export class Maintenance {

@@ -16,7 +16,7 @@ import { WorkerModule } from './worker.module.js';
 
 /** The state that the health server reports. */
 interface HealthSource {
-  /** Whether this process wants jobs and its database answers. */
+  /** Whether this process accepts jobs and its database responds. */
   isReady(): Promise<boolean>;
   /** The plugins of this process, for `/readyz`. */
   plugins(): readonly object[];
@@ -31,7 +31,7 @@ export class HealthServer {
     readonly url: string,
   ) {}
 
-  /** Port 0 takes a free one. Rejects when the port is taken. */
+  /** Port 0 takes a free port. Rejects if the port is in use. */
   static async listen(source: HealthSource, host: string, port: number): Promise<HealthServer> {
     const server = createServer((request, response) => {
       answer(source, request.url ?? '/', response).catch(() => {
@@ -43,7 +43,7 @@ export class HealthServer {
       server.once('error', reject);
       server.listen(port, host, resolve);
     });
-    const bound = server.address() as AddressInfo; // it listens on TCP, so the address is one
+    const bound = server.address() as AddressInfo; // the server listens on TCP, so this is an address
     return new HealthServer(server, `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`);
   }
 
@@ -74,20 +74,20 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
 }
 
-/** A worker process at work. */
+/** A running worker process. */
 interface RunningWorker {
-  /** Base of /healthz, /readyz and /metrics; null without them. */
+  /** Base URL of /healthz, /readyz and /metrics; null without them. */
   readonly healthUrl: string | null;
   /** Drains within WORKER_DRAIN_MS and frees everything but the platform. */
   close(): Promise<void>;
-  /** Ends the waiting of a `close` that is under way. */
+  /** Makes a running `close` stop at once. */
   hurry(): Promise<void>;
 }
 
-/** Where the health server listens. Null: nowhere. Port 0: any free one. */
+/** The address of the health server. Null: none. Port 0: any free port. */
 type HealthPlace = { readonly host: string; readonly port: number } | null;
 
-/** What a process runs, and what starts and drains it. */
+/** The module that a process runs, and the class that starts and drains it. */
 interface Work {
   readonly module: Type;
   readonly lifecycle: Type<Lifecycle>;
@@ -102,12 +102,12 @@ class WorkerRoot {
   }
 }
 
-/** Runs jobs until closed. The platform stays the caller's. Rejects when a module cannot start or the port is taken. */
+/** Runs jobs until closed. The caller closes the platform. Rejects if a module cannot start or the port is in use. */
 function startWorker(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
   return startWork(platform, { module: WorkerModule, lifecycle: WorkerLifecycle }, health);
 }
 
-/** The same for calls of isolated tools alone, on a platform of `openToolPlatform`. */
+/** The same as `startWorker` for calls of isolated tools only, on a platform of `openToolPlatform`. */
 function startToolProcess(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
   return startWork(platform, { module: ToolProcessModule, lifecycle: ToolProcessLifecycle }, health);
 }
@@ -161,7 +161,7 @@ export async function startWorkerRole(platform: Platform): Promise<RunningRole> 
   return toRole(await startWorker(platform, healthPlace(platform)));
 }
 
-/** The same for a tool process, on the platform of one. */
+/** The same as `startWorkerRole` for a tool process, with its reduced platform. */
 export async function startToolsRole(platform: Platform): Promise<RunningRole> {
   return toRole(await startToolProcess(platform, healthPlace(platform)));
 }

@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { Config } from '#platform';
 import { ToolWorker } from '#tools';
 
-/** Takes calls of isolated tools once all modules are ready, and gives them back before anything is closed. */
+/** Takes calls of isolated tools once all modules are ready, and gives them back before any module is closed. */
 @Injectable()
 export class ToolProcessLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private drained: Promise<void> | undefined;
@@ -25,13 +25,13 @@ export class ToolProcessLifecycle implements OnApplicationBootstrap, BeforeAppli
     return this.drain();
   }
 
-  /** Ends the waiting of a drain: calls are aborted. */
+  /** Ends a running drain at once: aborts the calls. */
   async hurry(): Promise<void> {
     await this.tools.stop(0);
     await this.drain();
   }
 
-  /** Takes no more calls; those that run have WORKER_DRAIN_MS to end. */
+  /** Takes no more calls; running calls have WORKER_DRAIN_MS to end. */
   private drain(): Promise<void> {
     this.drained ??= this.tools.stop(this.config.values.WORKER_DRAIN_MS);
     return this.drained;

@@ -6,7 +6,7 @@ import { ToolQueueModule, ToolsModule } from '#tools';
 
 import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
 
-/** Runs calls of isolated tools and no jobs. Expects the platform from above, which may be that of a tool process. */
+/** Runs calls of isolated tools and no jobs. The importing module provides the platform, which may be that of a tool process. */
 @Module({
   imports: [ApprovalsModule, IntegrationsModule, ToolsModule, ToolQueueModule],
   providers: [ToolProcessLifecycle],

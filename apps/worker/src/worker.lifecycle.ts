@@ -7,8 +7,8 @@ import { ActionHooks, ToolWorker } from '#tools';
 import { Maintenance } from './maintenance.js';
 
 /**
- * Lets the worker take jobs, or calls of isolated tools, once everything is there, and gives them back before anything is
- * taken away. WORKER_QUEUES selects one of the two.
+ * Takes jobs and calls of isolated tools once all modules are ready, and gives them back before any module is closed. WORKER_QUEUES may
+ * limit the worker to one of the two.
  */
 @Injectable()
 export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -44,16 +44,13 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     return this.drain();
   }
 
-  /**
-   * Takes no more jobs and calls from this moment; rounds have WORKER_DRAIN_MS to reach their commit, calls to end. Calling it
-   * again waits along.
-   */
+  /** Takes no more jobs and calls; rounds have WORKER_DRAIN_MS to reach their commit, calls to end. A second call waits for the same drain. */
   drain(): Promise<void> {
     this.drained ??= this.stopAll();
     return this.drained;
   }
 
-  /** Ends the waiting of a drain that is under way: rounds and calls are aborted, their jobs given back. */
+  /** Ends a running drain at once: aborts rounds and calls, and gives their jobs back. */
   async hurry(): Promise<void> {
     await Promise.all([this.worker.stop(0), this.tools.stop(0)]);
     await this.drain();

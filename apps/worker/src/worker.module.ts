@@ -12,7 +12,7 @@ import { WorkflowsModule } from '#workflows';
 import { Maintenance } from './maintenance.js';
 import { WorkerLifecycle } from './worker.lifecycle.js';
 
-/** Runs jobs, every kind whose module is imported here, and calls of isolated tools. Expects the platform from above. */
+/** Runs calls of isolated tools, and jobs of every kind whose module is imported here. The importing module provides the platform. */
 @Module({
   imports: [
     JobsModule,
