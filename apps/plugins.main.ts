@@ -1,16 +1,16 @@
 import { createLogger, processEnvironment, systemClock } from '#platform';
 import { assertTools, PluginRegistry, resolvePluginImports } from '#tools';
 
-/** What `nightshift plugins check` asks for. */
+/** The request of `nightshift plugins check`. */
 interface CheckRequest {
   readonly path: string;
   readonly json: boolean;
 }
 
-/** Any time will do: the timer only has to exist. */
+/** Any interval works: the timer only keeps the process alive. */
 const KEEP_ALIVE_MS = 60_000;
 
-const { path, json } = JSON.parse(process.argv[2] ?? '{}') as CheckRequest; // the command line wrote it
+const { path, json } = JSON.parse(process.argv[2] ?? '{}') as CheckRequest; // the command line writes this JSON
 resolvePluginImports();
 setInterval(() => undefined, KEEP_ALIVE_MS); // a module that never ends keeps no process alive, so that its time limit would not be reached
 try {
@@ -25,7 +25,7 @@ try {
     process.stdout.write(json ? `${JSON.stringify(plugin)}\n` : `${name} ${version} ${hash}\n${lists.join('')}`);
   }
   await registry.onApplicationShutdown();
-  process.exit(0); // code of a plugin may keep the process alive
+  process.exit(0); // code of the plugin may keep the process alive
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(2);

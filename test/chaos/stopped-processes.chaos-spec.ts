@@ -110,7 +110,7 @@ describe('stopping worker', () => {
     await viewer.saw('text-delta');
     await eventually('the waiting is skipped', () => {
       worker.kill('SIGTERM');
-      return worker.output().includes('Skipping the waiting') ? true : undefined;
+      return worker.output().includes('Stopping at once') ? true : undefined;
     });
     expect(await worker.exited).toEqual({ code: 0, signal: null });
     gate.open();

@@ -9,17 +9,17 @@ const seed = { email: 'demo@nightshift.local', userName: 'Demo', workspaceName: 
 /** The key of the demo workspace's owner. */
 export interface DemoKey {
   readonly text: string;
-  /** `new`: created by this start, and not shown yet. `revoked`: it stays revoked until its file is deleted. */
+  /** `new`: this start created the key and has not shown it yet. `revoked`: the key stays revoked until its file is deleted. */
   readonly state: 'new' | 'kept' | 'revoked';
-  /** Where it is kept, readable by its owner only. */
+  /** The file of the key, which only its owner can read. */
   readonly file: string;
 }
 
 /**
- * Makes sure that the demo workspace, its owner and a key of that owner exist. The database holds the key's hash; the key
- * itself is stored in `<dataDir>/demo-api-key` (mode 0600), so that later starts can run the sample job. Without that file, or
- * when its key belongs to another database, a new key is created; the old one stays valid until it is revoked. A key that was
- * revoked is not replaced: to revoke it is a decision.
+ * Ensures that the demo workspace, its owner and a key of the owner exist. The database has only the hash of the key. The key itself is in
+ * `<dataDir>/demo-api-key` (mode 0600), so that later starts can run the sample job. Without that file, or if its key belongs to another
+ * database, a new key is created, and the old one stays valid until it is revoked. A revoked key is not replaced, because the revocation
+ * was a decision.
  */
 export async function ensureDemoWorkspace(auth: Auth, dataDir: string): Promise<DemoKey> {
   const { principal } = await auth.seeder.ensure(seed);

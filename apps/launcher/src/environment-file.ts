@@ -4,8 +4,9 @@ import { join } from 'node:path';
 const OFF = ['false', 'off', '0'];
 
 /**
- * Adds the variables of the file `.env` in a folder, if there is one, to the environment of this process and of those that it starts. A variable that is set
- * already keeps its value. READ_ENV_FILE=false reads nothing. Imports nothing of the server, because the command line calls it as well.
+ * Adds the variables of the file `.env` in a folder, if it exists, to the environment of this process and of its child processes. A
+ * variable that is already set keeps its value. READ_ENV_FILE=false disables this. The module imports nothing of the server, because the
+ * command line calls it too.
  */
 export function readEnvironmentFile(folder: string): void {
   const file = join(folder, '.env');

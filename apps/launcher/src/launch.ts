@@ -23,17 +23,17 @@ import type { Terminal } from './terminal.js';
 
 /** 128 + the number of the signal, by convention (POSIX shells). */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-/** Time for a hurried stop to release its leases and to stop the embedded Postgres. A successor repairs what is left. */
+/** Time for a hurried stop to release its leases and to stop the embedded Postgres. The next process repairs the rest. */
 const HURRIED_EXIT_MS = 1_500;
-/** Any time will do: the timer only has to exist. */
+/** Any interval works: the timer only keeps the process alive. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Where to print notices about signals, for people. */
+/** Prints notices about signals for people. */
 type OnSignal = (answer: 'stop' | 'hurry') => void;
 
 /**
- * Turns signals and unexpected errors, except those of plugins, into stop requests, and keeps the process alive. The returned function restores Node's own
- * behavior.
+ * Converts signals and unexpected errors, except those of plugins, to stop requests, and keeps the process alive. The returned function
+ * restores Node's own behavior.
  */
 function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => void {
   const onSignal = (signal: keyof typeof EXIT_CODES) => {
@@ -52,7 +52,7 @@ function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => 
     logger.fatal({ err: failure }, 'an unexpected error stops this process');
     stop.fail(failure);
   };
-  // A worker without a server of its own has nothing that keeps it alive while Postgres is down.
+  // While Postgres is down, nothing else keeps a worker without an HTTP server alive.
   const keepAlive = setInterval(() => undefined, KEEP_ALIVE_MS);
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   process.on('uncaughtException', onError).on('unhandledRejection', onError);
@@ -63,7 +63,7 @@ function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => 
   };
 }
 
-/** What the entry point hands over. */
+/** The input from the entry point. */
 export interface LaunchInput {
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -77,7 +77,7 @@ export interface LaunchInput {
 const sampleWaits =
   'The sample job waits for a person, so --once ends without its result. It stays open: start Nightshift without --once, and answer.';
 
-/** Beyond the job's own time limit, which should end it first. */
+/** Time beyond the job's own time limit, which should end the job first. */
 const SAMPLE_SLACK_MS = 30_000;
 
 interface Plan {
@@ -86,8 +86,8 @@ interface Plan {
 }
 
 /**
- * Runs Nightshift with the given command line and environment until it is stopped. Resolves with the exit code:
- * 0 stopped as asked (with --once: the sample job completed), 1 something failed, 2 wrong flags or settings, or a plugin that cannot be loaded.
+ * Runs Nightshift with the given command line and environment until it stops. Resolves with the exit code: 0 stopped as requested (with
+ * --once: the sample job completed), 1 a failure, 2 invalid flags or settings, or a plugin that cannot be loaded.
  */
 export async function launch(input: LaunchInput): Promise<number> {
   let plan: Plan;
@@ -144,8 +144,8 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   const once = plan.options.once === true;
   const stop = new StopRequest();
   const unwatch = watchProcess(stop, logger, (answer) => {
-    const text = 'Stopping: rounds may reach their commit. Ctrl-C again skips the waiting.';
-    input.out.line(input.out.style('dim', answer === 'stop' ? `\n${text}` : 'Skipping the waiting.'));
+    const text = 'Stopping after the running rounds are committed. Press Ctrl-C again to stop at once.';
+    input.out.line(input.out.style('dim', answer === 'stop' ? `\n${text}` : 'Stopping at once.'));
   });
   let timings: SampleTimings | null = null;
   try {
@@ -174,7 +174,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   return once && timings?.status !== 'completed' ? 1 : 0;
 }
 
-/** `cleanUp` deletes the directory after everything else, because it was the first to be created. */
+/** `cleanUp` deletes the directory last, because it was created first. */
 async function withEphemeralDataDir(config: Config, cleanUp: AsyncDisposableStack): Promise<Config> {
   const { path, remove } = await createEphemeralDataDir();
   cleanUp.defer(remove);
@@ -228,7 +228,7 @@ function isStop(error: unknown, stop: StopRequest): boolean {
 
 /** Returns the exit code. */
 function reportFailure(thrown: unknown, logger: Logger, errors: Terminal): number {
-  // When undoing a failed start fails too, the start's own error is the one to read.
+  // If undoing a failed start fails too, the error of the start is reported.
   const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
   const isExpected = error instanceof AppError || error instanceof ConfigError;
   if (!isExpected) logger.error({ err: error }, 'the start failed');

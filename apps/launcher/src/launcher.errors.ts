@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-/** Roles that share a database cannot bring one along. */
+/** A role that shares a database with other processes cannot start an embedded one. */
 export function databaseNeeded(role: string): AppError {
   return new AppError({
     code: 'database_needed',
@@ -10,7 +10,7 @@ export function databaseNeeded(role: string): AppError {
   });
 }
 
-/** Processes of one installation must have the same secret, so none may invent one. */
+/** All processes of an installation need the same secret, so a role cannot create its own. */
 export function secretNeeded(role: string): AppError {
   return new AppError({
     code: 'secret_needed',
@@ -33,7 +33,7 @@ export function portTaken(
   });
 }
 
-/** The Postgres that DATABASE_URL names does not let us in, or does not answer. `place` has no login in it. */
+/** The Postgres of DATABASE_URL rejects the login or does not respond. `place` contains no login. */
 export function databaseUnusable(place: string, cause: unknown): AppError {
   const text = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
   return new AppError({
@@ -43,7 +43,7 @@ export function databaseUnusable(place: string, cause: unknown): AppError {
   });
 }
 
-/** A tool process has a key of its own. */
+/** A tool process needs its own key. */
 export function toolsKeyNeeded(): AppError {
   return new AppError({
     code: 'tools_key_needed',
@@ -52,7 +52,7 @@ export function toolsKeyNeeded(): AppError {
   });
 }
 
-/** What a tool process must not have, or cannot use. */
+/** A setting that a tool process must not have, or cannot use. */
 export function toolsSettingRefused(problem: string): AppError {
   return new AppError({ code: 'tools_setting_refused', message: problem });
 }

@@ -6,10 +6,10 @@ import { launch } from './launch.js';
 import type { RoleStarters } from './running-role.js';
 import { Terminal } from './terminal.js';
 
-/** How long a process that has stopped everything may take to end by itself. */
+/** How long a process may take to exit after it has stopped everything. */
 const LINGER_MS = 1_000;
 
-/** Runs this process as the command line and the environment say. An entry point gives the roles that it can start. */
+/** Runs this process as its command line and environment define. The entry point passes the roles that it can start. */
 export async function runProcess(roles: RoleStarters): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   resolvePluginImports();
@@ -24,7 +24,7 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
     errors: new Terminal(process.stderr, { noColor }),
     logsAreWatched: process.stderr.isTTY,
   });
-  // A resource that still keeps the process alive is a leak: tests fail on its name, users do not wait for it.
+  // A resource that still keeps the process alive is a leak. Tests fail on its name; users do not wait for it.
   awakeTimeout(systemClock, LINGER_MS, () => {
     const leaks = process.getActiveResourcesInfo().join(', ');
     if (environment['NODE_ENV'] === 'test') process.stderr.write(`Still open after the stop: ${leaks}\n`);
@@ -32,7 +32,7 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
   });
 }
 
-/** The reader of the output may end first, as in `npm start | head`: the server keeps running, and the text is dropped. */
+/** The reader of the output may end first, as in `npm start | head`. The server then keeps running without printing. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }

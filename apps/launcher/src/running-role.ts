@@ -1,23 +1,23 @@
 import type { Auth } from '#auth';
 import type { Platform } from '#platform';
 
-/** An api, a worker, or both in one application, at work. */
+/** A running api, worker, or both in one application. */
 export interface RunningRole {
-  /** Base of the api's routes; null for a worker. */
+  /** Base URL of the api; null for a worker. */
   readonly url: string | null;
-  /** Base of /healthz, /readyz and /metrics; null without them. */
+  /** Base URL of /healthz, /readyz and /metrics; null without them. */
   readonly healthUrl: string | null;
   /** Drains in order (readiness, intake, jobs, leases) and frees everything but platform and auth. */
   close(): Promise<void>;
-  /** Ends the waiting of a `close` that is under way. */
+  /** Makes a running `close` stop at once. */
   hurry(): Promise<void>;
 }
 
-/** How each role of an entry point starts. */
+/** Starts each role that an entry point has. */
 export interface RoleStarters {
   readonly api?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
   readonly worker?: (platform: Platform) => Promise<RunningRole>;
-  /** `platform` is that of a tool process. */
+  /** `platform` is the reduced one of a tool process. */
   readonly tools?: (platform: Platform) => Promise<RunningRole>;
   readonly all?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
 }

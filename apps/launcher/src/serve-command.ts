@@ -1,13 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
-/** What the command line asks for; absent values come from the environment. */
+/** The options of the command line; absent values come from the environment. */
 export interface ServeOptions {
   readonly role?: string;
   readonly port?: string;
   readonly dataDir?: string | undefined;
   /** Whether the sample job runs after the start. */
   readonly sample: boolean;
-  /** Stop after the sample job. */
+  /** Whether to stop after the sample job. */
   readonly once?: true;
   /** Use a temporary data directory and delete it at the end. */
   readonly ephemeral?: true;
@@ -28,7 +28,7 @@ Settings come from environment variables; docs/configuration.md lists all of the
                      use this model provider instead of the demo model
   NIGHTSHIFT_SECRET  at least 32 characters, the same for all processes of an installation`;
 
-/** `nightshift serve`, which `npm start` runs. Imports nothing of the server, so that the command line loads it at no cost. */
+/** `nightshift serve`, which `npm start` runs. Imports nothing of the server, so that the command line loads quickly. */
 export function serveCommand(): Command {
   return new Command('serve')
     .summary('start the server')
@@ -56,13 +56,13 @@ export function serveCommand(): Command {
     .addHelpText('after', settings);
 }
 
-/** Another flag after a flag means that the value was forgotten. */
+/** A flag after another flag means that the value is missing. */
 function given(value: string): string {
   if (value === '' || value.startsWith('--')) throw new InvalidArgumentError('The flag needs a value.');
   return value;
 }
 
-/** Reads the words after the program's name. Null: `--help` was printed by `print`. Throws `UsageError`. */
+/** Parses the arguments after the program's name. Null: `print` has printed `--help`. Throws `UsageError`. */
 export function parseServeOptions(words: readonly string[], print: (text: string) => void): ServeOptions | null {
   const command = serveCommand()
     .exitOverride()

@@ -39,13 +39,13 @@ import type { RoleStarters, RunningRole } from './running-role.js';
 import { leaveServingNote, readServingNote } from './serving-note.js';
 import type { StopRequest } from './stop-request.js';
 
-/** What a process of isolated tools has of an installation. */
+/** The parts of an installation that a process of isolated tools has. */
 interface ToolInstallation {
   /** Logs in as `nightshift_tools`. */
   readonly databaseUrl: string;
   readonly toolsKey: string;
   readonly previousToolsKeys: readonly string[];
-  /** For people. */
+  /** The database, for people. */
   readonly databaseLabel: string;
   readonly dataDir: string;
 }
@@ -75,7 +75,7 @@ export async function openToolInstallation(config: Config): Promise<ToolInstalla
   return { databaseUrl, toolsKey, previousToolsKeys, databaseLabel, dataDir: resolve(DATA_DIR) };
 }
 
-/** A tool process runs the code of tools: it must not have what they must not reach. */
+/** Rejects settings that the code of tools must not reach, because a tool process runs that code. */
 function assertNarrow(config: Config): void {
   const { NIGHTSHIFT_SECRET, NIGHTSHIFT_PREVIOUS_SECRETS, JWT_SECRET } = config.values;
   const secrets = { NIGHTSHIFT_SECRET, NIGHTSHIFT_PREVIOUS_SECRETS, JWT_SECRET };
@@ -90,7 +90,7 @@ function assertNarrow(config: Config): void {
   }
 }
 
-/** What a start is given. */
+/** The input of a start. */
 export interface StartInit {
   readonly config: Config;
   readonly logger: Logger;
@@ -99,7 +99,7 @@ export interface StartInit {
   readonly stop: StopRequest;
 }
 
-/** What a start has brought up. */
+/** The parts that a start has opened. */
 export interface Started {
   readonly config: Config;
   readonly databaseLabel: string;
@@ -111,14 +111,14 @@ export interface Started {
 }
 
 /**
- * Starts everything, from the database to the endpoints. `cleanUp` stops what was started, in reverse order: endpoints
- * and jobs first, then identity, bus and pools, the model, Postgres last. A stop request ends the start at its next step.
+ * Starts everything, from the database to the endpoints. `cleanUp` stops it in reverse order: endpoints and jobs first, then auth, bus and
+ * pools, the model, and Postgres last. A stop request ends the start at its next step.
  */
 export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
   return init.config.values.ROLE === 'tools' ? startTools(init, cleanUp) : startServing(init, cleanUp);
 }
 
-/** A process of isolated tools: it has neither the installation's secret nor a login that migrates or serves the API. */
+/** Starts a process of isolated tools. It has neither the installation's secret nor a login that migrates or serves the API. */
 async function startTools(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
   const { config, logger, redactor, roles, stop } = init;
   const { dataDir, databaseLabel, ...access } = await openToolInstallation(config);
@@ -174,7 +174,7 @@ function hurryWhenAsked({ stop, logger }: StartInit, running: RunningRole): void
   });
 }
 
-/** `launch` has refused a role that the entry point does not start. */
+/** `launch` has already rejected a role that the entry point cannot start. */
 function starterOf<Role extends Settings['ROLE']>(roles: RoleStarters, role: Role): NonNullable<RoleStarters[Role]> {
   const startOf = roles[role];
   if (startOf === undefined) throw new TypeError(`No starter for role ${role}`);
@@ -194,15 +194,15 @@ async function startRole(platform: Platform, run: () => Promise<RunningRole>): P
   }
 }
 
-/** The model that answers when a request names no other, and how people read it. */
+/** The settings with the default model, and its name for people. */
 interface ChosenModel {
   readonly config: Config;
   readonly label: string;
 }
 
 /**
- * Keeps to the provider of the environment: MODEL_BASE_URL, else OPENROUTER_API_KEY, else OPENAI_API_KEY. Without any, the
- * demo model is started on loopback and the settings point to it. A process for isolated tools asks no model.
+ * Chooses the provider of the environment: MODEL_BASE_URL, else OPENROUTER_API_KEY, else OPENAI_API_KEY. Without any, starts the demo model
+ * on loopback and sets the settings to it. A process for isolated tools calls no model.
  */
 export async function chooseModel(config: Config, cleanUp: AsyncDisposableStack): Promise<ChosenModel> {
   const { ROLE, MODEL_BASE_URL, MODEL_NAME, OPENROUTER_API_KEY, OPENAI_API_KEY } = config.values;
@@ -220,20 +220,20 @@ export async function chooseModel(config: Config, cleanUp: AsyncDisposableStack)
   };
 }
 
-/** The database of this installation, migrated, and the secret it belongs to. */
+/** The migrated database of this installation, and its secret. */
 export interface Installation {
   readonly urls: DatabaseUrls;
   readonly secret: string;
-  /** Secrets before that one: what was stored under them can still be read. */
+  /** Earlier secrets: values that were encrypted with them can still be read. */
   readonly previousSecrets: readonly string[];
-  /** For people. */
+  /** The database, for people. */
   readonly databaseLabel: string;
-  /** Only when the Postgres is ours. */
+  /** Null: the operator runs Postgres. */
   readonly embedded: EmbeddedPostgres | null;
   readonly dataDir: string;
 }
 
-/** Starts the embedded Postgres unless DATABASE_URL names one, and migrates. `cleanUp` undoes what was started. */
+/** Starts the embedded Postgres unless DATABASE_URL names a server, and migrates. `cleanUp` stops it. */
 export async function openInstallation(config: Config, cleanUp: AsyncDisposableStack): Promise<Installation> {
   const { ROLE: role, DATABASE_URL: given, NIGHTSHIFT_SECRET: givenSecret } = config.values;
   const { NIGHTSHIFT_PREVIOUS_SECRETS: previous = '' } = config.values;
@@ -255,7 +255,7 @@ export async function openInstallation(config: Config, cleanUp: AsyncDisposableS
   return { urls, secret, previousSecrets, databaseLabel, embedded, dataDir };
 }
 
-/** The error for a directory that is in use also includes the address at which its owner serves. */
+/** If the directory is in use, the error includes the address of the process that uses it. */
 async function startEmbedded(dataDir: string): Promise<EmbeddedPostgres> {
   try {
     return await EmbeddedPostgres.start({ dataDir });

@@ -5,12 +5,12 @@ import { type Clock, systemClock } from '#platform';
  * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster.
  */
 const ECHO_MS = { SIGINT: 300, SIGTERM: 50 } as const;
-/** After an unexpected error, this much of the drain is still allowed. */
+/** How long the process drains after an unexpected error. */
 const SHORT_DRAIN_MS = 2_000;
 
 /**
- * That this process shall stop, and how urgently.
- * States: serving → stopping (first signal) → hurrying (second signal, or a while after a failure). It never returns to an earlier state.
+ * A request to stop this process, and its urgency. States: serving → stopping (first signal) → hurrying (second signal, or a while after a
+ * failure). It never returns to an earlier state.
  */
 export class StopRequest {
   private readonly stopping = new AbortController();
@@ -20,12 +20,12 @@ export class StopRequest {
 
   constructor(private readonly clock: Clock = systemClock) {}
 
-  /** Aborted from the first request on. */
+  /** Aborts at the first request. */
   get signal(): AbortSignal {
     return this.stopping.signal;
   }
 
-  /** Aborted when nothing shall be waited for any more. */
+  /** Aborts when the process must stop without waiting. */
   get hurrySignal(): AbortSignal {
     return this.hurrying.signal;
   }
@@ -35,7 +35,7 @@ export class StopRequest {
     return this.cause;
   }
 
-  /** Takes a signal and gives its effect; `exit`: the process had been hurried already. */
+  /** Takes a signal and returns its effect; `exit`: the process was already hurrying. */
   onSignal(signal: keyof typeof ECHO_MS = 'SIGINT'): 'stop' | 'hurry' | 'echo' | 'exit' {
     const now = this.clock.monotonic();
     const isEcho = now - this.lastSignalAt < ECHO_MS[signal];
@@ -50,7 +50,7 @@ export class StopRequest {
     return 'stop';
   }
 
-  /** Something went wrong that no code expected: drain briefly and end with an error. The first failure is kept. */
+  /** Handles an unexpected error: the process drains briefly and ends with that error. Keeps the first failure. */
   fail(cause: Error): void {
     this.cause ??= cause;
     this.stopping.abort();

@@ -6,7 +6,7 @@ import type { DemoKey } from './demo-workspace.js';
 import type { RunningRole } from './running-role.js';
 import type { Terminal } from './terminal.js';
 
-/** The content of the summary. */
+/** The facts that the summary shows. */
 export interface SummaryFacts {
   readonly config: Config;
   readonly databaseLabel: string;
@@ -15,11 +15,11 @@ export interface SummaryFacts {
   readonly demoKey: DemoKey | null;
   readonly startedInMs: number;
   readonly dataDir: string;
-  /** The folder in which `npx nightshift` is this build. */
+  /** The folder where `npx nightshift` runs this build. */
   readonly checkout: string;
 }
 
-/** The few lines after a start: what runs, on what, within which limits, and where to reach it. */
+/** Prints a few lines after a start: the role, its parts and limits, and the addresses. */
 export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   const { values } = facts.config;
   const bus = values.BUS ?? (values.ROLE === 'all' ? 'memory' : 'postgres');
@@ -65,13 +65,13 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   terminal.line();
 }
 
-/** Works as printed from any folder, in any shell, for any port and data directory. */
+/** A command that works as printed in any folder and shell, for any port and data directory. */
 function terminalCommand({ dataDir, checkout }: SummaryFacts): string {
   const place = dataDir === join(checkout, '.nightshift') ? '' : ` --data-dir ${quoted(dataDir)}`;
   return `cd ${quoted(checkout)} && npx nightshift${place} run "What is 17 * 23?" --tools calculate`;
 }
 
-/** Double quotes hold in every shell; what is special within them is rare in folders. */
+/** Double quotes work in every shell. Folders rarely contain characters that are special within them. */
 function quoted(path: string): string {
   return /^[\w./:\\-]+$/.test(path) ? path : `"${path}"`;
 }
@@ -79,7 +79,7 @@ function quoted(path: string): string {
 function keyText(terminal: Terminal, key: DemoKey): string {
   const file = relative(process.cwd(), key.file);
   const place = file.startsWith('..') ? key.file : file;
-  // Output that is not a terminal is a log, and logs are kept and collected.
+  // Output that is not a terminal is a log, which may be stored and collected, so it must not contain the key.
   const shown = `${key.text.slice(0, 16)}…`;
   if (key.state === 'revoked')
     return `${shown}  was revoked; to get a new one, delete ${place} and start again, or run \`npx nightshift admin keys create\``;

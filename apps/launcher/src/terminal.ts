@@ -10,7 +10,7 @@ const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
   cyan: [36, 39],
 };
 
-/** Text for people. Colours appear on a terminal only, and not when NO_COLOR is set (no-color.org). */
+/** Output for people. Colors appear on a terminal only, unless NO_COLOR is set (no-color.org). */
 export class Terminal {
   private readonly colours: boolean;
 
@@ -21,7 +21,7 @@ export class Terminal {
     this.colours = out.isTTY === true && options.noColor !== true;
   }
 
-  /** Whether a person's screen is behind it, rather than a file or a pipe. */
+  /** Whether the output is a terminal, not a file or a pipe. */
   get isTerminal(): boolean {
     return this.out.isTTY === true;
   }
@@ -40,7 +40,10 @@ export class Terminal {
   }
 }
 
-/** Text from a model or a tool: control characters could move the cursor or retitle the window, so only line ends and tabs stay. */
+/**
+ * Removes control characters from the text of a model or a tool, because they could move the cursor or change the window's title. Line ends
+ * and tabs stay.
+ */
 export function toPlainText(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }

@@ -1,16 +1,16 @@
 import { AppError } from '#platform';
 
-/** There is nothing to administer where the settings point. */
+/** The settings name no installation. */
 export function noInstallation(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
     message:
       `${dataDir} contains no installation, and NIGHTSHIFT_SECRET is not set. Run this in the folder of \`npm start\`, ` +
-      'name its data directory with --data-dir, or set DATABASE_URL and NIGHTSHIFT_SECRET as the processes of the installation have them.',
+      'name its data directory with --data-dir, or set DATABASE_URL and NIGHTSHIFT_SECRET to the values that its processes use.',
   });
 }
 
-/** The settings name a data directory without a database, such as a mistyped one. */
+/** The settings name a data directory without a database, for example because of a typing error. */
 export function noEmbeddedData(dataDir: string): AppError {
   return new AppError({
     code: 'no_installation',
@@ -18,7 +18,7 @@ export function noEmbeddedData(dataDir: string): AppError {
   });
 }
 
-/** The database belongs to another secret. `isPrevious`: to one of the previous secrets. */
+/** The secret is not that of the database. `isPrevious`: the database still has one of the previous secrets. */
 export function secretMismatch(isPrevious: boolean): AppError {
   return new AppError({
     code: isPrevious ? 'secret_not_rotated' : 'secret_mismatch',
@@ -28,7 +28,7 @@ export function secretMismatch(isPrevious: boolean): AppError {
   });
 }
 
-/** The passwords of the serving roles cannot change under processes that use them. */
+/** The passwords of the serving roles cannot change while processes use them. */
 export function installationRunning(connections: number): AppError {
   return new AppError({
     code: 'installation_running',
@@ -36,7 +36,7 @@ export function installationRunning(connections: number): AppError {
   });
 }
 
-/** A secret from the environment is replaced there, by the operator. */
+/** The operator must replace a secret that comes from the environment. */
 export function newSecretNeeded(): AppError {
   return new AppError({
     code: 'new_secret_needed',

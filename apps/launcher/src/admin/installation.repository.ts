@@ -7,7 +7,7 @@ import {
   type SecretBox,
 } from '#platform';
 
-/** What the operator asks of the database as a whole, over the migrating login. */
+/** Statements of the operator on the whole database, over the login that migrates. */
 export class InstallationRepository {
   private constructor(
     private readonly ownerUrl: string,
@@ -16,18 +16,18 @@ export class InstallationRepository {
 
   static async connect(ownerUrl: string): Promise<InstallationRepository> {
     const installation = new InstallationRepository(ownerUrl, openLoginPrisma(ownerUrl));
-    await installation.login.$queryRaw`SELECT 1`; // fails here, not in the middle of a command
+    await installation.login.$queryRaw`SELECT 1`; // an unusable login fails here, not in the middle of a command
     return installation;
   }
 
-  /** Whether the serving roles were given a login before: so the database belongs to an installation. */
+  /** Whether the serving roles already have a login; if so, the database belongs to an installation. */
   async isSetUp(): Promise<boolean> {
     const roles = await this.login.$queryRaw<object[]>`
       SELECT 1 FROM pg_roles WHERE rolname = 'nightshift_api' AND rolcanlogin`;
     return roles.length === 1;
   }
 
-  /** How many connections of serving processes there are. */
+  /** The number of connections of serving processes. */
   async servingConnections(): Promise<number> {
     const [row] = await this.login.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int AS count FROM pg_stat_activity
@@ -35,7 +35,7 @@ export class InstallationRepository {
     return row?.count ?? 0;
   }
 
-  /** Seals every value of these columns with the present secret. */
+  /** Encrypts every value of these columns again, with the current secret. */
   async reseal(columns: readonly (readonly [SealedColumn, SecretBox])[]): Promise<Resealed[]> {
     const owner = openOwnerPrisma(this.ownerUrl);
     try {

@@ -18,7 +18,7 @@ import {
 import { noEmbeddedData, noInstallation, secretMismatch } from './admin.errors.js';
 import { InstallationRepository } from './installation.repository.js';
 
-/** The installation of the settings, for its operator. */
+/** The installation that the settings name, for its operator. */
 export interface AdminInstallation {
   readonly urls: DatabaseUrls;
   readonly secret: string;
@@ -26,9 +26,9 @@ export interface AdminInstallation {
 }
 
 /**
- * The operator's credential is what the installation itself runs with: DATABASE_URL and NIGHTSHIFT_SECRET, or a readable data
- * directory. The embedded Postgres is shared with a running Nightshift, or started for the command. Throws `no_installation`,
- * and `secret_mismatch` before anything is changed when the secret is not that of the database.
+ * Opens the installation with its own credentials: DATABASE_URL and NIGHTSHIFT_SECRET, or a readable data directory. If Nightshift runs,
+ * the command shares its embedded Postgres; else the command starts it. Throws `no_installation`, and `secret_mismatch` before it changes
+ * anything if the secret is not that of the database.
  */
 export async function openAdmin(config: Config, cleanUp: AsyncDisposableStack): Promise<AdminInstallation> {
   const held = await heldSecrets(config);
@@ -36,7 +36,7 @@ export async function openAdmin(config: Config, cleanUp: AsyncDisposableStack): 
   if (given === undefined && !(await hasEmbeddedData(held.dataDir))) throw noEmbeddedData(held.dataDir);
   const ownerUrl = given ?? (await embeddedUrl(held.dataDir, cleanUp));
   const urls = databaseUrls(ownerUrl, held.secret);
-  // Starting with another secret would change the passwords of the serving roles under everything that runs.
+  // Starting with another secret would change the passwords of the serving roles while other processes use them.
   const others = held.previousSecrets.map((secret) => databaseUrls(ownerUrl, secret));
   if (!(await canLogIn(urls.api)) && (await isSetUp(ownerUrl))) {
     const known = (await Promise.all(others.map(({ api }) => canLogIn(api)))).includes(true);
@@ -46,7 +46,7 @@ export async function openAdmin(config: Config, cleanUp: AsyncDisposableStack): 
   return { urls, secret: held.secret, previousSecrets: held.previousSecrets };
 }
 
-/** The secrets of the settings, else those of the data directory; never a new one. */
+/** The secrets of the settings, else those of the data directory. Never creates a secret. */
 export async function heldSecrets(config: Config) {
   const { NIGHTSHIFT_SECRET: given, NIGHTSHIFT_PREVIOUS_SECRETS: previous = '', DATA_DIR } = config.values;
   const dataDir = resolve(DATA_DIR);

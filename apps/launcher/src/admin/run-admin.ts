@@ -49,7 +49,7 @@ const changes = z.strictObject({
   ...{ allow: ids, deny: ids, unlist: ids },
 });
 
-/** What `nightshift admin flags` asks for. */
+/** The requests of `nightshift admin flags`. */
 const flagRequests = [
   z.strictObject({ command: z.literal('flags list') }),
   z.strictObject({ command: z.literal('flags set'), changes }),
@@ -61,7 +61,7 @@ const role = z.enum(ROLES);
 const workspace = z.string();
 const email = z.string();
 
-/** What `nightshift admin` asks this process for: one JSON object, as the command line has read its words. */
+/** The requests of `nightshift admin`: one JSON object, which the command line creates from its arguments. */
 const request = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('workspaces list') }),
   z.strictObject({ command: z.literal('workspaces create'), name: z.string(), owner: email }),
@@ -86,12 +86,12 @@ const request = z.discriminatedUnion('command', [
 
 type AdminRequest = z.infer<typeof request>;
 
-/** Throws `ZodError` for what the command line of this build does not send. */
+/** Throws `ZodError` for a request that the command line of this build does not send. */
 function parseAdminRequest(text: string): AdminRequest {
   return request.parse(JSON.parse(text));
 }
 
-/** What the entry point hands over. */
+/** The input from the entry point. */
 export interface AdminInit {
   /** The request, as JSON, and the data directory, if one was named. */
   readonly words: readonly string[];
@@ -128,7 +128,7 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   if (isFlagRequest(request)) return await changeFlags(request, urls.owner);
   const redactor = new Redactor([new Secret(secret)]);
   const logger = createLogger({ level: 'warn', redact: (line) => redactor.everything.redact(line) });
-  // The bus carries the hint that rights have changed to the processes that serve.
+  // The bus tells the serving processes that rights have changed.
   const own = config.with({ BUS: 'postgres', DATABASE_POOL_SIZE: 2 });
   const platform = await openPlatform({ config: own, logger, redactor, urls, secret, previousSecrets });
   cleanUp.defer(() => platform.close());
@@ -199,7 +199,7 @@ async function changeMembers(request: MemberRequest, operator: OperatorService):
   }
 }
 
-/** What a token of this installation must contain, by its settings. Shows no secret. */
+/** The requirements of a token of this installation, from its settings. Contains no secret. */
 function describeToken({ values }: Config): object {
   const { JWT_SECRET, JWT_JWKS_URL, JWT_ALGORITHMS, JWT_ISSUER, JWT_AUDIENCE } = values;
   const algorithms = [
@@ -237,8 +237,8 @@ export interface ToolsAccess {
 }
 
 /**
- * The key of tool processes, and the database as they log in to it. Migrates the database, so that their login exists, and seals
- * again the secrets of tools that were sealed with the installation's secret itself. Throws as `openAdmin` does.
+ * The key of tool processes, and the database URL with their login. Migrates the database, so that the login exists, and encrypts again the
+ * secrets of tools that were encrypted with the installation's secret itself. Throws as `openAdmin`.
  */
 export async function toolsAccess(config: Config, cleanUp: AsyncDisposableStack): Promise<ToolsAccess> {
   const { urls, secret, previousSecrets: previous } = await openAdmin(config, cleanUp);
@@ -280,16 +280,16 @@ function shown({ defaultOn, ...flag }: FeatureFlag): object {
   return { ...flag, default: defaultOn ? 'on' : 'off' };
 }
 
-/** Every column of sealed values there is. */
+/** All columns with encrypted values. */
 export const sealedColumns = {
   root: [providerKeys, jobKeys, ...endpointSecrets, ...channelSecrets],
   tools: [toolSecrets],
 } as const;
 
 /**
- * Replaces the installation's secret: of a data directory by a new one, else by the NIGHTSHIFT_SECRET that the operator has set beside
- * the previous ones. Gives the serving roles new passwords and seals all stored secrets again. May be repeated after a failure.
- * Throws `new_secret_needed`, `installation_running`, `already_running`.
+ * Replaces the installation's secret. A data directory gets a new secret; otherwise the operator sets a new NIGHTSHIFT_SECRET beside the
+ * previous ones. Gives the serving roles new passwords and encrypts all stored secrets again. May be repeated after a failure. Throws
+ * `new_secret_needed`, `installation_running`, `already_running`.
  */
 export async function rotateSecret(config: Config, cleanUp: AsyncDisposableStack): Promise<Resealed[]> {
   const { isStored, dataDir, ...before } = await heldSecrets(config);
@@ -297,7 +297,7 @@ export async function rotateSecret(config: Config, cleanUp: AsyncDisposableStack
   const ownerUrl = config.values.DATABASE_URL ?? (await ownEmbedded(dataDir, cleanUp));
   const installation = await InstallationRepository.connect(ownerUrl);
   cleanUp.defer(() => installation.close());
-  // Processes with the new secret may run already; those with another one would lose their database under the feet.
+  // Processes with the new secret may run already. Processes with another secret would lose their access to the database.
   const mayRun = !isStored && (await canLogIn(databaseUrls(ownerUrl, before.secret).api));
   const connections = await installation.servingConnections();
   if (!mayRun && connections > 0) throw installationRunning(connections);

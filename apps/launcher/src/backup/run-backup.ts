@@ -26,14 +26,14 @@ import { interruptRestoredCalls } from '#tools';
 
 import type { Terminal } from '../terminal.js';
 
-/** What `nightshift backup` and `nightshift restore` ask this process for. */
+/** The request of `nightshift backup` and `nightshift restore`. */
 const backupRequest = z.strictObject({
   command: z.enum(['backup', 'restore']),
   file: z.string(),
   dataDir: z.string().optional(),
-  /** Restore: delete the installation that is there. */
+  /** For a restore: delete the existing installation. */
   replace: z.boolean().default(false),
-  /** The result as a line of JSON. */
+  /** Whether to print the result as a line of JSON. */
   json: z.boolean(),
 });
 
@@ -77,7 +77,7 @@ interface Work {
   readonly out: Terminal;
 }
 
-/** Other processes may run at the same time: the backup holds what they had committed when it began. */
+/** Other processes may run at the same time: the backup contains what they had committed when it began. */
 async function backUp({ asked, config, path, out }: Work): Promise<void> {
   const { DATABASE_URL: given, DATA_DIR } = config.values;
   if (given === undefined && !(await hasEmbeddedData(DATA_DIR))) throw noDataToBackUp(resolve(DATA_DIR));
@@ -118,7 +118,10 @@ async function restore({ asked, config, path, out }: Work): Promise<void> {
   }
 }
 
-/** Restored rows need the secret of their installation, so the directory has it first; a mistyped directory does not. */
+/**
+ * Whether the directory belongs to the backed-up installation. Restored rows need its secret, so the operator copies the secret first; a
+ * mistyped directory has none.
+ */
 async function isRestoreTarget({ values }: Config): Promise<boolean> {
   if (values.NIGHTSHIFT_SECRET === undefined) return hasDataDirSecret(values.DATA_DIR);
   return (await stat(values.DATA_DIR).catch(() => null))?.isDirectory() ?? false;

@@ -29,7 +29,7 @@ const known = z.discriminatedUnion('__typename', [text, roundStarted, restarted,
 
 const openStatuses = ['PENDING', 'RUNNING', 'AWAITING_APPROVAL', 'AWAITING_CLIENT'];
 
-/** Reads an entry of `jobEvents`; null for what the sample does not show. Pure. */
+/** Parses an entry of `jobEvents`; null for an event that the sample does not show. Pure. */
 export function toSampleEvent(entry: unknown): SampleEvent | null {
   const parsed = known.safeParse(entry);
   if (!parsed.success) return null;
@@ -60,9 +60,9 @@ export function toSampleEvent(entry: unknown): SampleEvent | null {
   }
 }
 
-/** What the sample wants to be answered. */
+/** The message of the sample, and its options. */
 export interface SampleQuestion {
-  /** What its answer is called, and so its job is found again. */
+  /** The client's id of the assistant message, by which a later start finds the job. */
   readonly name: string;
   readonly text: string;
   readonly tools: readonly string[];
@@ -118,15 +118,15 @@ const requests = z.object({
   }),
 });
 
-/** A client of the public GraphQL API, with nothing that any other client does not have. */
+/** A client of the public GraphQL API, without any special access. */
 export class JobClient {
-  /** `url` is the api's base, `apiKey` the whole key. */
+  /** `url` is the base URL of the api, `apiKey` the whole key. */
   constructor(
     private readonly url: string,
     private readonly apiKey: string,
   ) {}
 
-  /** Starts a job in a new thread and returns its id. Rejects with the reason when it is refused. */
+  /** Starts a job in a new thread and returns its id. Rejects with the reason if the start is refused. */
   async startChat({ name, text, tools }: SampleQuestion, signal: AbortSignal): Promise<string> {
     const variables = { input: { message: text, tools, clientMessageId: name } };
     const { jobId, userErrors } = (await this.ask(started, { query: START, variables, signal })).startChat;
@@ -136,13 +136,13 @@ export class JobClient {
     return jobId;
   }
 
-  /** A job that was started with this name and waits for a person; null: there is none. */
+  /** Finds a job with this name that waits for a person; null: there is none. */
   async findWaiting(name: string, signal: AbortSignal): Promise<string | null> {
     const { nodes } = (await this.ask(waiting, { query: WAITING, signal })).jobs;
     return nodes.find(({ messageClientId }) => messageClientId === name)?.id ?? null;
   }
 
-  /** What a job waits for now. */
+  /** The requests that a job waits for now. */
   async openRequests(jobId: string, signal: AbortSignal): Promise<readonly OpenRequest[]> {
     const { job } = await this.ask(requests, { query: REQUESTS, variables: { jobId }, signal });
     return job.interrupts.map(({ id, title, request, mayDecide }) => ({
@@ -153,7 +153,7 @@ export class JobClient {
     }));
   }
 
-  /** The job's events from its first on, until it ends. Stops without a word on abort; rejects when the socket closes. */
+  /** Yields all events of the job until it ends. Returns normally on abort; rejects when the socket closes. */
   async *follow(jobId: string, signal: AbortSignal): AsyncGenerator<SampleEvent> {
     const client = createClient({
       url: `${this.url.replace(/^http/, 'ws')}/graphql`,

@@ -1,28 +1,28 @@
 import { type Terminal, toPlainText } from '../terminal.js';
 
-/** Something the sample job waits for. */
+/** A request that the sample job waits for. */
 export interface OpenRequest {
   readonly id: string;
   readonly title: string;
-  /** What would run, for people; null: it is about no call. */
+  /** The call to approve, for people; null: the request is not about a call. */
   readonly preview: string | null;
   /** The reason for the request; null: it has none. */
   readonly reason: string | null;
-  /** The value that an approval has to repeat; null: it is not an approval, or cannot be given. */
+  /** The hash that an approval must repeat; null: the request is not an approval, or has no hash. */
   readonly argumentsHash: string | null;
   /** Whether the demo key may decide it. */
   readonly mayDecide: boolean;
 }
 
-/** Where the answer goes. */
+/** The endpoint and the key for a decision. */
 export interface AnswerPlace {
-  /** The api's base. */
+  /** Base URL of the api. */
   readonly url: string;
   /** The file that holds a key. */
   readonly keyFile: string;
 }
 
-/** Prints which requests are open, and how to answer each. */
+/** Prints the open requests, and how to decide each. */
 export function printOpenRequests(out: Terminal, requests: readonly OpenRequest[], place: AnswerPlace): void {
   out.line(`  ${out.style('bold', 'waiting')}: the job continues after a decision (docs/approvals.md).`);
   for (const request of requests) {
@@ -34,7 +34,7 @@ export function printOpenRequests(out: Terminal, requests: readonly OpenRequest[
   out.line();
 }
 
-/** A preview has a line for each argument. */
+/** The preview has a line for each argument. */
 function oneLine(text: string): string {
   return toPlainText(text).replaceAll('\n', ', ');
 }

@@ -6,7 +6,7 @@ import { SampleStopwatch, type SampleTimings } from './sample-timings.js';
 
 const LONGEST_SHOWN = 100;
 
-/** Under the text of lines that begin with a time. */
+/** Aligns with the text of lines that begin with a time. */
 const INDENT = ' '.repeat(13);
 
 /**
@@ -71,31 +71,31 @@ function oneLine(text: string): string {
   return line.length <= LONGEST_SHOWN ? line : `${line.slice(0, LONGEST_SHOWN)}…`;
 }
 
-/** What the sample's answer is called. */
+/** The client's id of the sample's assistant message. */
 const NAME = 'nightshift-sample';
 const QUESTION = 'What time is it in Tokyo, and what is 17 * 23?';
 const TOOLS = ['get_current_time', 'calculate'];
 
-/** Where and as whom the sample runs. */
+/** The server, the key and the output of the sample. */
 export interface SampleInit {
-  /** The api's base. */
+  /** Base URL of the api. */
   readonly url: string;
   readonly apiKey: string;
-  /** Where the key is kept, for the person who looks on. */
+  /** The file of the key, to print for the user. */
   readonly keyFile: string;
   readonly signal: AbortSignal;
   /** How long the sample is followed. */
   readonly timeoutMs: number;
   readonly out: Terminal;
-  /** Whether a sample is started when none of an earlier start waits; else there is nothing to show. */
+  /** Whether to start a sample if none of an earlier start waits. */
   readonly startsNew: boolean;
 }
 
 /**
- * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
- * over WebSocket from event 0 on, and shows it live. If the job waits for a person, the sample prints how to answer and ends; a
- * later start shows that one instead of starting another. Gives null when there was nothing to start or show. Rejects when the job is refused, can no longer be followed or has not
- * ended within `timeoutMs`, and with the signal's reason on abort; the job itself keeps running.
+ * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription over WebSocket
+ * from event 0 on, and shows it live. If the job waits for a person, prints how to decide and returns; a later start shows that job instead
+ * of starting another. Returns null if there was nothing to start or show. Rejects if the job is refused, can no longer be followed or has
+ * not ended within `timeoutMs`, and with the signal's reason on abort; the job itself keeps running.
  */
 export async function runSample(init: SampleInit): Promise<SampleTimings | null> {
   const { url, apiKey, signal, timeoutMs, out } = init;
@@ -119,7 +119,7 @@ export async function runSample(init: SampleInit): Promise<SampleTimings | null>
     }
     if (event.type !== 'waiting') continue;
     const requests = await client.openRequests(jobId, watching);
-    if (requests.length === 0) continue; // answered by now
+    if (requests.length === 0) continue; // already decided
     printOpenRequests(out, requests, init);
     return stopwatch.leave('waiting', elapsed());
   }

@@ -1,4 +1,4 @@
-/** What happened in the sample job, as far as its viewer shows it. */
+/** An event of the sample job, with the fields that the sample shows. */
 export type SampleEvent =
   | { readonly type: 'round-started'; readonly round: number; readonly model: string }
   | { readonly type: 'text'; readonly text: string }
@@ -11,7 +11,7 @@ export type SampleEvent =
       readonly args: string;
       readonly outcome: string;
     }
-  /** The job does not continue before a person or a client has responded. */
+  /** The job continues only after a person or a client has responded. */
   | { readonly type: 'waiting' }
-  /** `reason` is for people: the error's message when there is one. */
+  /** `reason` is for people: the message of the error, if there is one. */
   | { readonly type: 'finished'; readonly status: string; readonly reason: string };

@@ -11,7 +11,7 @@ export async function sampleHasRun(dataDir: string): Promise<boolean> {
   );
 }
 
-/** Notes that the sample job was started: later starts do not start another. */
+/** Records that the sample job was started, so that later starts do not start another. */
 export async function noteSample(dataDir: string): Promise<void> {
   await writeFile(fileOf(dataDir), '');
 }

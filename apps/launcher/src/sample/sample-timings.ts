@@ -1,13 +1,13 @@
 import type { SampleEvent } from './sample-event.js';
 
-/** How the sample job went. Times are milliseconds since the request was sent, as its client saw them. */
+/** The timings of the sample job, in ms since the request was sent, measured by its client. */
 export interface SampleTimings {
   readonly jobId: string;
-  /** Status of the job at its end: completed, failed or cancelled; waiting, if it was left before its end. */
+  /** The final status: completed, failed or cancelled; waiting, if the sample stopped following the job earlier. */
   readonly status: string;
   readonly rounds: number;
   readonly toolCalls: number;
-  /** The job is accepted: its id is here. */
+  /** When the client received the job's id. */
   readonly acceptedMs: number;
   readonly firstEventMs: number;
   /** Null when the model produced no text. */
@@ -27,7 +27,7 @@ export class SampleStopwatch {
     private readonly acceptedMs: number,
   ) {}
 
-  /** Returns the timings with the event that ends the job, before that nothing. */
+  /** Returns the timings for the event that ends the job; before that, undefined. */
   onEvent(event: SampleEvent, elapsedMs: number): SampleTimings | undefined {
     this.firstEventMs ??= elapsedMs;
     if (event.type === 'round-started') this.rounds = Math.max(this.rounds, event.round);
@@ -36,7 +36,7 @@ export class SampleStopwatch {
     return event.type === 'finished' ? this.leave(event.status, elapsedMs) : undefined;
   }
 
-  /** What there is to tell of a job that is looked at no longer. */
+  /** The timings of a job that the sample stops following. */
   leave(status: string, elapsedMs: number): SampleTimings {
     const { jobId, acceptedMs, rounds, firstEventMs = elapsedMs, firstTextMs } = this;
     const whole = (ms: number) => Math.round(ms * 10) / 10;
