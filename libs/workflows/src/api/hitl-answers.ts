@@ -8,14 +8,14 @@ import { AppError } from '#platform';
 import { HitlRequestsRepository } from '../state/hitl-requests.repository.js';
 import type { WorkflowAnswer } from './workflow-schemas.js';
 
-/** What clients of this route read for the failures of requests. */
+/** The messages that clients of this route expect. */
 const words: Readonly<Record<string, string>> = {
   not_found: 'HITL request not found',
   already_answered: 'HITL request already answered',
   expired: 'HITL request expired',
 };
 
-/** Answers to the questions of workflows, at the route that OR3 clients know: requests go by the ids they were shown with. */
+/** Decides questions of workflows at the route of OR3 clients, by the ids that their requests contain. */
 @Injectable()
 export class HitlAnswers {
   constructor(
@@ -24,13 +24,13 @@ export class HitlAnswers {
     private readonly limiter: HitlLimiter,
   ) {}
 
-  /** Throws `rate_limited`, and what `InterruptsService.decide` throws, in this route's words. */
+  /** Throws `rate_limited`, and the errors of `InterruptsService.decide` with the messages of this route. */
   async answer(principal: MemberPrincipal, answer: WorkflowAnswer): Promise<{ readonly ok: true }> {
     const { requestId, jobId, action, data } = answer;
     await this.limiter.take(principal);
     try {
       const id = await this.requests.findInScope(scopeOf(principal), { jobId, requestId });
-      // An unknown one is looked for by an id that is none of ours.
+      // An empty id matches no request, so an unknown one gives the error of a missing request.
       await this.interrupts.decide(principal, id ?? '', { action, data });
       return { ok: true };
     } catch (error) {

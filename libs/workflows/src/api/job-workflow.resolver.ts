@@ -22,10 +22,10 @@ import { WorkflowStateReader } from '../state/workflow-state-reader.js';
 import { NodeRunConnection, NodeRunError, NodeRunModel } from './node-run.model.js';
 
 const kind = 'nodeRuns';
-/** It is read by itself, for one job at a time. */
+/** Each job's state is read by a separate statement. */
 const stateCost = 100;
 
-/** What a workflow job shows of its nodes. */
+/** Adds the node runs and the state to workflow jobs. */
 @Resolver(() => JobModel)
 export class JobWorkflowResolver {
   constructor(
@@ -73,7 +73,7 @@ export class JobWorkflowResolver {
   }
 }
 
-/** What follows from the code of a failed node. */
+/** Adds the fields that follow from the code of the error. */
 @Resolver(() => NodeRunError)
 export class NodeRunErrorResolver {
   @ResolveField(() => Boolean)

@@ -45,7 +45,7 @@ export class WorkflowNodeTypeModel {
   outputHandles!: string[];
 }
 
-/** Lists the types of nodes, so that editors can make forms of them. */
+/** Lists the types of nodes, so that editors can build forms for them. */
 @Resolver(() => WorkflowNodeTypeModel)
 export class NodeTypesResolver {
   constructor(private readonly plugins: PluginNodes) {}

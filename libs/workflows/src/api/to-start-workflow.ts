@@ -50,7 +50,7 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
   };
 }
 
-/** Null counts as absent, and so does an empty text of the body itself. */
+/** Removes null members, and empty texts of the body itself; they count as absent. */
 function withoutAbsent(given: Fields): Fields {
   const present = Object.entries(given).filter(([, value]) => value !== null && value !== '');
   return Object.fromEntries(
@@ -63,11 +63,11 @@ function withoutNulls(value: Storable): Storable {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 }
 
-/** Normalised once, here: what is hashed is what is stored. */
+/** Normalizes the body once, so that the server hashes exactly what it stores. */
 function storableFields(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
   try {
-    return toStorable(body) as Fields; // an object in, an object out
+    return toStorable(body) as Fields; // `toStorable` keeps the type of an object
   } catch (error) {
     throw error instanceof AppError ? invalidBody('it has a value that cannot be stored') : error;
   }

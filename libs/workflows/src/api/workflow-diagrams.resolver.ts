@@ -15,11 +15,11 @@ const DiagramFormatEnum = defineEnum('DiagramFormat', 'The format of a workflow 
   SVG: ['svg', 'An SVG document without scripts and links.'],
 }) satisfies Record<Uppercase<DiagramFormat>, DiagramFormat>;
 
-/** It reads a whole definition, and draws it. */
+/** Drawing reads a whole definition. */
 const complexity = 1_000;
 const formatText = { type: () => DiagramFormatEnum, description: 'The format.' };
 
-/** The picture of a draft. */
+/** Adds a diagram to drafts. */
 @Resolver(() => WorkflowModel)
 export class WorkflowDiagramResolver {
   constructor(private readonly diagrams: WorkflowDiagrams) {}
@@ -34,7 +34,7 @@ export class WorkflowDiagramResolver {
   }
 }
 
-/** The picture of a run. */
+/** Adds a diagram to workflow jobs. */
 @Resolver(() => JobModel)
 export class JobDiagramResolver {
   constructor(private readonly diagrams: WorkflowDiagrams) {}

@@ -101,7 +101,7 @@ export class WorkflowMutationsResolver {
   }
 }
 
-/** Returns issues twice: as sentences, as every mutation does, and as objects. */
+/** Returns the issues both as user errors, like every mutation, and as objects. */
 async function toWorkflowPayload<T extends object>(
   run: () => Promise<T>,
 ): Promise<Partial<T> & { readonly userErrors: readonly UserError[]; readonly issues: unknown }> {

@@ -15,22 +15,28 @@ const resumeFrom = z.object({
   nodeOutputs: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Outputs by node id. Those that are no texts are read as JSON.' }),
+    .meta({ description: 'Outputs by node id. A value that is not a string is converted to JSON text.' }),
   executionOrder: z.array(z.string()).optional(),
   pendingNodes: z.array(z.string()).optional(),
   sessionMessages: z.array(message).optional(),
-  resumeInput: z.unknown().optional().meta({ description: 'Input of the node, instead of the outputs before it.' }),
+  resumeInput: z
+    .unknown()
+    .optional()
+    .meta({ description: 'The input of the node. It replaces the outputs of the nodes before it.' }),
 });
 
 const startWorkflow = z.object({
-  workflowId: z.string().meta({ description: 'Its id.' }),
+  workflowId: z.string().meta({ description: 'Id of the workflow.' }),
   workflowName: z.string().optional(),
   startAt: z.iso
     .datetime({ offset: true })
     .optional()
     .meta({ description: 'When the job begins, at most 366 days ahead; the job is accepted immediately.' }),
   labels: jobLabels.optional().meta({ description: 'Labels of the job.' }),
-  workflowUpdatedAt: z.number().optional().meta({ description: 'Newer than the stored definition: 409.' }),
+  workflowUpdatedAt: z.number().optional().meta({
+    description:
+      'When the copy of the client was changed. If that is later than the stored definition, the response is 409.',
+  }),
   workflowVersion: z.union([z.number(), z.string()]).optional(),
   prompt: z.string(),
   threadId: id,
@@ -40,14 +46,14 @@ const startWorkflow = z.object({
   workflow: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Compared with the stored definition, which always runs.' }),
+    .meta({ description: 'The copy of the client. It is compared with the stored definition, which always runs.' }),
   resumeFrom: resumeFrom.optional().meta({ description: 'The job starts at a node, with known outputs.' }),
   modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
   onProviderDown: z.enum(['wait', 'fail']).optional(),
   admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
 });
 
-/** The body of a start, once null and empty texts are left out. Unknown fields fall away. */
+/** The body of a start without null and empty texts. Unknown fields are dropped. */
 export type StartWorkflowBody = z.infer<typeof startWorkflow>;
 
 const answer = z.object({
@@ -57,12 +63,12 @@ const answer = z.object({
   data: z.unknown().optional(),
 });
 
-/** The sentences of this API name the types of JSON. */
+/** Uses the names of JSON types, as the other messages of this API do. */
 function inJsonTerms(text: string): string {
   return text.replaceAll(/\ba text\b/g, 'a string').replaceAll(/\ba list\b/g, 'an array');
 }
 
-/** What the routes of workflows accept and answer. */
+/** The request and response bodies of the workflow routes. */
 export const workflowBodies = {
   start: refusedWith(named('StartWorkflow', startWorkflow), ({ field, value, path, text }) => {
     if (field === undefined) return invalidBody();

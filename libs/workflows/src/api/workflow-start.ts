@@ -20,7 +20,9 @@ export class WorkflowStart {
     readonly limiter: WorkflowStartLimiter,
   ) {}
 
-  /** Throws `bad_request`, `rate_limited` and what `StartWorkflowService.start` throws. Repetitions of a key are not charged. */
+  /**
+   * Throws `bad_request`, `rate_limited` and what `StartWorkflowService.start` throws. Repetitions of a key do not count towards the rate limit.
+   */
   async start(
     principal: MemberPrincipal,
     call: { readonly body: unknown; readonly headers: IncomingHttpHeaders },

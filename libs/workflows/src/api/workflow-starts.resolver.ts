@@ -57,9 +57,9 @@ export class WorkflowStartsResolver {
   }
 }
 
-/** Reads the input of `startWorkflow`. Throws `bad_request` naming the member at fault, `not_storable`. Pure. */
+/** Reads the input of `startWorkflow`. Throws `bad_request` naming the invalid member, and `not_storable`. Pure. */
 function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow {
-  // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
+  // Normalizes the input once, so that the server hashes exactly what it stores. Only texts change, so the cast holds.
   const input = toStorable(given) as unknown as StartWorkflowInput;
   const {
     workflowId,

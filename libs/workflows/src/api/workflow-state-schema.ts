@@ -14,11 +14,14 @@ import type {
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
 const requestInstant = z
   .union([z.number(), z.string()])
-  .meta({ description: 'ISO 8601 in the question of a node, else ms since the epoch.' });
+  .meta({ description: 'ISO 8601 for a question of a node, ms since the epoch for other requests.' });
 const count = z.int().min(0);
 const ids = z.array(z.string());
 const texts = z.record(z.string(), z.string()).meta({ description: 'By node id.' });
-const retryable = z.boolean().exactOptional().meta({ description: 'Of an error: whether the same may succeed later.' });
+const retryable = z
+  .boolean()
+  .exactOptional()
+  .meta({ description: 'For an error: whether the same work may succeed later.' });
 const nodeStatus = z.enum(['pending', 'active', 'waiting', 'completed', 'error', 'skipped']);
 
 const toolCall: z.ZodType<ToolCallItem> = named(
@@ -47,7 +50,7 @@ const node: z.ZodType<WorkflowNodeState> = named(
     type: z.string(),
     modelId: z.string().exactOptional(),
     output: z.string(),
-    streamingText: z.string().exactOptional().meta({ description: 'The text so far, while the node is at work.' }),
+    streamingText: z.string().exactOptional().meta({ description: 'The text so far, while the node is active.' }),
     error: z.string().exactOptional(),
     retryable,
     startedAt: instant.exactOptional(),
@@ -166,13 +169,15 @@ export const workflowStateSchema = named(
     currentNodeId: z.string().nullable(),
     finalNodeId: z.string().nullable(),
     branches: z.record(z.string(), branch).meta({ description: 'By `<node id>:<branch id>`.' }),
-    hitlRequests: z.record(z.string(), request).meta({ description: 'By the id that answers name.' }),
+    hitlRequests: z.record(z.string(), request).meta({ description: 'By the id to which answers refer.' }),
     finalOutput: z.string(),
     failedNodeId: z.string().nullable(),
     nodeOutputs: texts,
     sessionMessages: z.array(message),
-    resumeState: resumeState.nullable().meta({ description: 'Null: the run goes well, or cannot be continued.' }),
-    version: count.meta({ description: 'Only grows.' }),
+    resumeState: resumeState
+      .nullable()
+      .meta({ description: 'Where the run can continue. Null: it has not failed, or cannot continue.' }),
+    version: count.meta({ description: 'Never decreases.' }),
     result: result.nullable().meta({ description: 'Null: the run has not ended.' }),
   } satisfies Record<keyof WorkflowState, z.ZodType>),
 );

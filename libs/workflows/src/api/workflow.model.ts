@@ -37,7 +37,7 @@ export class WorkflowValidationModel {
   warnings!: WorkflowIssueModel[];
 }
 
-/** A published definition. Its texts are added by `WorkflowVersionFieldsResolver`. */
+/** A published definition. `WorkflowVersionFieldsResolver` adds its texts. */
 @ObjectType('WorkflowVersion', { description: 'A published definition of a workflow. It never changes.' })
 export class WorkflowVersionModel {
   @Field(() => ID, { description: 'The workflow.' })
@@ -58,7 +58,7 @@ export class WorkflowVersionModel {
   createdAt!: number;
 }
 
-/** A workflow of the workspace. What is read or computed is added by `WorkflowFieldsResolver`. */
+/** A workflow of the workspace. `WorkflowFieldsResolver` adds fields that need a query or a computation. */
 @ObjectType('Workflow', { description: 'A workflow of the workspace.' })
 export class WorkflowModel {
   @Field(() => ID, { description: 'Its id.' })

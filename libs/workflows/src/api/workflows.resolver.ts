@@ -29,7 +29,7 @@ import {
 
 const kind = 'workflows';
 const versionKind = 'workflowVersions';
-/** A definition is up to a MiB: a document reads a few of them at most. */
+/** A definition can have 1 MiB, so one GraphQL document can read only a few. */
 const definitionCost = 1_000;
 
 /** Shows the workflows of a workspace. */
@@ -49,7 +49,7 @@ export class WorkflowsResolver {
   }
 
   @RequireAbility('read', 'Workflow')
-  @Query(() => WorkflowModel, { nullable: true, description: 'An agent. Null: not found.' })
+  @Query(() => WorkflowModel, { nullable: true, description: 'A workflow. Null: not found.' })
   workflow(
     @Args('id', { type: () => ID, description: 'Its server id, or the id of its document.' }) id: string,
     @Context() { member }: GraphqlContext,
@@ -119,7 +119,7 @@ export class WorkflowsResolver {
   }
 }
 
-/** What a version shows beyond its own row. */
+/** Adds the fields of a version that its row summary does not contain. */
 @Resolver(() => WorkflowVersionModel)
 export class WorkflowVersionFieldsResolver {
   constructor(private readonly workflows: WorkflowsService) {}
