@@ -31,7 +31,7 @@ export class ThreadQueueRepository {
     return this.prisma.asEngine(
       (client) => client.$queryRaw<{ workspaceId: string; threadId: string }[]>`
         SELECT DISTINCT l.workspace_id AS "workspaceId", l.thread_id AS "threadId" FROM job l
-         WHERE l.status = 'queued' AND l.in_line AND l.thread_id <> ALL(${[...without]}::uuid[]) AND (l.start_at IS NULL OR l.start_at <= clock_timestamp())
+         WHERE l.status = 'queued' AND l.in_line AND l.thread_id IS NOT NULL AND l.thread_id <> ALL(${[...without]}::uuid[]) AND (l.start_at IS NULL OR l.start_at <= clock_timestamp())
            AND NOT EXISTS (SELECT 1 FROM job a WHERE a.workspace_id = l.workspace_id AND a.thread_id = l.thread_id
                               AND NOT a.in_line AND a.status IN ('queued', 'running', 'waiting'))
          LIMIT ${limit}`,

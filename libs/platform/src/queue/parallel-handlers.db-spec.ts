@@ -182,6 +182,31 @@ describe('ParallelHandlers', () => {
     expect(left).toMatchObject([{ state: 'created' }]);
   });
 
+  it('reaches a group behind more full groups than one search gives back, while other messages release slots', async () => {
+    const [free, ticks] = [newId(), new Set<string>()];
+    const tick = async () => {
+      const deliveryId = newId();
+      ticks.add(deliveryId);
+      const data = { workspaceId, deliveryId, number: 0 };
+      await queues.send(null, 'webhook.deliver', [{ data, group: { id: 'tick' }, priority: 1 }]);
+    };
+    for (let n = 0; n < 150; n++) await send(`full-${n}`, [newId()]);
+    await send('free', [free]);
+    await tick();
+    const options = { queue: 'webhook.deliver', slots: 3, groupConcurrency: { default: 10 } } as const;
+    const acquire = ({ groupId }: Delivery<'webhook.deliver'>) =>
+      groupId?.startsWith('full') === true ? undefined : () => undefined;
+    handlers = new ParallelHandlers<'webhook.deliver'>(queues, { ...options, acquire }, async ({ data }) => {
+      if (data.deliveryId === free) ended.push(free);
+      else if (!isOver && ended.length === 0) await tick();
+      return 'completed';
+    });
+    handlers.clock = new ManualClock();
+    await handlers.start();
+    await hasCount(ended, 1);
+    expect(ticks.size).toBeGreaterThan(1);
+  });
+
   it('gives back a message without a group once per poll', async () => {
     const message = { data: { workspaceId, deliveryId: newId(), number: 0 } };
     await queues.send(null, 'webhook.deliver', [message]);

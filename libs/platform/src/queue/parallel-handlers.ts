@@ -7,7 +7,9 @@ import type { Queues } from './queues.js';
 const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
 /** Most messages that a handler gives back before it waits for the next poll. */
-const mostRefused = 20;
+const mostRefused = 100;
+/** How long a search leaves out a group that had no free slot. pg-boss still delivers its messages, so a freed slot rarely waits this long. */
+const fullForMs = 5_000;
 
 interface OneHandler {
   isBusy: boolean;
@@ -27,8 +29,8 @@ export class ParallelHandlers<Name extends QueueName> {
   clock: Clock = systemClock;
   private timer: Timer | undefined;
   private readonly handlers: OneHandler[] = [];
-  /** Groups without a free slot since the last release: their messages would be given back. */
-  private readonly fullGroups = new Set<string>();
+  /** Groups that had no free slot, with the end of that time by the monotonic clock: their messages would be given back. */
+  private readonly fullGroups = new Map<string, number>();
   private isStopping = false;
 
   constructor(
@@ -102,8 +104,14 @@ export class ParallelHandlers<Name extends QueueName> {
       return await this.handle(message);
     } finally {
       release();
-      this.fullGroups.clear();
     }
+  }
+
+  /** Not cleared by a release: a workspace with many groups would make each search start again at its first ones. */
+  private stillFull(): string[] {
+    const now = this.clock.monotonic();
+    for (const [group, until] of this.fullGroups) if (until <= now) this.fullGroups.delete(group);
+    return [...this.fullGroups.keys()];
   }
 
   /** Gives `refused` back and handles one message of another group instead. False: it found none. */
@@ -114,8 +122,8 @@ export class ParallelHandlers<Name extends QueueName> {
       await this.queues.giveBack(queue, next);
       // Without a group, the next fetch would return the same message again.
       if (next.groupId === null || count === mostRefused || this.isStopping) return false;
-      this.fullGroups.add(next.groupId);
-      const [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: [...this.fullGroups] });
+      this.fullGroups.set(next.groupId, this.clock.monotonic() + fullForMs);
+      const [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: this.stillFull() });
       const release = message === undefined ? undefined : this.acquire(message);
       if (message !== undefined && release !== undefined) {
         await this.queues.handleFetched(queue, message, () => this.handleIn(release, handler, message));
