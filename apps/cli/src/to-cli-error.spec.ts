@@ -26,7 +26,7 @@ describe('the hint for a refusal', () => {
     expect(remedyFor(code, field)).toContain(remedy);
   });
 
-  it('is absent for an unknown error', () => {
+  it('returns no hint for an unknown error', () => {
     expect(remedyFor('not_found', 'workflowId')).toBeUndefined();
   });
 });

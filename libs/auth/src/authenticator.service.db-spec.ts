@@ -194,7 +194,7 @@ describe('an API key', () => {
 });
 
 describe('guessing a key', () => {
-  it('is slowed down per prefix, needs one query, and does not lock out the owner', async () => {
+  it('takes longer for each prefix, needs one query, and does not lock out the owner', async () => {
     const { text } = await newKey(world.owner);
     const query = jest.spyOn(database.postgres.api, 'query');
     const codes: string[] = [];

@@ -22,7 +22,7 @@ const token = (subject: string, email: string | null = null, issuer = 'https://i
 });
 
 describe('SECURITY DEFINER', () => {
-  it('is set only on the reviewed functions, which have a fixed search_path, belong to the owner and are granted only to the API role', async () => {
+  it('applies only to the reviewed functions, which fix their search_path, belong to the owner and serve only the API role', async () => {
     const { rows } = await database.postgres.api.query(`
       SELECT p.oid::regprocedure::text AS name, pg_get_userbyid(p.proowner) AS owner, p.proconfig AS settings,
              (SELECT array_agg(coalesce(r.rolname, 'public') ORDER BY r.rolname) FROM aclexplode(p.proacl) a
@@ -137,7 +137,7 @@ describe('the user of a token', () => {
     expect(await identities.userByEmail({ email: 'other@nightshift.local', name: '' })).not.toBe(first);
   });
 
-  it('is identified by issuer and subject separately', async () => {
+  it('depends on issuer and subject separately', async () => {
     const one = await identities.userBySubject(token('b', null, 'https://a'));
     const two = await identities.userBySubject(token('/b', null, 'https://a'));
     expect(one).not.toBe(two);

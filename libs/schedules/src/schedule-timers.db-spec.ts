@@ -264,7 +264,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['started', 'failed']);
   });
 
-  it('is removed with its workflow, and so are its starts', async () => {
+  it('disappears with its workflow, and so do its starts', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await engine.app.get(WorkflowsService).remove(here.admin, workflowRef);
@@ -299,7 +299,7 @@ describe('a schedule', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('is disabled when its time zone is no longer known', async () => {
+  it('stops when its time zone is no longer known', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(`UPDATE workflow_schedule SET time_zone = 'Mars/Phobos'`);

@@ -18,7 +18,7 @@ describe('the text that the model reads about a denied call', () => {
     expect(deniedText(reason)).toBe(text);
   });
 
-  it('is truncated to 500 characters, and never inside a surrogate pair', () => {
+  it('ends after 500 characters, and never inside a surrogate pair', () => {
     expect(deniedText('😀'.repeat(600))).toBe(`Tool execution rejected by user: ${'😀'.repeat(500)}`);
   });
 });

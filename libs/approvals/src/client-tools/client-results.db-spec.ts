@@ -56,7 +56,7 @@ describe('client tool results', () => {
   });
 
   it.each(['block', 'require_approval'] as const)(
-    'are discarded without a validation when the policy now requires: %s',
+    'do not count, and are not validated, when the policy now requires: %s',
     async (action) => {
       const { jobId } = await calls.open(me);
       const { claimToken } = await claim(jobId);
@@ -131,7 +131,7 @@ describe('client tool results', () => {
     expect(requeued).toHaveLength(1);
   });
 
-  it('are accepted again unchanged, and refused if they differ', async () => {
+  it('may repeat unchanged, and fail if they differ', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const submit = (result: string) => refusal(calls.service.submit(me, jobId, { callId, claimToken, result }));
@@ -158,7 +158,7 @@ describe('client tool results', () => {
     expect(await calls.updates(jobId)).toEqual(['completed']);
   });
 
-  it('are refused without the current claim', async () => {
+  it('fail without the current claim', async () => {
     const { jobId } = await calls.open(me);
     const lost = ['claim_lost', 'Tool claim expired or was replaced', 'awaiting_client'];
     const submit = (claimToken: string) => refusal(calls.service.submit(me, jobId, { callId, claimToken, result: '' }));
@@ -185,7 +185,7 @@ describe('client tool results', () => {
     ['neither', {}, ['bad_request', 'Invalid tool result']],
     ['too much', { result: 'é'.repeat(131_073) }, ['too_large', 'Tool result exceeds 262144 bytes']],
     ['too long an error', { error: 'x'.repeat(262_145) }, ['too_large', 'Tool result exceeds 262144 bytes']],
-  ])('are refused before any write when they contain %s', async (_, given, expected) => {
+  ])('fail before any write when they contain %s', async (_, given, expected) => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     expect(await refusal(calls.service.submit(me, jobId, { callId, claimToken, ...given }))).toEqual(expected);

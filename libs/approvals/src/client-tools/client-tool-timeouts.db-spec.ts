@@ -77,7 +77,7 @@ describe('a call that no client serves', () => {
   });
 
   it.each(['pure', 'idempotent'] as const)(
-    'is offered to another client when the first is lost, if it is %s',
+    'goes to another client when the first disconnects, if it is %s',
     async (effect) => {
       const { jobId } = await calls.open(me, { effect });
       const lost = await begin(jobId);

@@ -52,7 +52,7 @@ describe('calls that clients run', () => {
       expect(claimed.expiresAt - before).toBeGreaterThan(25_000);
     });
 
-    it('is granted to one of many clients', async () => {
+    it('succeeds for one of many clients', async () => {
       const { jobId } = await calls.open(me);
       const all = await Promise.all(Array.from({ length: 20 }, (_, i) => refusal(claim(jobId, `device ${i}`))));
       const lost = all.filter((answer) => Array.isArray(answer));
@@ -77,7 +77,7 @@ describe('calls that clients run', () => {
       expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ result: 'in time' })]);
     });
 
-    it('is granted only to the device that the request names', async () => {
+    it('succeeds only for the device that the request names', async () => {
       const { jobId } = await calls.open(me, { deviceId: 'laptop' });
       const wrong = ['other_device', 'Tool call belongs to another browser device', 'awaiting_client'];
       expect(await refusal(claim(jobId, 'phone'))).toEqual(wrong);

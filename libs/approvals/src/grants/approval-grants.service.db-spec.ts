@@ -154,7 +154,7 @@ describe('a grant', () => {
     expect((await listed(red.member))[0]).toMatchObject({ policyVersion: 1 });
   });
 
-  it('is rolled back with the transaction of its decision', async () => {
+  it('rolls back with the transaction of its decision', async () => {
     const decision = database.prisma.withWorkspace(red.member, async (tx) => {
       await approvals.grants.create(tx, grantOf());
       throw new Error('the decision failed');

@@ -226,7 +226,7 @@ describe('a layer of the policy', () => {
     );
   });
 
-  it('has the same effect in any order of the layers', () => {
+  it('works the same in any order of the layers', () => {
     const judged = (verdict: Verdict): unknown => ({ ...verdict, rule: null });
     fc.assert(
       fc.property(policies, (some) => {

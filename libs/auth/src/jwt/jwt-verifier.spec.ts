@@ -55,7 +55,7 @@ const without = (claim: keyof JWTPayload) =>
   Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim));
 
 describe('a valid token', () => {
-  it('is accepted when the secret or a key of the key set signed it', async () => {
+  it('passes when the secret or a key of the key set signed it', async () => {
     const { verifier } = arrange();
     const claims = {
       issuer: 'https://issuer.example',
@@ -79,7 +79,7 @@ describe('a valid token', () => {
     expect(await email({ email: 'no address', email_verified: true })).toBeNull();
   });
 
-  it('is verified with a key set that is fetched once', async () => {
+  it('needs one fetch of the key set', async () => {
     const { verifier, fetchKeys } = arrange();
     for (let i = 0; i < 3; i++) await verifier.verify(await byRsa(good));
     expect(fetchKeys.mock.calls.map(([url, init]) => [url, init.redirect])).toEqual([
@@ -87,7 +87,7 @@ describe('a valid token', () => {
     ]);
   });
 
-  it('is accepted a few seconds before `nbf`, and never after `exp`', async () => {
+  it('passes a few seconds before `nbf`, and never after `exp`', async () => {
     const { verifier } = arrange();
     expect(await verifier.verify(await bySecret({ ...good, nbf: now + 3 }))).not.toBeNull();
     expect(await verifier.verify(await bySecret({ ...good, iat: now + 3 }))).not.toBeNull();
@@ -133,7 +133,7 @@ describe('the reason of a refusal', () => {
     expect(JSON.stringify(refused.mock.calls)).not.toContain(signature);
   });
 
-  it('is not reported for a valid token', async () => {
+  it('does not appear for a valid token', async () => {
     const refused = jest.fn();
     const { fetchKeys } = arrange();
     await new JwtVerifier(settings, { fetchKeys, clock, refused }).verify(await bySecret(good));

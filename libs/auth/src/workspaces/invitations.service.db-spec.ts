@@ -96,7 +96,7 @@ describe('an invitation', () => {
     expect(identities.bus.sent.at(-1)?.topic).toBe('access-changed');
   });
 
-  it('is replaced by a second invitation of the same address', async () => {
+  it('ends when a second invitation of the same address replaces it', async () => {
     const first = await invite(world.owner, 'viewer');
     const second = await invite(world.owner, 'member');
     expect((await listed()).map(({ id, role }) => [id, role])).toEqual([[second.id, 'member']]);

@@ -102,7 +102,7 @@ describe('a listing that arrives late', () => {
   const listings = () => new McpListingsRepository(given.database.prisma);
   const another = toListedTool({ name: 'send', description: 'Another one.', inputSchema: { type: 'object' } });
 
-  it('is discarded when the address of the server has changed', async () => {
+  it('changes nothing when the address of the server has changed', async () => {
     const { id } = await given.accepted();
     const before = await listings().reachable(given.workspaceId, id);
     const { url } = await given.start();

@@ -14,7 +14,7 @@ describe('MCP servers over stdio without MCP_STDIO', () => {
     expect(await given.sql('SELECT id FROM mcp_server')).toEqual([]);
   });
 
-  it('are neither started nor offered when they were registered before', async () => {
+  it('do not start and offer no tools when they were registered before', async () => {
     const id = newId();
     await given.sql(
       `INSERT INTO mcp_server (workspace_id, id, name, transport, settings, created_by)

@@ -71,7 +71,7 @@ describe('ModelProvidersService', () => {
     expect(await defaults()).toEqual([]);
   });
 
-  it('has one default when several providers are created concurrently', async () => {
+  it('keeps one default when several providers are created concurrently', async () => {
     const made = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => providers.create(given.scope(), { ...groq, name })),
     );

@@ -46,7 +46,7 @@ describe('PostgresBus', () => {
 });
 
 describe('hints on the wire', () => {
-  it('are sent in one statement per burst', async () => {
+  it('need one statement per burst', async () => {
     const bus = createBus();
     await bus.start();
     const listener = new pg.Client({ connectionString: database.urls.engine });

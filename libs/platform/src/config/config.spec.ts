@@ -13,7 +13,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('Config', () => {
-  it('is valid without any variable', () => {
+  it('needs no variable', () => {
     expect(Config.from({}).values).toMatchObject({ ROLE: 'all', PORT: 4000, LEASE_MS: 30_000 });
   });
 
@@ -58,7 +58,7 @@ describe('Config', () => {
     expect(problemsOf({ NIGHTSHIFT_SECRET: 'short-canary' }).join()).not.toContain('canary');
   });
 
-  it('has frozen values, and `with` returns a copy', () => {
+  it('freezes its values, and `with` returns a copy', () => {
     const config = Config.from({});
 
     expect(Object.isFrozen(config.values)).toBe(true);

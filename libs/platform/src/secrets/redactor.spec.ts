@@ -257,7 +257,7 @@ describe('the secrets of workspaces', () => {
   const ours = 'our own secret word';
   const theirs = 'their ordinary word';
 
-  it('are redacted in texts of their own workspace, and in logs', () => {
+  it('do not appear in texts of their own workspace, or in logs', () => {
     const redactor = new Redactor([new Secret(plain)]);
     redactor.add(new Secret(ours), 'us');
     redactor.add(new Secret(theirs), 'them');
@@ -269,7 +269,7 @@ describe('the secrets of workspaces', () => {
     expect(redactor.everything.redact(text)).toBe('[redacted], [redacted], [redacted]');
   });
 
-  it('are redacted by an existing redactor from their addition to their release', () => {
+  it('do not pass an existing redactor from their addition to their release', () => {
     const redactor = new Redactor();
     const us = redactor.of('us');
     const release = [redactor.add(new Secret(ours), 'us'), redactor.add(new Secret(ours), 'us')];
@@ -282,7 +282,7 @@ describe('the secrets of workspaces', () => {
     expect([us.redact(ours), redactor.everything.redact(ours)]).toEqual([ours, ours]);
   });
 
-  it('are cached for the most recently used workspaces', () => {
+  it('stay in a cache for the most recently used workspaces', () => {
     const redactor = new Redactor();
     const keep = (n: number) => {
       redactor.keep(new Secret(`secret number ${n};`), `workspace ${n}`);

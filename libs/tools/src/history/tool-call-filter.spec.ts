@@ -38,7 +38,7 @@ describe('the outcome patterns of a filter', () => {
     [{ errorPhase: 'execution' }, ['%:execution', '%:execution/%']],
     [{ errorCode: 'a_b' }, [String.raw`%:%/a\_b`]],
     [{ statuses: ['error', 'denied'], errorPhase: 'x', errorCode: 'y' }, ['error:x/y', 'denied:x/y']],
-  ] as const)('are correct for %j', (filter, expected) => {
+  ] as const)('match the outcomes of %j', (filter, expected) => {
     expect(outcomePatterns(filter)).toEqual(expected);
   });
 });

@@ -179,7 +179,7 @@ describe('versions', () => {
 });
 
 describe('documents of other systems', () => {
-  it('are imported with their faults, and cannot be published', async () => {
+  it('keep their faults when imported, and cannot be published', async () => {
     const faulty = workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 'a', data: { model: '' } }], ['start -> a']);
     const imported = await workflows.import(here.member, { definition: faulty, expectedVersion: null });
     expect(imported).toMatchObject({ clientId: 'w-1', draftVersion: 1 });

@@ -90,7 +90,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('has the same result for any order in which nodes end', () => {
+  it('ends with the same result for any order in which nodes end', () => {
     fc.assert(
       fc.property(calm, picks, (random, order) => {
         const first = simulated(random);
@@ -102,7 +102,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('has the same status for any order in which nodes end', () => {
+  it('ends with the same status for any order in which nodes end', () => {
     fc.assert(
       fc.property(stormy, picks, (random, order) => {
         const other = simulated(random, { pick: picking(order) });

@@ -31,7 +31,7 @@ describe('the executors of nodes', () => {
     expect(() => new NodeRegistry([...all, agentNode])).toThrow('Two executors for nodes of type "agent"');
   });
 
-  it('are refused for a type that the engine runs', () => {
+  it('throw for a type that the engine runs', () => {
     expect(() => new NodeRegistry([...all, { ...agentNode, type: 'map' }])).toThrow(/run by the engine/);
   });
 });

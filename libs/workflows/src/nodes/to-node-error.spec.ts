@@ -72,7 +72,7 @@ describe('the code of a failure', () => {
     expect(toNodeError(thrown, 'n').code).toBe(code);
   });
 
-  it('is returned with the status and the Retry-After of the provider', () => {
+  it('comes with the status and the Retry-After of the provider', () => {
     for (const thrown of [model('model_rate_limited', 429), new ConversationFailed(model('model_rate_limited', 429))])
       expect(toNodeError(thrown, 'n')).toEqual({
         message: 'The provider failed.',
@@ -85,7 +85,7 @@ describe('the code of a failure', () => {
 });
 
 describe('the message of a failure', () => {
-  it('is the text of an expected error, and never that of an unexpected one', () => {
+  it('repeats an expected error, and never an unexpected one', () => {
     expect(toNodeError(refusal('Tool not registered: x'), 'n').message).toBe('Tool not registered: x');
     expect(toNodeError(new TypeError('password is "x"'), 'n').message).toBe('The node failed for an unexpected reason');
   });

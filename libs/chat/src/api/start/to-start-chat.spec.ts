@@ -34,7 +34,7 @@ describe('toStartChat control fields', () => {
     expect(start({ ...plain, _threadId: 't2' }).threadRef).toBe('t2');
   });
 
-  it('are not sent to the model', () => {
+  it('do not reach the model', () => {
     const body = { ...plain, _clientDeviceId: 'd', clientTools: true, _background: true, stream: true, metadata: {} };
     expect(start(body).parameters).toEqual({});
   });
@@ -234,12 +234,12 @@ describe('idempotency key', () => {
     ]);
   });
 
-  it('has a hash that is independent of the order of members', () => {
+  it('hashes a request the same in any order of members', () => {
     const { threadId, messageId, messages } = plain;
     expect(hashOf({ messages, messageId, threadId })).toBe(hashOf(plain));
   });
 
-  it('has a hash of the whole request except `backgroundMode`', () => {
+  it('hashes the whole request except `backgroundMode`', () => {
     expect(hashOf({ ...plain, _backgroundMode: 1, backgroundMode: 2 })).toBe(hashOf(plain));
     expect(hashOf({ ...plain, temperature: 1 })).not.toBe(hashOf(plain));
     expect(hashOf({ ...plain, unknown: 1 })).not.toBe(hashOf(plain));

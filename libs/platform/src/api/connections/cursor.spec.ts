@@ -15,7 +15,7 @@ describe('cursor', () => {
     );
   });
 
-  it('is rejected by another list', () => {
+  it('fails in another list', () => {
     expect(() => idOfCursor(toCursor('threads', newId()), 'jobs', 'before')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'before' }),
     );

@@ -69,7 +69,7 @@ describe('cursor of a tool call list', () => {
     expect(placeOfCursor(byTime, toPlaceCursor(byTime, place), 'after')).toEqual({ id: place.id });
   });
 
-  it('is rejected by a list with another order', () => {
+  it('fails in a list with another order', () => {
     const cursor = toPlaceCursor(byTime, { id: newId() });
     expect(() => placeOfCursor(byDuration, cursor, 'after')).toThrow(
       expect.objectContaining({ code: 'invalid_cursor', field: 'after' }),
