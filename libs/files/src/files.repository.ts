@@ -115,7 +115,9 @@ export class FilesRepository {
         await tx.storedFile.create({ data: file });
       } else {
         await tx.storedFile.updateMany({ where: { workspaceId, id: known.id }, data: { id, store, keptUntil } });
-        await tx.contentRemoval.create({ data: toRemoval(known) });
+        // A job may be about to read it: its store may have failed to show a content that it has.
+        const dueAt = new Date(Date.now() + abandonedAfterMs);
+        await tx.contentRemoval.create({ data: { ...toRemoval(known), dueAt } });
       }
       return 'inserted';
     });

@@ -26,8 +26,9 @@ beforeAll(async () => {
   const { accessKeyId, secretAccessKey, region } = s3Key;
   const keys = { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey, S3_REGION: region };
   const config = Config.from({ NODE_ENV: 'test', S3_BUCKET_URL: bucket.url, ...keys });
-  stores = new FileStores(new PostgresFileStore(database.prisma), config, new Redactor());
-  files = new Files(new FilesRepository(database.prisma), stores, config);
+  const postgres = new PostgresFileStore(database.prisma);
+  stores = new FileStores(postgres, config, new Redactor());
+  files = new Files(new FilesRepository(database.prisma), stores, postgres, config);
 });
 afterAll(async () => {
   identities.auth.close();
@@ -96,6 +97,24 @@ describe('Files', () => {
     await files.remove(member, second.hash);
     await files.deleteExpired(member.workspaceId);
     expect(bucket.objects.size).toBe(0);
+  });
+
+  it('keeps a content that an upload replaced for a while, because a job may be reading it', async () => {
+    const first = await save('shown as absent');
+    const replaced = await files.get(member, first.hash);
+    const absent = jest.spyOn(S3FileStore.prototype, 'has').mockResolvedValueOnce(false);
+    const second = await save('shown as absent');
+    absent.mockRestore();
+    await files.deleteExpired(member.workspaceId);
+    expect(second.id).not.toBe(first.id);
+    expect((await files.read(replaced)).length).toBe(replaced.bytes);
+    await database.prisma.withWorkspace(member, (tx) =>
+      tx.contentRemoval.updateMany({ data: { dueAt: new Date(Date.now() - 1_000) } }),
+    );
+    await files.deleteExpired(member.workspaceId);
+    await expect(files.read(replaced)).rejects.toMatchObject({ code: 'not_found' });
+    await files.remove(member, second.hash);
+    await files.deleteExpired(member.workspaceId);
   });
 
   it('rejects an upload of a known content while the bucket does not respond, and keeps the file', async () => {

@@ -19,6 +19,7 @@ import { emptyFile, fileNotFound, fileTooLarge, typeMismatch, typeNotAllowed, wo
 import { FilesRepository, leastBytes, type NamedFile, type PlacedFile, type Removal } from './files.repository.js';
 import type { ByteRange } from './store/file-store.js';
 import { FileStores } from './store/file-stores.js';
+import { PostgresFileStore } from './store/postgres-file-store.repository.js';
 import { hashOf, isFileHash, type StoredFile } from './stored-file.js';
 
 /** A file to be stored. */
@@ -52,6 +53,7 @@ export class Files {
   constructor(
     private readonly files: FilesRepository,
     private readonly stores: FileStores,
+    private readonly postgres: PostgresFileStore,
     private readonly config: Config,
   ) {}
 
@@ -145,7 +147,9 @@ export class Files {
   async deleteExpired(workspaceId: string): Promise<number> {
     const due = await this.files.expire(workspaceId, { limit: batch, keptUntil: this.keptUntil() });
     const contents = await this.files.dueRemovals(workspaceId, { limit: batch, except: this.awayStores() });
-    await runParts(...contents.map((content) => () => this.deleteContent(content)));
+    await runParts(...contents.map((content) => () => this.deleteContent(content)), () =>
+      this.postgres.deleteAbandoned(workspaceId, systemClock.now()),
+    );
     return Math.max(due, contents.length);
   }
 

@@ -39,6 +39,23 @@ const place = () => ({ workspaceId: workspaces[0], id: newId() });
 
 describe('PostgresFileStore', () => {
   fileStoreContract(() => ({ store: new PostgresFileStore(database.prisma), workspaces }));
+
+  it('deletes contents that neither a file nor a removal names one hour after their upload', async () => {
+    const store = new PostgresFileStore(database.prisma);
+    const [abandoned, announced] = [place(), place()];
+    const { workspaceId } = announced;
+    await store.put(abandoned, content);
+    await store.put(announced, content);
+    await database.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.contentRemoval.create({ data: { workspaceId, fileId: announced.id, store: 'postgres' } }),
+    );
+    const range = { start: 0, end: 5 };
+    await store.deleteAbandoned(workspaceId, Date.now() + 3_500_000);
+    expect(await store.read(abandoned, range)).toHaveLength(5);
+    await store.deleteAbandoned(workspaceId, Date.now() + 3_700_000);
+    await expect(store.read(abandoned, range)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await store.read(announced, range)).toHaveLength(5);
+  });
 });
 
 describe('S3FileStore', () => {

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
-import { Prisma, PrismaService } from '#platform';
+import { firstIdAt, Prisma, PrismaService } from '#platform';
 
 import { fileNotFound } from '../files.errors.js';
 import type { ByteRange, FileContent, FilePlace, FileStore } from './file-store.js';
 
 /** Rows of this size are read without the rest of the content. */
 const chunkBytes = 524_288;
+const abandonedAfterMs = 3_600_000;
+const abandonedWithinMs = 2 * 86_400_000;
 
 /**
  * The store in the database: it needs no other service, and backups include it. Chunks are written and read as raw SQL: Prisma's model API
@@ -54,6 +56,20 @@ export class PostgresFileStore implements FileStore {
   async delete({ workspaceId, id: fileId }: FilePlace): Promise<void> {
     await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.fileChunk.deleteMany({ where: { workspaceId, fileId } }),
+    );
+  }
+
+  /**
+   * Deletes chunks that neither a file nor a removal names: those of uploads of an older build, which announced none and ended before the row
+   * of the file. Ids contain their time, so the search is a short range. Can be dropped one release after `content_removal`.
+   */
+  async deleteAbandoned(workspaceId: string, now: number): Promise<void> {
+    const [from, to] = [firstIdAt(now - abandonedWithinMs), firstIdAt(now - abandonedAfterMs)];
+    await this.prisma.queryInWorkspace(
+      { workspaceId },
+      Prisma.sql`DELETE FROM file_chunk c WHERE c.workspace_id = ${workspaceId}::uuid AND c.file_id BETWEEN ${from}::uuid AND ${to}::uuid
+  AND NOT EXISTS (SELECT 1 FROM stored_file f WHERE f.workspace_id = c.workspace_id AND f.id = c.file_id)
+  AND NOT EXISTS (SELECT 1 FROM content_removal r WHERE r.workspace_id = c.workspace_id AND r.file_id = c.file_id)`,
     );
   }
 }
