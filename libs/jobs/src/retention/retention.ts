@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { actOnEach, Config, Queues, QueueWorker, runParts } from '#platform';
+import { actOnEach, Config, DatabaseUnavailable, Queues, QueueWorker, runParts } from '#platform';
 
 import type { JobRef } from '../job.js';
 import { JobTelemetry } from '../job.telemetry.js';
@@ -109,7 +109,8 @@ export class Retention extends QueueWorker {
     const ids = jobs.map(({ jobId }) => jobId);
     try {
       return { deleted: await this.repository.deleteJobs(workspaceId, ids), failed: [] };
-    } catch {
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) throw error; // the database is away: each further try would wait, too
       const result = { deleted: 0, failed: [] as string[] };
       await actOnEach(
         ids,
@@ -117,6 +118,7 @@ export class Retention extends QueueWorker {
           result.deleted += await this.repository.deleteJobs(workspaceId, [jobId]);
         },
         (err, jobId) => {
+          if (err instanceof DatabaseUnavailable) throw err;
           result.failed.push(jobId);
           this.telemetry.logger.warn({ err, workspaceId, jobId }, 'an expired job was not deleted');
         },
@@ -139,6 +141,7 @@ export class Retention extends QueueWorker {
         [deleteMarkers, ...others],
         (deleteRows) => deleteRows(workspaceId),
         (err) => {
+          if (err instanceof DatabaseUnavailable) throw err;
           this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
         },
       );

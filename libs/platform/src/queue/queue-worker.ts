@@ -73,7 +73,10 @@ export async function actOnEach<Item>(
   }
 }
 
-/** Runs the parts of a sweep in turn. If a part fails, the others still run; then this rejects with its error. */
+/**
+ * Runs the parts of a sweep in turn. If a part fails, the others still run; then this rejects with the first error, so that its code
+ * reaches the caller. Parts that fail for another reason fail again in the next sweep.
+ */
 export async function runParts(...parts: readonly (() => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];
   await actOnEach(
@@ -83,8 +86,7 @@ export async function runParts(...parts: readonly (() => Promise<unknown>)[]): P
       errors.push(error);
     },
   );
-  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} of ${parts.length} parts failed`);
-  for (const error of errors) throw error;
+  if (errors.length > 0) throw errors[0];
 }
 
 const atOnce = 100;

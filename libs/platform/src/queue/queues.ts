@@ -159,7 +159,7 @@ export class Queues {
     const { id } = message;
     try {
       const handled = await handler(message);
-      this.handled.inc({ queue, outcome: handled === 'given-back' ? handled : 'completed' });
+      if (handled !== 'given-back') this.handled.inc({ queue, outcome: 'completed' }); // `giveBack` has counted
       // pg-boss completes only the attempt that it delivered: a message that was given back is another attempt.
       return typeof handled === 'string'
         ? { id, status: 'completed' }
@@ -232,8 +232,12 @@ export class Queues {
     };
   }
 
-  /** Lets another process fetch a message of this process. It keeps the retries that it has left. */
+  /**
+   * Lets another process fetch a message of this process. It keeps the retries that it has left, but pg-boss computes the delay of its next
+   * retry as if it had used them.
+   */
   async giveBack(queue: QueueName, message: Delivery): Promise<void> {
+    this.handled.inc({ queue, outcome: 'given-back' });
     await this.inTransaction(async (db) => {
       // A cancelled message that is resumed is another attempt: what this process settles later does not count.
       await this.boss.cancel(queue, attemptOf(message), { db });
