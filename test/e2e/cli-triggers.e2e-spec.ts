@@ -99,6 +99,22 @@ describe('nightshift triggers', () => {
     expect((await shown('new-issue'))['definition']).toEqual(definition);
   });
 
+  it('requires --collection if the collection of the trigger is a pattern with classes', async () => {
+    const definition = { triggerId: 'classes', collection: 'notes-[a-z]', events: ['create'], url: '/webhook/llm' };
+    await save(definition);
+    expect(await nightshift('test', 'classes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--collection'),
+    });
+    expect((await nightshift('test', 'classes', '--collection', 'notes-b')).stdout).toMatch(/^fires\n/);
+  });
+
+  it('shows no control characters of a stored definition', async () => {
+    const start = { prompt: '"a\u009b31mb"' };
+    await save({ triggerId: 'painted', source: 'webhook', start });
+    expect((await nightshift('show', 'painted')).stdout).toContain('a31mb');
+  });
+
   it('deletes a trigger', async () => {
     expect((await nightshift('delete', 'shop/on-order')).stdout).toBe('deleted shop/on-order\n');
     expect(await linesOf('list', '--database', 'shop')).toEqual([]);

@@ -161,6 +161,28 @@ describe('triggers over GraphQL', () => {
     });
   });
 
+  it('keep the rights of the member who saved them when an admin turns them off and on, and stay hidden from other tenants', async () => {
+    const SET = `mutation($id: ID!, $enabled: Boolean!) { setTriggerEnabled(input: { id: $id, enabled: $enabled }) {
+      trigger { enabled savedBy savedAt } userErrors { code } } }`;
+    const saved = await save(chatTrigger(), graphqlMember(api, people.owner.key));
+    const { id, savedBy } = saved;
+    const { savedAt: before } = (
+      (await admin.query('query($id: ID!) { trigger(id: $id) { savedAt } }', { id })) as Found
+    )['trigger'] as Found;
+    const set = async (who: GraphqlMember, enabled: boolean) =>
+      ((await who.query(SET, { id, enabled })) as Found)['setTriggerEnabled'] as Found;
+    const off = await set(admin, false);
+    expect(off).toMatchObject({ trigger: { enabled: false, savedBy }, userErrors: [] });
+    expect(Date.parse((off['trigger'] as Found)['savedAt'] as string)).toBeGreaterThanOrEqual(
+      Date.parse(before as string),
+    );
+    expect((off['trigger'] as Found)['savedAt']).not.toBe(before);
+    expect(await set(admin, true)).toMatchObject({ trigger: { enabled: true, savedBy } });
+    const stranger = graphqlMember(api, (await api.people.workspaceOf(`stranger-${newId()}`)).admin.key);
+    for (const who of [stranger, graphqlMember(api, people.member.key)])
+      expect(await set(who, false)).toMatchObject({ trigger: null, userErrors: [{ code: expect.any(String) }] });
+  });
+
   it('belong to those who manage them, in their workspace', async () => {
     const { id } = await save(chatTrigger());
     const others = await api.people.workspaceOf(`others-${newId()}`);

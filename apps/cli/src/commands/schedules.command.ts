@@ -6,7 +6,7 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { documents } from '../operations.js';
-import { oneLine } from '../terminal/plain-text.js';
+import { oneLine, plainText } from '../terminal/plain-text.js';
 import { enumWord, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed, type ConnectionPage, firstRows, type Payload } from './replies.js';
@@ -148,7 +148,7 @@ async function find(context: Context, name: string): Promise<OfKind> {
 async function show(context: Context, name: string): Promise<ExitCode> {
   const schedule = await find(context, name);
   if (context.json) context.emit(schedule);
-  else context.screen.line(JSON.stringify(schedule, null, 2));
+  else context.screen.line(plainText(JSON.stringify(schedule, null, 2)));
   return exitCodes.ok;
 }
 

@@ -6,7 +6,7 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { documents } from '../operations.js';
-import { oneLine } from '../terminal/plain-text.js';
+import { oneLine, plainText } from '../terminal/plain-text.js';
 import { enumWord, jsonOf, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed, type ConnectionPage, firstRows, type Payload } from './replies.js';
@@ -166,7 +166,7 @@ async function show(context: Context, name: string): Promise<ExitCode> {
   const { trigger: whole } = await (await context.client()).query(oneDocument, { id: trigger.id });
   if (whole === null) throw notFound(`Trigger ${oneLine(name)}`);
   if (context.json) context.emit(whole);
-  else context.screen.line(JSON.stringify(whole, null, 2));
+  else context.screen.line(plainText(JSON.stringify(whole, null, 2)));
   return exitCodes.ok;
 }
 
@@ -180,6 +180,8 @@ async function test(context: Context, name: string, flags: TestFlags): Promise<E
     throw usageError(`Trigger ${oneLine(name)} is disabled.`, (command) => command(`triggers enable ${name}`));
   const read = asRead(definition);
   const type = event ?? read.events[0]?.toUpperCase();
+  if (read.source !== 'webhook' && flags.collection === undefined && read.collection?.includes('[') === true)
+    throw usageError('The collection of this trigger is a pattern.', 'Name one that it matches with --collection.');
   const change = read.source === 'webhook' ? {} : { type, collection: flags.collection ?? read.collection };
   const input = { database: read.database, triggerId: read.triggerId, ...change, document, before };
   const { testTrigger } = await (await context.client()).query(testDocument, { input });
@@ -194,7 +196,7 @@ function say({ screen }: Context, { fires, problem, delivery, input }: Match, is
   const why = isOther ? 'its events or its collection exclude this change' : (problem ?? 'a condition is false');
   if (!fires) screen.line(`does not fire: ${oneLine(why)}`);
   else if (problem !== null) screen.line(`fires, but fails: ${oneLine(problem)}`);
-  else screen.line(`fires\n${JSON.stringify(input ?? delivery, null, 2)}`);
+  else screen.line(`fires\n${plainText(JSON.stringify(input ?? delivery, null, 2))}`);
 }
 
 async function setEnabled(context: Context, name: string, enabled: boolean): Promise<ExitCode> {

@@ -44,7 +44,7 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
     if (this.config.values.TRIGGERS_PATH === undefined) return;
     await this.load().catch((err: unknown) => {
       if (!(err instanceof PlaceError)) throw err;
-      this.telemetry.logger.error({ err }, 'the trigger files were not loaded; the triggers of the last load stay');
+      this.telemetry.logger.error({ err }, 'the triggers of some files were not loaded; those of their last load stay');
     });
     process.on('SIGHUP', this.onHangUp);
   }

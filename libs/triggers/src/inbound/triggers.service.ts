@@ -158,7 +158,7 @@ export class TriggersService {
       await this.triggers.save(tx, principal.workspaceId, saved);
       const details = { ...namesOf(known), enabled };
       await recordChange(tx, principal, { action: 'trigger-saved', subjectType: 'Trigger', subjectId: id, details });
-      return { ...known, enabled };
+      return (await this.triggers.find(tx, scopeOf(principal), id)) ?? { ...known, enabled };
     });
   }
 
