@@ -65,6 +65,7 @@ const ownerships: Readonly<Record<string, Ownership>> = {
     owner: 'libs/jobs',
     others: { 'libs/chat': conversation, 'libs/workflows': 'reads the text and the branches of a node that runs' },
   },
+  job_label: { owner: 'libs/jobs' },
   job_viewer: { owner: 'libs/jobs' },
   mcp_server: { owner: 'libs/integrations' },
   mcp_tool: { owner: 'libs/integrations' },

@@ -168,9 +168,9 @@ function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereI
   ];
 }
 
-/** Labels have no index: the query reads the jobs of the workspace from the newest on, as a filter of another column does. */
+/** By the rows of labels, which have an index. */
 function labelWhere({ labels = {} }: JobFilter): Prisma.JobWhereInput[] {
-  return Object.entries(labels).map(([name, equals]) => ({ labels: { path: [name], equals } }));
+  return Object.entries(labels).map(([name, value]) => ({ labelRows: { some: { name, value } } }));
 }
 
 function toJob(row: ShownRow): Job {
