@@ -326,6 +326,10 @@ describe('retention of files', () => {
       );
     const statuses = () =>
       Promise.all([chat, workflow].map(async (content) => (await open(people.owner, hashOf(content))).status));
+    const stored = await database.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.job.findMany({ where: { workspaceId }, orderBy: { id: 'asc' }, select: { fileHashes: true } }),
+    );
+    expect(stored.map(({ fileHashes }) => fileHashes)).toEqual([[hashOf(chat)], [hashOf(workflow)]]);
     await expire();
     await test.api.app.get(Retention).pass();
     expect(await statuses()).toEqual([200, 200]);

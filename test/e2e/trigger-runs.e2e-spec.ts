@@ -117,6 +117,17 @@ describe('runs of triggers', () => {
     });
   });
 
+  it('stores the hashes of files in the event of a delayed run, for the retention of files', async () => {
+    const id = await hook({ delay: '1h' });
+    const headers = { 'content-type': 'application/json' };
+    const body = { deliveryId: 'd-1', attachments: ['a'.repeat(64), `file:${'b'.repeat(64)}`] };
+    expect(await api.call('POST', `/hooks/${id}`, { body, headers })).toMatchObject({ body: 'OK' });
+    const stored = await database.prisma.withWorkspace(people.admin.principal, (tx) =>
+      tx.triggerRun.findMany({ where: { triggerId: id }, select: { fileHashes: true } }),
+    );
+    expect(stored).toEqual([{ fileHashes: ['a'.repeat(64), 'b'.repeat(64)] }]);
+  });
+
   const run = async (sql: string, values: readonly unknown[] = []) =>
     database.postgres.withWorkspaceSql(people.admin.principal.workspaceId, async (client) => {
       const { rows } = await client.query<{ id: string; key: string; prompt: string }>(sql, [...values]);

@@ -202,9 +202,14 @@ function toRemoval({ workspaceId, id: fileId, store }: Removal) {
   return { workspaceId, fileId, store, dueAt: new Date() };
 }
 
+/** The hashes in a JSON column that has no computed ones. */
+const hashesIn = (column: string) =>
+  `ARRAY(SELECT m.match[1] FROM regexp_matches(${column}::text, '(?:file:|")([0-9a-f]{64})"', 'g') AS m(match))`;
+
 /**
  * Those of the hashes that something refers to: a message, or the input of an unfinished job, of a schedule, or of a trigger run that has not
- * started a job, whose messages are not written yet. One statement sees one moment: a job that begins writes its messages.
+ * started a job, whose messages are not written yet. One statement sees one moment: a job that begins writes its messages. Inputs, which can
+ * have many MiB, are read only if their hashes are not computed, and in schedules, which are few and short.
  */
 async function usedHashes(
   tx: PrismaTransaction,
@@ -213,13 +218,15 @@ async function usedHashes(
 ): Promise<readonly string[]> {
   const rows = await tx.$queryRaw<{ hash: string }[]>`SELECT hash FROM files_in_messages(${hashes}::text[]) AS hash
   UNION
-  SELECT found.match[1] FROM (
-    SELECT input::text AS text FROM job WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
+  SELECT found.hash FROM (
+    SELECT coalesce(file_hashes, ${Prisma.raw(hashesIn('input'))}) AS hashes FROM job
+     WHERE workspace_id = ${workspaceId}::uuid AND status IN ('queued', 'running', 'waiting')
     UNION ALL
-    SELECT chat::text FROM workflow_schedule WHERE workspace_id = ${workspaceId}::uuid AND chat IS NOT NULL
+    SELECT ${Prisma.raw(hashesIn('chat'))} FROM workflow_schedule WHERE workspace_id = ${workspaceId}::uuid AND chat IS NOT NULL
     UNION ALL
-    SELECT event::text FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due') AS waiting
-   CROSS JOIN LATERAL regexp_matches(waiting.text, '(?:file:|")([0-9a-f]{64})"', 'g') AS found(match)`;
+    SELECT coalesce(file_hashes, ${Prisma.raw(hashesIn('event'))}) FROM trigger_run
+     WHERE workspace_id = ${workspaceId}::uuid AND status = 'due') AS waiting
+   CROSS JOIN LATERAL unnest(waiting.hashes) AS found(hash) WHERE found.hash = ANY(${hashes}::text[])`;
   return rows.map(({ hash }) => hash);
 }
 

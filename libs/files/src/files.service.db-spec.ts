@@ -267,6 +267,29 @@ describe('Files', () => {
     expect([kept, await has(inNothing)]).toEqual([3, false]);
   });
 
+  it('finds the files of unfinished jobs and due trigger runs by their computed hashes, without reading inputs', async () => {
+    const [inJob, inRun, unread] = [
+      await save('used by a job'),
+      await save('used by a run'),
+      await save('not computed'),
+    ];
+    const { workspaceId } = member;
+    const triggerId = newId();
+    await database.prisma.withWorkspace(member, async (tx) => {
+      // Not among the computed hashes on purpose: it would be found if the input was read.
+      const input = { attachment: unread.hash };
+      const job = { workspaceId, id: newId(), kind: 'chat', principal: 'user:x', model: '' };
+      await tx.job.create({ data: { ...job, input, fileHashes: [inJob.hash] } });
+      const names = { database: 'd', triggerId: 'computed', origin: 'api', savedBy: member.id };
+      await tx.trigger.create({ data: { workspaceId, id: triggerId, definition: {}, ...names } });
+      const run = { workspaceId, id: newId(), triggerId, key: 'k', event: input, tryAt: new Date() };
+      await tx.triggerRun.create({ data: { ...run, fileHashes: [inRun.hash] } });
+    });
+    await Promise.all([inJob, inRun, unread].map(({ hash }) => expire(hash)));
+    await files.deleteExpired(workspaceId);
+    expect(await Promise.all([inJob, inRun, unread].map(({ hash }) => has(hash)))).toEqual([true, true, false]);
+  });
+
   it('finds messages that refer to a file with the index of references', async () => {
     const scans = await database.prisma.withWorkspace(member, async (tx) => {
       const count = () =>

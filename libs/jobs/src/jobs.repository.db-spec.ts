@@ -27,7 +27,7 @@ afterAll(async () => {
 
 describe('JobsRepository', () => {
   it('reads jobs without their input, which can have many MiB', async () => {
-    await forbidColumns(database, 'job', ['input', 'background_mode', 'key_cipher']);
+    await forbidColumns(database, 'job', ['input', 'file_hashes', 'background_mode', 'key_cipher']);
     const repository = jobs.app.get(JobsRepository);
     const [first = ''] = ids;
     expect((await repository.listInScope(scope, {}, { limit: 10 })).map(({ id }) => id)).toEqual(ids.toReversed());

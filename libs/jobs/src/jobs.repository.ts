@@ -44,7 +44,7 @@ export interface KeysetPage {
 }
 
 /** Input columns can have many MiB and no API shows them. They are read only to retry a job. */
-const unshown = { input: true, backgroundMode: true, keyCipher: true } as const;
+const unshown = { input: true, fileHashes: true, backgroundMode: true, keyCipher: true } as const;
 type ShownRow = Omit<JobRow, keyof typeof unshown>;
 
 /** Reads of jobs. Every method takes a Scope and finds only rows that the scope covers. */

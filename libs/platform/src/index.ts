@@ -23,6 +23,7 @@ export {
   rateLimited,
   type ReachedLimit,
 } from './errors/reached-limit.js';
+export { fileHashesIn } from './file-hashes.js';
 export { firstIdAt, idFrom, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
 export { awakeTimeout } from './awake-timeout.js';

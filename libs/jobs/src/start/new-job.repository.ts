@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, type PrismaTransaction, type SqlStatement } from '#platform';
+import { Config, fileHashesIn, type PrismaTransaction, type SqlStatement } from '#platform';
 
 import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/capacity-statement.js';
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
@@ -38,7 +38,7 @@ export interface NewJob {
 const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
-    workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, background_mode jsonb, foreground boolean, key_cipher text, title text,
+    workflow_id uuid, workflow_version int, agent_id uuid, model text, input jsonb, file_hashes text[], background_mode jsonb, foreground boolean, key_cipher text, title text,
     client_id text, messages int, event jsonb, owner text, start_at timestamptz, labels jsonb, external_user text, queue_order text,
     key_owner text)`;
 
@@ -110,11 +110,11 @@ moved AS (
 up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal,
                    idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, agent_id,
-                   model, input, background_mode, foreground, key_cipher, external_user, queue_order, created_at, last_seq, status, lease_owner,
+                   model, input, file_hashes, background_mode, foreground, key_cipher, external_user, queue_order, created_at, last_seq, status, lease_owner,
                    lease_epoch, attempts, lease_until, started_at, deadline_at, labels)
   SELECT $1, id, kind, format, in_line, start_at, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, agent_id, model, input,
-         background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), external_user, queue_order, now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
+         file_hashes, background_mode, coalesce(foreground, false), decode(key_cipher, 'hex'), external_user, queue_order, now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
          CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
          CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END, labels
     FROM want, LATERAL (SELECT (i IN (SELECT i FROM begun))::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
@@ -259,6 +259,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     model: request.model,
     labels: request.labels ?? {},
     input: request.input,
+    file_hashes: fileHashesIn(JSON.stringify(request.input)),
     background_mode: request.backgroundMode,
     foreground: request.foreground,
     external_user: request.externalUser,

@@ -95,7 +95,7 @@ export class JobUpdateRepository {
     const removed = Object.keys(members).filter((name) => members[name] === undefined);
     await tx.$executeRaw`
       WITH change AS (SELECT ${JSON.stringify(members)}::jsonb AS members, ${removed}::text[] AS removed)
-      UPDATE job SET input = (job.input || change.members) - change.removed FROM change
+      UPDATE job SET input = (job.input || change.members) - change.removed, file_hashes = NULL FROM change
        WHERE workspace_id = ${job.workspaceId}::uuid AND id = ${job.jobId}::uuid
          AND job.input <> (job.input || change.members) - change.removed`;
   }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { ExpiredRows } from '#jobs';
 import {
+  fileHashesIn,
   isId,
   newId,
   Prisma,
@@ -99,9 +100,10 @@ export class TriggerRunsRepository implements ExpiredRows {
   ): Promise<boolean> {
     const { workspaceId, triggerId, key, event, delayMs, thread, depth = 0 } = run;
     const id = newId();
+    const json = JSON.stringify(event);
     const rows = await tx.$queryRaw<{ at: number }[]>`
-      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, depth, event, thread, try_at)
-      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${depth}::int, ${JSON.stringify(event)}::jsonb, ${thread},
+      INSERT INTO trigger_run (workspace_id, id, trigger_id, key, depth, event, file_hashes, thread, try_at)
+      VALUES (${workspaceId}::uuid, ${id}::uuid, ${triggerId}::uuid, ${key}, ${depth}::int, ${json}::jsonb, ${fileHashesIn(json)}::text[], ${thread},
               clock_timestamp() + ${delayMs}::float8 * interval '1 ms')
       ON CONFLICT (workspace_id, trigger_id, key) DO NOTHING
       RETURNING (extract(epoch FROM try_at) * 1000)::float8 AS at`;
