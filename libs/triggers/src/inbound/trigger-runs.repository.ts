@@ -65,6 +65,10 @@ export interface ReservedRun extends RunRef {
   readonly run: DueRun;
 }
 
+/** The event can have some MiB, and no list shows it. */
+const unshown = { event: true, fileHashes: true } as const;
+type ShownRow = Omit<TriggerRunRow, keyof typeof unshown>;
+
 /** Keys are recognized for so long. */
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
@@ -218,7 +222,7 @@ export class TriggerRunsRepository implements ExpiredRows {
 
   async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<TriggerRun | null> {
     const where = { workspaceId: scope.workspaceId, id, trigger: { is: scope.where('Trigger') } };
-    const row = isId(id) ? await tx.triggerRun.findFirst({ where }) : null;
+    const row = isId(id) ? await tx.triggerRun.findFirst({ omit: unshown, where }) : null;
     return row === null ? null : toRun(row);
   }
 
@@ -268,7 +272,7 @@ export class TriggerRunsRepository implements ExpiredRows {
   ): Promise<TriggerRun[]> {
     const wanted = status === null ? {} : { status };
     const where = { workspaceId: scope.workspaceId, triggerId, ...wanted, trigger: { is: scope.where('Trigger') } };
-    return (await tx.triggerRun.findMany({ where, orderBy: { id: 'desc' }, take })).map(toRun);
+    return (await tx.triggerRun.findMany({ omit: unshown, where, orderBy: { id: 'desc' }, take })).map(toRun);
   }
 
   /** Runs that should have begun; their message may be lost. */
@@ -300,7 +304,7 @@ function waitForSlotMs(ageMs: number): number {
   return Math.min(Math.max(ageMs / 4, slotMs.least), slotMs.most);
 }
 
-function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: TriggerRunRow): TriggerRun {
+function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: ShownRow): TriggerRun {
   return {
     ...{ id, triggerId, jobId },
     status: status as RunStatus, // the table has a check constraint

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import {
+  assertReadable,
   isId,
   Prisma,
   type PrismaTransaction,
@@ -117,7 +118,7 @@ export class WebhookEndpointsRepository {
     await tx.webhookEndpoint.update({ where: { workspaceId_id: { workspaceId, id } }, data });
   }
 
-  /** Newest first, without those of notification channels. The caller may manage the endpoints of the scope's workspace. */
+  /** Newest first, without those of notification channels. The caller may manage the endpoints of the scope's workspace. Throws `too_large`. */
   async deliveries(
     tx: PrismaTransaction,
     { workspaceId }: Scope,
@@ -127,12 +128,13 @@ export class WebhookEndpointsRepository {
       after,
     }: { readonly filter: DeliveryFilter; readonly take: number; readonly after?: string | undefined },
   ): Promise<WebhookDelivery[]> {
-    const ids = await tx.$queryRaw<{ id: string }[]>`
-      SELECT id FROM webhook_delivery d WHERE ${matching(workspaceId, filter)}
+    const picked = await tx.$queryRaw<{ id: string; bytes: number }[]>`
+      SELECT id, octet_length(body) AS bytes FROM webhook_delivery d WHERE ${matching(workspaceId, filter)}
          AND (${after ?? null}::uuid IS NULL OR d.ordinal < (SELECT ordinal FROM webhook_delivery a
            WHERE a.workspace_id = ${workspaceId}::uuid AND a.id = ${after ?? null}::uuid))
        ORDER BY d.ordinal DESC LIMIT ${take}`;
-    const where = { workspaceId, id: { in: ids.map(({ id }) => id) } };
+    assertReadable(picked.reduce((sum, { bytes }) => sum + bytes, 0));
+    const where = { workspaceId, id: { in: picked.map(({ id }) => id) } };
     return (await tx.webhookDelivery.findMany({ where, orderBy: { ordinal: 'desc' } })).map(toDelivery);
   }
 
