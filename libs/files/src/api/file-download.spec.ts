@@ -19,9 +19,11 @@ class SlowFiles {
   readonly reads: { readonly range: ByteRange; readonly respond: () => void }[] = [];
 
   readonly users: string[] = [];
+  lookups = 0;
   error: Error | null = null;
 
   get({ userId }: MemberPrincipal) {
+    this.lookups += 1;
     return Promise.resolve({ hash: 'a', mime: 'text/plain', bytes, name: userId });
   }
 
@@ -130,12 +132,13 @@ describe('FileDownload', () => {
     expect(files.reads).toHaveLength(5);
   });
 
-  it('rejects the 11th download of a user at once', async () => {
-    const { start } = stage();
+  it('rejects the 11th download of a user at once, without a query', async () => {
+    const { files, start } = stage();
     for (let i = 0; i < 10; i += 1) start('ada', false).ended.catch(() => undefined);
     await setImmediate();
     const refusal = { code: 'rate_limited', details: { limit: 'file_downloads_at_once', limitValue: 10 } };
     await expect(start('ada', false).ended).rejects.toMatchObject(refusal);
+    expect(files.lookups).toBe(10);
     start('bob', false).ended.catch(() => undefined);
   });
 

@@ -24,7 +24,7 @@ const perUser: RateLimit = {
   name: 'file_downloads_at_once',
   value: 10,
   raisedBy: 'fixed',
-  counts: 'downloads of files of a user at once',
+  counts: 'requests of a user for the content of files at once',
 };
 
 /** Headers that are set before the first part is read. */
@@ -46,8 +46,26 @@ export class FileDownload {
     private readonly streams: OpenStreams,
   ) {}
 
-  /** Throws before anything is written: `not_found`, `rate_limited`, `unavailable`. */
+  /**
+   * Throws before anything is written: `rate_limited`, `not_found`, `unavailable`. Slow clients keep their connections for long, so a user has a
+   * limited number of requests. The slot comes first, so that a refused request costs no query.
+   */
   async write(principal: MemberPrincipal, request: Request<{ hash: string }>, response: Response): Promise<void> {
+    const { userId, workspaceId } = principal;
+    const owner = { principal: `files ${userId}`, workspaceId, jobId: `files:${workspaceId}` };
+    const slot = this.streams.enter(owner, () => response.destroy(), perUser);
+    try {
+      await this.writeInSlot(principal, request, response);
+    } finally {
+      slot.leave();
+    }
+  }
+
+  private async writeInSlot(
+    principal: MemberPrincipal,
+    request: Request<{ hash: string }>,
+    response: Response,
+  ): Promise<void> {
     const file = await this.files.get(principal, request.params.hash);
     const etag = `"${file.hash}"`;
     response.setHeader('ETag', etag).setHeader('Accept-Ranges', 'bytes');
@@ -70,25 +88,10 @@ export class FileDownload {
       return;
     }
     try {
-      await this.sendInSlot(principal, { file, range }, response);
+      await this.send(principal.userId, { file, range }, response);
     } catch (error) {
       if (!response.headersSent) for (const name of ofFile) response.removeHeader(name); // the error is not the file
       throw error;
-    }
-  }
-
-  /** Slow clients keep their connections for long, so a user and a workspace have a limited number of downloads. */
-  private async sendInSlot(
-    { userId, workspaceId }: MemberPrincipal,
-    content: Content,
-    response: Response,
-  ): Promise<void> {
-    const owner = { principal: `files ${userId}`, workspaceId, jobId: `files:${workspaceId}` };
-    const slot = this.streams.enter(owner, () => response.destroy(), perUser);
-    try {
-      await this.send(userId, content, response);
-    } finally {
-      slot.leave();
     }
   }
 
