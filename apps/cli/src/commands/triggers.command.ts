@@ -189,6 +189,8 @@ async function test(context: Context, name: string, flags: TestFlags): Promise<E
   const result = match ?? { trigger: { id }, fires: false, problem: null, delivery: null, input: null };
   if (context.json) context.emit(result);
   else say(context, result, match === undefined);
+  if (!context.json && !result.fires && document === undefined)
+    context.screen.line("The document was empty. Name the fields that the condition reads with --document '{…}'.");
   return exitCodes.ok;
 }
 
