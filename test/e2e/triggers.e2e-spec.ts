@@ -388,9 +388,10 @@ describe('requests to a trigger', () => {
     const [before, body] = [hooks.clock, Buffer.from(JSON.stringify(payload))];
     hooks.clock = clock;
     const headers = syntrix(body.toString(), { time: 1_614_265_330 });
-    expect(await hooks.receive(id, { headers, body })).toBe('ok');
+    expect(await hooks.receive(id, { headers, body })).toEqual({ outcome: 'ok' });
     clock.advance(301_000);
-    expect(await hooks.receive(id, { headers, body })).toBe('unauthorized');
+    const reason = 'the time of the signature is 301 s before the clock of the server';
+    expect(await hooks.receive(id, { headers, body })).toEqual({ outcome: 'unauthorized', reason });
     hooks.clock = before;
   });
 });

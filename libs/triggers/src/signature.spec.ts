@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { isSignedBy, signatureHeaders, type SignatureStyle } from './signature.js';
+import {
+  isSignedBy,
+  signatureHeaders,
+  signatureProblem,
+  type SignatureStyle,
+  type SignedRequest,
+} from './signature.js';
 
 const body = '{"test": 2432232314}';
 const timestamp = 1_614_265_330;
@@ -77,6 +83,21 @@ describe('isSignedBy', () => {
       const headers = { ...request.headers, [name]: `${request.headers[name] ?? ''}${more}` };
       const isTrimmed = more.trim() === '';
       expect([more, isSignedBy([standardSecret], { ...request, headers }, { now })]).toEqual([more, isTrimmed]);
+    }
+  });
+
+  it('says why no secret signed a request: no headers, a time beyond the tolerance, or another secret', () => {
+    const problemOf = (request: SignedRequest, at = now) => signatureProblem(request, { now: at });
+    expect(problemOf({ headers: {}, body: Buffer.from(body) })).toBe('the request has no complete signature headers');
+    for (const style of ['standard', 'syntrix'] as const) {
+      const request = signed(style);
+      expect(problemOf(request, now + 301_000)).toBe(
+        'the time of the signature is 301 s before the clock of the server',
+      );
+      expect(problemOf(request, now - 400_000)).toBe(
+        'the time of the signature is 400 s after the clock of the server',
+      );
+      expect(problemOf(request)).toBe('the signature does not match the secret');
     }
   });
 

@@ -93,6 +93,20 @@ export function signatureStyleOf(
   return isSignedBy(secrets, request, options) ? 'syntrix' : null;
 }
 
+/** Why no secret signed the request, for the log of the operator: the sender is not told. */
+export function signatureProblem(
+  { headers }: SignedRequest,
+  { now, toleranceSeconds = SIGNATURE_TOLERANCE_SECONDS }: VerifyOptions,
+): string {
+  const ages = [readStandard(headers), readSyntrix(headers)].flatMap((found) =>
+    found === null ? [] : [Math.floor(now / 1_000) - found.timestamp],
+  );
+  const [age] = ages;
+  if (age === undefined) return 'the request has no complete signature headers';
+  if (ages.some((each) => Math.abs(each) <= toleranceSeconds)) return 'the signature does not match the secret';
+  return `the time of the signature is ${Math.abs(age)} s ${age > 0 ? 'before' : 'after'} the clock of the server`;
+}
+
 interface Signatures {
   readonly id: string;
   readonly timestamp: number;

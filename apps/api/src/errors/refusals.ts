@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 
 import { type Clock, type Logger, type Metrics, systemClock } from '#platform';
+import { refusalReasonOf } from '#platform/api';
 
 import { requestIdOf } from './request-id.js';
 
@@ -38,7 +39,15 @@ export function refusalsMiddleware({ metrics, logger, clock = systemClock }: Ref
     }
     samples.set(key, { at: now, unlogged: 0 });
     const { method, path, ip } = request;
-    const details = { api, status, method, path: path.slice(0, 200), ip, requestId: requestIdOf(response) };
+    const details = {
+      api,
+      status,
+      method,
+      path: path.slice(0, 200),
+      ip,
+      requestId: requestIdOf(response),
+      ...refusalReasonOf(response),
+    };
     logger.warn({ ...details, unloggedBefore: sample?.unlogged ?? 0 }, 'a request was refused');
   };
   return (request: Request, response: Response, next: NextFunction): void => {

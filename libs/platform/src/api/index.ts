@@ -21,6 +21,7 @@ export {
 } from './errors/http.errors.js';
 export { orNull } from './errors/or-null.js';
 export { payloadOf } from './errors/payload.model.js';
+export { noteRefusal, refusalReasonOf } from './errors/refusal-reason.js';
 export { toPayload, UserError } from './errors/user-error.model.js';
 export { DateTimeFilter, IdFilter } from './filters/filter.input.js';
 export { both, toIdOrNone } from './filters/narrow.js';

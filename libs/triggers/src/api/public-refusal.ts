@@ -1,12 +1,15 @@
 import type { Response } from 'express';
 
 import { AppError, type Logger } from '#platform';
+import { noteRefusal } from '#platform/api';
 
 /** A reply of an endpoint whose senders have a signature instead of a credential: a status and a word, and no details. */
 export interface PublicReply {
   readonly status: number;
   readonly text: string;
   readonly retryAfterSeconds?: number;
+  /** Why the request is refused. Only the log of the operator shows it. */
+  readonly reason?: string;
 }
 
 const refusals: Readonly<Record<string, PublicReply>> = {
@@ -25,10 +28,11 @@ export async function replyInPublic(
   { logger, target }: { readonly logger: Logger; readonly target: string },
   receive: () => Promise<PublicReply>,
 ): Promise<void> {
-  const { status, text, retryAfterSeconds } = await receive().catch((error: unknown) =>
+  const { status, text, retryAfterSeconds, reason } = await receive().catch((error: unknown) =>
     refusalOf(error, logger, target),
   );
   if (response.destroyed || response.headersSent) return;
+  if (reason !== undefined) noteRefusal(response, reason);
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(retryAfterSeconds));
   response.status(status).type('text/plain').send(text);
 }

@@ -92,9 +92,10 @@ export class HooksController {
   fire(@Param('triggerId') triggerId: string, @Req() request: Request, @Res() response: Response): Promise<void> {
     const target = `hook ${triggerId}`;
     return replyInPublic(response, { logger: this.logger, target }, async () => {
-      if (!(await this.hooks.isKnown(triggerId))) return replies.unauthorized;
+      if (!(await this.hooks.isKnown(triggerId))) return { ...replies.unauthorized, reason: 'the trigger is unknown' };
       const body = await readPublicBody(request, target);
-      return replies[await this.hooks.receive(triggerId, { headers: request.headers, body })];
+      const { outcome, ...reason } = await this.hooks.receive(triggerId, { headers: request.headers, body });
+      return { ...replies[outcome], ...reason };
     });
   }
 }

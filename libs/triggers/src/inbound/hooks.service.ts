@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { WorkspaceSecrets } from '#integrations';
 import { type Clock, Config, isId, PrismaService, type PrismaTransaction, systemClock, toStorable } from '#platform';
 
-import { signatureStyleOf, type SignedRequest } from '../signature.js';
+import { signatureProblem, signatureStyleOf, type SignedRequest } from '../signature.js';
 import { threadOf } from './map-input.js';
 import type { TriggerEvent } from './trigger-condition.js';
 import { isJsonObject } from './trigger-definition.js';
@@ -15,6 +15,14 @@ import { type StoredTrigger, type TriggerRef, TriggersRepository } from './trigg
 
 /** The outcome of a request to a trigger; the response contains nothing else. */
 export type HookOutcome = 'ok' | 'ignored' | 'unauthorized' | 'invalid' | 'too-many';
+
+export interface HookResult {
+  readonly outcome: HookOutcome;
+  /** Why the request is unauthorized, for the log of the operator. */
+  readonly reason?: string;
+}
+
+type VerifiedStyle = 'standard' | 'syntrix' | 'unsigned';
 
 /** Takes requests to `/hooks/<trigger>`. A request is verified on its bytes, then parsed; its job is started by a worker. */
 @Injectable()
@@ -36,20 +44,21 @@ export class Hooks {
   }
 
   /** `ok`: the request is committed, or repeats a committed one. */
-  async receive(id: string, request: SignedRequest): Promise<HookOutcome> {
+  async receive(id: string, request: SignedRequest): Promise<HookResult> {
     const ref = isId(id) ? await this.triggers.locate(id) : null;
     const trigger = ref === null ? null : await this.find(ref);
-    if (ref === null || trigger?.definition.source !== 'webhook') return 'unauthorized';
-    const signed = await this.verify(ref.workspaceId, trigger, request);
-    if (signed === null) return 'unauthorized';
+    if (ref === null || trigger === null) return unauthorized('the trigger is unknown or disabled');
+    if (trigger.definition.source !== 'webhook') return unauthorized('the source of the trigger is not `webhook`');
+    const verified = await this.verify(ref.workspaceId, trigger, request);
+    if ('reason' in verified) return verified;
     const body = parseObject(request.body);
-    if (body === null) return 'invalid';
-    const key = keyOf(body, request, signed);
+    if (body === null) return { outcome: 'invalid' };
+    const key = keyOf(body, request, verified.style);
     const event: TriggerEvent = {
       ...{ type: 'webhook', timestamp: this.clock.now(), path: '', before: null },
       document: toStorable(body) as Readonly<Record<string, unknown>>, // the same shape; only texts are normalized
     };
-    return this.prisma.withWorkspace(ref, (tx) => this.accept(tx, { ref, key, event }));
+    return { outcome: await this.prisma.withWorkspace(ref, (tx) => this.accept(tx, { ref, key, event })) };
   }
 
   /** The trigger is locked, so that its rate is exact and a repetition sees the first request. */
@@ -80,18 +89,26 @@ export class Hooks {
     return this.prisma.withWorkspace(ref, (tx) => this.triggers.findEnabled(tx, ref));
   }
 
-  /** The headers that count; null: the request is refused. An id in a header counts only if the signature covers it. */
+  /** The headers that count, or why the request is refused. An id in a header counts only if the signature covers it. */
   private async verify(
     workspaceId: string,
     { definition: { secretsRef } }: StoredTrigger,
     request: SignedRequest,
-  ): Promise<'standard' | 'syntrix' | 'unsigned' | null> {
-    if (secretsRef === null) return this.config.values.TRIGGERS_ALLOW_UNSIGNED ? 'unsigned' : null;
+  ): Promise<{ readonly style: VerifiedStyle } | (HookResult & { readonly reason: string })> {
+    const { TRIGGERS_ALLOW_UNSIGNED, TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: toleranceSeconds } = this.config.values;
+    if (secretsRef === null && TRIGGERS_ALLOW_UNSIGNED) return { style: 'unsigned' };
+    if (secretsRef === null)
+      return unauthorized('the trigger has no `secretsRef`, and TRIGGERS_ALLOW_UNSIGNED is not set');
     const secret = (await this.secrets.resolve(workspaceId, [secretsRef])).get(secretsRef);
-    if (secret === undefined) return null;
-    const toleranceSeconds = this.config.values.TRIGGERS_SIGNATURE_TOLERANCE_SECONDS;
-    return signatureStyleOf([secret.reveal()], request, { now: this.clock.now(), toleranceSeconds });
+    if (secret === undefined) return unauthorized(`the workspace has no secret ${JSON.stringify(secretsRef)}`);
+    const options = { now: this.clock.now(), toleranceSeconds };
+    const style = signatureStyleOf([secret.reveal()], request, options);
+    return style === null ? unauthorized(signatureProblem(request, options)) : { style };
   }
+}
+
+function unauthorized(reason: string) {
+  return { outcome: 'unauthorized', reason } as const;
 }
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
@@ -107,7 +124,7 @@ function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | nul
 function keyOf(
   body: Readonly<Record<string, unknown>>,
   { headers, body: bytes }: SignedRequest,
-  signed: 'standard' | 'syntrix' | 'unsigned',
+  signed: VerifiedStyle,
 ): string {
   const header = headers['webhook-id'];
   const { deliveryId } = body;

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError, Config, LOGGER, type Logger, RateCountersRepository, Secret, systemClock } from '#platform';
 
 import type { LocalTarget } from '../outbound/delivery-sender.js';
-import { signatureStyleOf, type SignedRequest } from '../signature.js';
+import { signatureProblem, signatureStyleOf, type SignedRequest } from '../signature.js';
 import type { SyntrixDocument } from './syntrix-client.js';
 import { SyntrixClients } from './syntrix-clients.service.js';
 import type { SyntrixConnection } from './syntrix-connection.js';
@@ -30,12 +30,15 @@ export interface SyntrixReply {
   readonly status: 200 | 400 | 401 | 429 | 500 | 501;
   readonly text: string;
   readonly retryAfterSeconds?: number;
+  /** Why the delivery is unauthorized. Only the log of the operator shows it. */
+  readonly reason?: string;
 }
 
 const ok: SyntrixReply = { status: 200, text: 'OK' };
 const ignored: SyntrixReply = { status: 200, text: 'Ignored' };
 /** The same reply for an unknown connection, a bad, missing or old signature, and a missing token. */
-export const unauthorized: SyntrixReply = { status: 401, text: 'Unauthorized' };
+const unauthorized = (reason: string): SyntrixReply => ({ status: 401, text: 'Unauthorized', reason });
+export const unknownConnection = unauthorized('the connection is unknown');
 const tooMany: SyntrixReply = { status: 429, text: 'Too Many Requests', retryAfterSeconds: 1 };
 const switchedOff: SyntrixReply = { status: 501, text: 'Background jobs are switched off' };
 const failed: SyntrixReply = { status: 500, text: 'Internal Server Error' };
@@ -82,7 +85,7 @@ export class SyntrixReceiver {
     const { connection } = target;
     try {
       const found = await this.verified(target, request);
-      return found === null ? unauthorized : await this.accept(target.route, found, request.body);
+      return 'text' in found ? found : await this.accept(target.route, found, request.body);
     } catch (error) {
       if (error instanceof AppError && busy.has(error.code))
         return { ...tooMany, retryAfterSeconds: error.retryAfterSeconds ?? 1 };
@@ -103,11 +106,11 @@ export class SyntrixReceiver {
     return { status, headers: retryAfter, body: Buffer.from(text) };
   };
 
-  /** The connection whose secret signed the request; null: none. Throws when none did and a secret could not be read. */
+  /** The connection whose secret signed the request, or the refusal. Throws when none did and a secret could not be read. */
   private async verified(
     { connection: ref, workspaceId }: ReceivedAt,
     request: SignedRequest,
-  ): Promise<Verified | null> {
+  ): Promise<Verified | SyntrixReply> {
     const candidates = await this.connections.named(ref, workspaceId);
     const webhookId = textOf(request.headers['webhook-id']);
     const toleranceSeconds = this.config.values.TRIGGERS_SIGNATURE_TOLERANCE_SECONDS;
@@ -123,9 +126,11 @@ export class SyntrixReceiver {
     }
     if (errors.length > 0) throw errors[0];
     const [only, ...others] = candidates;
+    if (only === undefined) return unknownConnection;
     const isUnsigned = !signatureNames.some((name) => request.headers[name] !== undefined);
     const isAllowed = this.config.values.TRIGGERS_ALLOW_UNSIGNED && isUnsigned && others.length === 0;
-    return isAllowed && only?.settings.secret === null ? { connection: only, webhookId } : null;
+    if (isAllowed && only.settings.secret === null) return { connection: only, webhookId };
+    return unauthorized(isUnsigned ? 'the delivery has no signature' : signatureProblem(request, options));
   }
 
   private async accept(
@@ -136,7 +141,8 @@ export class SyntrixReceiver {
     const { auth, toolCollection, rateLimit } = connection.settings;
     const delivery = readDelivery(body, { toolCollection, webhookId });
     if (typeof delivery === 'string') return { status: 400, text: delivery };
-    if (auth === 'preissued' && delivery.preIssuedToken === null) return unauthorized;
+    if (auth === 'preissued' && delivery.preIssuedToken === null)
+      return unauthorized('the delivery has no pre-issued token');
     const ref = { workspaceId: connection.workspaceId, connectionId: connection.id };
     if (await this.deliveries.isKnown(ref, delivery.key)) return ok;
     if (delivery.event === 'delete') return ignored;

@@ -7,7 +7,7 @@ import { LOGGER, type Logger } from '#platform';
 import { ApiMediaReply, ApiPublic, ApiRefusals, readPublicBody } from '#platform/api';
 
 import { defaultConnection, type SyntrixTarget } from '../../syntrix/syntrix-delivery.js';
-import { SyntrixReceiver, unauthorized } from '../../syntrix/syntrix-receiver.service.js';
+import { SyntrixReceiver, unknownConnection } from '../../syntrix/syntrix-receiver.service.js';
 import { replyInPublic } from '../public-refusal.js';
 
 const accepted = { 'text/plain': '`OK`: accepted, or a repetition. `Ignored`: there is nothing to do.' };
@@ -61,7 +61,7 @@ export class SyntrixWebhooksController {
   private reply(target: SyntrixTarget, request: Request, response: Response): Promise<void> {
     const name = `syntrix ${target.connection}`;
     return replyInPublic(response, { logger: this.logger, target: name }, async () => {
-      if (!(await this.receiver.isKnown(target))) return unauthorized;
+      if (!(await this.receiver.isKnown(target))) return unknownConnection;
       const body = await readPublicBody(request, name);
       return this.receiver.receive(target, { headers: request.headers, body });
     });
