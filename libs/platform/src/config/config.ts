@@ -48,7 +48,13 @@ export const settings = z.object({
   NODE_ENV: z
     .enum(environments)
     .default('development')
-    .meta(choice(environments, 'development', 'Crash points work only in `test`.')),
+    .meta(
+      choice(
+        environments,
+        'development',
+        '`production` refuses the settings that allow private addresses, and never treats the server as a demo. Only `test` allows CRASH_POINT.',
+      ),
+    ),
   LOG_LEVEL: z
     .enum(levels)
     .default('info')
@@ -67,7 +73,10 @@ export const settings = z.object({
       description:
         'Postgres 16 or newer; its login applies the migrations. Without it, the server starts an embedded Postgres 18.',
     }),
-  DATABASE_POOL_SIZE: whole([10, 2, 200], 'Connections of each of the two serving logins.'),
+  DATABASE_POOL_SIZE: whole(
+    [10, 2, 200],
+    'Maximum connections to Postgres that a process opens with each login (`nightshift_api`, `nightshift_engine`).',
+  ),
   INVITATION_TTL_MS: ms(
     [14 * 86_400_000, 60_000, 365 * 86_400_000],
     'How long an invitation to a workspace can be accepted.',
@@ -89,11 +98,11 @@ export const settings = z.object({
     description: 'Hints between processes. Default: memory in role all, else postgres.',
   }),
 
-  MODEL_BASE_URL: httpUrl('Any OpenAI-compatible endpoint, up to and including /v1.'),
+  MODEL_BASE_URL: httpUrl('Endpoint of the model provider, compatible with OpenAI: its URL up to and including /v1.'),
   MODEL_API_KEY: text('Key of MODEL_BASE_URL, if required.'),
   MODEL_NAME: text('Model used when a request names none.'),
-  OPENROUTER_API_KEY: text('Uses OpenRouter.'),
-  OPENAI_API_KEY: text('Uses OpenAI.'),
+  OPENROUTER_API_KEY: text('API key of OpenRouter, the provider if MODEL_BASE_URL is not set.'),
+  OPENAI_API_KEY: text('API key of OpenAI, the provider if neither MODEL_BASE_URL nor OPENROUTER_API_KEY is set.'),
   ALLOW_PRIVATE_MODEL_URLS: flag(
     false,
     'Lets providers of workspaces be loopback or private addresses; refused with NODE_ENV=production.',
@@ -120,8 +129,8 @@ export const settings = z.object({
     isAddressRange,
     'Private address ranges to which webhooks may be sent.',
   ),
-  WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Webhooks that a worker process sends at once,'),
-  WEBHOOK_SLOTS_PER_WORKSPACE: whole([16, 1, 1_000], 'and of these, webhooks of one workspace.'),
+  WEBHOOK_SLOTS: whole([32, 1, 1_000], 'Maximum webhooks that a worker process sends at once.'),
+  WEBHOOK_SLOTS_PER_WORKSPACE: whole([16, 1, 1_000], 'Maximum webhooks of one workspace in a worker process.'),
   MODEL_PRICES: modelPrices,
   ...modelRequestSettings,
   MODEL_CONTEXT_TOKENS: whole(
@@ -157,7 +166,7 @@ export const settings = z.object({
     [30_000, 200],
     'Duration of a lease. A job whose worker has not renewed its lease for this time can be claimed by another worker.',
   ),
-  WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs that a worker process runs at once.'),
+  WORKER_SLOTS: whole([20, 1, 10_000], 'Maximum jobs that a worker process runs at once.'),
   WORKER_QUEUES: z
     .string()
     .optional()
@@ -187,9 +196,9 @@ export const settings = z.object({
     .enum(isolations)
     .default('queue')
     .meta(choice(isolations, 'queue', 'Strictest mode that a workspace may choose (`toolIsolation`).')),
-  TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools that a process runs at once,'),
-  TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
-  TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
+  TOOL_SLOTS: whole([20, 1, 10_000], 'Maximum isolated tool calls that a process runs at once.'),
+  TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'Maximum isolated tool calls of one workspace in a process.'),
+  TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'Maximum isolated calls of one tool in a process.'),
   TOOL_QUEUE_TTL_MS: ms(
     [300_000],
     'How long a call of an isolated tool waits for a tool process to claim it. Then it ends as `timed_out`. The timeout of the tool starts with the claim.',
@@ -230,9 +239,9 @@ export const settings = z.object({
   MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Maximum size of a request body, in bytes.'),
   MAX_MESSAGES: whole([2_000, 1, 100_000], 'Maximum number of messages in one request.'),
 
-  DELTA_FLUSH_MS: ms([100], 'A worker writes buffered text after this time,'),
-  DELTA_FLUSH_CHUNKS: whole([10, 1, 10_000], 'or after this many pieces,'),
-  DELTA_FLUSH_BYTES: whole([1_024, 1, 1_048_576], 'or at this size.'),
+  DELTA_FLUSH_MS: ms([100], 'Maximum time that a worker buffers streamed text before it writes it.'),
+  DELTA_FLUSH_CHUNKS: whole([10, 1, 10_000], 'Number of buffered pieces at which a worker writes them sooner.'),
+  DELTA_FLUSH_BYTES: whole([1_024, 1, 1_048_576], 'Size of the buffered text at which a worker writes it sooner.'),
   DELTA_RETENTION_MS: ms([3_600_000, 0, 400 * 86_400_000], 'How long the log of an ended job keeps its text deltas.'),
   JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long an ended job is kept. 0: forever.'),
   MEMORY_RETENTION_MS: ms(

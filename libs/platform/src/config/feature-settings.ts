@@ -19,7 +19,7 @@ import {
 export const connectionSettings = {
   SOCKETS_PENDING: whole(
     [500, 1, 100_000],
-    'Maximum WebSockets of a process without an accepted connection_init. A further one waits for its turn and closes the oldest; when as many wait, or half as many of its address, it gets 503. While half as many of one address wait, the process reads new connections of that address one by one.',
+    'Maximum WebSockets of a process without an accepted connection_init. A further connection waits in a queue, then replaces the oldest of them. The queue has the same maximum length, and one client address may use half of it; a connection that does not fit gets 503. While an address uses its half, the process reads new connections of that address one at a time.',
   ),
   REFUSALS_PER_SECOND: whole(
     [20, 1, 1_000_000],
@@ -134,7 +134,7 @@ const providerDownActions = ['wait', 'fail'] as const;
 export const modelRequestSettings = {
   MODEL_RETRY_FOR_MS: ms(
     [600_000, 0],
-    'How long a model request that failed before its first byte is retried at least once a minute. Later retries are less frequent.',
+    'How long a model request that failed before its first byte is retried with pauses of about a minute at most. Later pauses are longer.',
   ),
   MODEL_BACKOFF_MS: ms([1_000, 1], 'Wait before the first retry of a model request; it doubles up to a minute.'),
   MODEL_RETRY_HOLD_MS: ms(
