@@ -1,7 +1,10 @@
 import type { ApprovalPolicy } from '#approvals';
 import type { ModelParameters } from '#models';
 
-/** Limits of an agent. Whole numbers >= 1. They can only tighten the instance's limits; an absent one leaves the instance's limit. */
+/**
+ * Limits of an agent. Whole numbers >= 1. `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others can only
+ * tighten its limits. Absent: the value of the installation.
+ */
 export interface AgentLimits {
   /** Rounds per response; the last round is requested without tools. */
   readonly maxRounds?: number;
@@ -10,7 +13,7 @@ export interface AgentLimits {
   readonly maxOutputBytes?: number;
   /** Ms within which a response of the model must be complete. */
   readonly roundTimeoutMs?: number;
-  /** How long (ms) model requests that failed before their first byte are retried at least once a minute. */
+  /** How long (ms) model requests that failed before their first byte are retried with pauses of about a minute at most. */
   readonly modelRetryForMs?: number;
   /** `fail`: the agent's jobs fail instead of waiting for a model provider that is down. */
   readonly onProviderDown?: 'wait' | 'fail';

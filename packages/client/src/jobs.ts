@@ -9,7 +9,7 @@ export class Jobs {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * The newest job that writes a message of a thread. Both are identified by our id or by the id that the starter chose. Null: the caller
+   * The newest job that writes a message of a thread. Both are identified by the server id or by the id that the client chose. Null: the caller
    * may see no such job.
    */
   async ofMessage(

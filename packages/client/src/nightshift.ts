@@ -37,7 +37,7 @@ export interface StartWorkflow<Decision extends Approval = Approval>
 
 /** A job that was just started, with the ids of its thread and message. */
 export class StartedJob extends JobHandle {
-  /** Our id of the thread, or the id that the start gave it. */
+  /** The server id of the thread, or the id that the client chose at the start. */
   readonly threadId: string | null;
   /** The id of the assistant message that the job writes. */
   readonly messageId: string | null;

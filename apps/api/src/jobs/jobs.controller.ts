@@ -37,7 +37,10 @@ const ApiJobStream = () =>
       schema: whole,
     }),
     query('after', 'The same, where no header can be sent.'),
-    query('format', '`or3`: status objects, as OR3 clients read them.', { type: 'string', enum: ['or3'] }),
+    query('format', '`or3`: status objects, as clients of OR3 (another chat client) read them.', {
+      type: 'string',
+      enum: ['or3'],
+    }),
     query('offset', 'With `format=or3`: the length of the content that the client received.'),
     query('attempt', 'The `attempt` that the offset was counted in.'),
     ApiMediaReply(200, 'The stream.', { 'text/event-stream': 'See above.' }),

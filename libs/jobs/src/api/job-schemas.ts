@@ -11,7 +11,10 @@ export const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
 const admitted: z.ZodType<AdmittedJob> = z.object({
   jobId: z.uuid(),
   status: wireStatus,
-  threadId: z.string().nullable().meta({ description: 'The id of the thread that the starter chose, else our id.' }),
+  threadId: z
+    .string()
+    .nullable()
+    .meta({ description: 'The id of the thread that the client chose, else the server id.' }),
   messageId: z.string().nullable(),
 });
 
@@ -45,12 +48,12 @@ const messageRef: z.ZodType<MessageRef> = z.object({
     .string()
     .min(1)
     .max(256)
-    .meta({ description: 'The thread, by its id or by the id that the starter chose.' }),
+    .meta({ description: 'The thread, by its server id or by the id that the client chose.' }),
   messageId: z
     .string()
     .min(1)
     .max(256)
-    .meta({ description: 'The assistant message, by its id or by the id that the starter chose.' }),
+    .meta({ description: 'The assistant message, by its server id or by the id that the client chose.' }),
 });
 
 /** The query parameters `threadId` and `messageId`. */

@@ -32,9 +32,12 @@ export const ToolCallStatusEnum = defineEnum('ToolCallStatus', 'The status of a 
   RUNNING: ['running', 'It runs.'],
   COMPLETED: ['completed', 'It has a result.'],
   ERROR: ['error', 'It failed. The model reads the reason.'],
-  TIMED_OUT: ['timed_out', 'It took longer than its limit and was aborted.'],
+  TIMED_OUT: ['timed_out', 'It took longer than its timeout, or no client or tool process ran it in time.'],
   SKIPPED: ['skipped', 'It was not run. The model reads the reason.'],
-  DENIED: ['denied', 'A person refused it.'],
+  DENIED: [
+    'denied',
+    'It was not allowed: by a person, the approval policy or a hook, because the approval expired, or because the tool changed. The model reads why.',
+  ],
   CANCELLED: ['cancelled', 'The job was cancelled before a decision.'],
   INTERRUPTED: ['interrupted', 'Its outcome is unknown. It is not repeated without a decision.'],
 });

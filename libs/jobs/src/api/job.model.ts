@@ -41,7 +41,10 @@ export class JobModel extends Node {
   @Field(() => JobStatusEnum, { description: 'Its current state.' })
   status!: string;
 
-  @Field(() => Boolean, { description: 'Whether it is queued behind another job of its thread.' })
+  @Field(() => Boolean, {
+    description:
+      'Whether the job is not claimable yet: it is queued behind another job of its thread, or its `startAt` has not come.',
+  })
   inLine!: boolean;
 
   @Field(() => ID, { nullable: true, description: 'The thread that it writes to.' })

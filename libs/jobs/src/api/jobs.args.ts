@@ -60,10 +60,10 @@ export class JobsArgs extends PageArgs {
 /** Arguments of `jobOfMessage`. */
 @ArgsType()
 export class JobOfMessageArgs {
-  @Field(() => ID, { description: 'The thread, by its id or by the id that the caller gave it.' })
+  @Field(() => ID, { description: 'The thread, by its server id or by the id that the client chose.' })
   threadId!: string;
 
-  @Field(() => ID, { description: 'The assistant message, by its id or by the id that the starter chose.' })
+  @Field(() => ID, { description: 'The assistant message, by its server id or by the id that the client chose.' })
   messageId!: string;
 }
 

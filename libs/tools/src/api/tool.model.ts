@@ -82,11 +82,11 @@ export class PluginModel {
   @Field(() => [String], { description: 'The names of its tools.' })
   tools!: readonly string[];
 
-  @Field(() => [String], { description: 'The names of its hooks, which this version does not run.' })
+  @Field(() => [String], { description: 'The names of its hooks.' })
   hooks!: readonly string[];
 
   @Field(() => [String], {
-    description: 'The types of its workflow nodes, which workflows cannot use in this version.',
+    description: 'The types of its workflow nodes.',
   })
   nodes!: readonly string[];
 }

@@ -31,7 +31,7 @@ const bodies = {
   page: named('DocumentPage', z.object({ documents: z.array(document), nextCursor: z.string().optional() })),
 };
 
-/** Serves the own rows of a thread to the receiver of a delivery with `preIssuedToken`. */
+/** Serves the workspace documents of a thread to the receiver of a delivery with `preIssuedToken`. */
 @ApiTags('Triggers')
 @Controller('trigger/v1/databases/:database')
 @UseGuards(PreIssuedTokenGuard)
@@ -70,7 +70,7 @@ export class OwnDocumentsController {
   }
 
   @Post('write')
-  @ApiOperation({ operationId: 'writeDocuments', summary: 'Refused: own rows are only read' })
+  @ApiOperation({ operationId: 'writeDocuments', summary: 'Refused: workspace documents are read-only' })
   @ApiRefusals(401, 403, 413, 429)
   @RequireAbility('read', 'Message')
   write(): never {

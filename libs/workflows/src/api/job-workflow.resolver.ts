@@ -35,7 +35,8 @@ export class JobWorkflowResolver {
 
   @ResolveField(() => Json, {
     nullable: true,
-    description: "For a workflow job: its complete state in the OR3 protocol's format, with long texts truncated.",
+    description:
+      'For a workflow job: its complete state in the format of OR3, another chat client, with long texts truncated.',
     complexity: stateCost,
   })
   workflowState(@Parent() { workspaceId, id, kind }: Job): Promise<WorkflowState | null> | null {

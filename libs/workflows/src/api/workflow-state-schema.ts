@@ -61,7 +61,7 @@ const node: z.ZodType<WorkflowNodeState> = named(
     iteration: z
       .array(z.int())
       .exactOptional()
-      .meta({ description: 'Numbers of the loop passes or map items around it, outermost first.' }),
+      .meta({ description: 'Numbers of the loop iterations or map items around it, outermost first.' }),
   }),
 );
 

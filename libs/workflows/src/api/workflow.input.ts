@@ -133,7 +133,7 @@ export class StartWorkflowInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation.',
+      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of each agent, else of the installation.',
   })
   modelRetryForMs?: number | null;
 

@@ -117,17 +117,23 @@ const whileLoop = z.object({
     .string()
     .default('')
     .describe(
-      'The question that the model answers with `continue` or `done` before each pass. Required if `loopMode` is `condition`',
+      'The question that the model answers with `continue` or `done` before each iteration. Required if `loopMode` is `condition`',
     ),
   conditionModel: modelName.describe(
     'The model that answers `conditionPrompt`. Default: the default model of the workspace',
   ),
-  maxIterations: z.number().int().min(1).max(LIMITS.loopIterations).default(10).describe('Maximum number of passes'),
+  maxIterations: z
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.loopIterations)
+    .default(10)
+    .describe('Maximum number of iterations'),
   onMaxIterations: z
     .enum(['error', 'warning', 'continue'])
     .default('warning')
     .describe(
-      'After that many passes: `error` fails the node, `warning` ends the loop and warns viewers, `continue` ends the loop',
+      'After that many iterations: `error` fails the node, `warning` ends the loop and warns viewers, `continue` ends the loop',
     ),
   customEvaluator: z
     .string()
@@ -137,18 +143,20 @@ const whileLoop = z.object({
     .enum(['condition', 'fixed'])
     .default('condition')
     .describe(
-      '`condition`: a condition is checked before each pass. `fixed`: the loop makes exactly `maxIterations` passes',
+      '`condition`: a condition is checked before each iteration. `fixed`: the loop runs exactly `maxIterations` iterations',
     ),
-  loopPrompt: z.string().default('').describe('Instructions that are placed before the input of each pass'),
+  loopPrompt: z.string().default('').describe('Instructions that are placed before the input of each iteration'),
   includePreviousOutputs: z
     .boolean()
     .default(true)
-    .describe('Whether the input of a pass includes the outputs of earlier passes'),
-  includeIterationContext: z.boolean().default(false).describe('Whether the input of a pass includes its number'),
+    .describe('Whether the input of an iteration includes the outputs of earlier iterations'),
+  includeIterationContext: z.boolean().default(false).describe('Whether the input of an iteration includes its number'),
   outputMode: z
     .enum(['last', 'accumulate'])
     .default('last')
-    .describe('The output: `last` is the text of the last pass, `accumulate` is JSON with the texts of all passes'),
+    .describe(
+      'The output: `last` is the text of the last iteration, `accumulate` is JSON with the texts of all iterations',
+    ),
 });
 
 const subflow = z.object({

@@ -4,7 +4,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
-/** Limits of an agent. They can only tighten those of the installation. Absent: the limit of the installation. */
+/** Limits of an agent. `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others can only tighten its limits. Absent: the value of the installation. */
 export type AgentLimitsInput = {
   /** Maximum UTF-8 bytes of text and reasoning of one job. */
   readonly maxOutputBytes?: number | null | undefined;
@@ -12,7 +12,7 @@ export type AgentLimitsInput = {
   readonly maxRounds?: number | null | undefined;
   /** Maximum number of tool calls in one round. */
   readonly maxToolCallsPerRound?: number | null | undefined;
-  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. */
+  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What its jobs do while the model provider is down. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
@@ -60,7 +60,7 @@ export type ClientToolInput = {
   readonly description?: string | null | undefined;
   /** The effect of running it twice. Absent: ONCE. If a client disappears after it started, only PURE and IDEMPOTENT calls go to another client. */
   readonly effect?: ToolEffect | null | undefined;
-  /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique among all tools named here. */
+  /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique among the tools of this request. */
   readonly name: string;
   /** What happens when `timeoutMs` is over. Absent: WAIT. */
   readonly onTimeout?: OnClientTimeout | null | undefined;
@@ -651,7 +651,7 @@ export type StartChatInput = {
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
-  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the installation. */
+  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of the agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What the job does while its model provider is down. Absent: the setting of the agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
@@ -685,7 +685,7 @@ export type StartWorkflowInput = {
   readonly idempotencyKey?: string | null | undefined;
   /** Key-value pairs of text, for filters and hooks: `{"team":"billing"}`. At most 16; keys of 1 to 64 and values of at most 512 characters. */
   readonly labels?: unknown;
-  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the installation. */
+  /** How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of each agent, else of the installation. */
   readonly modelRetryForMs?: number | null | undefined;
   /** What the job does while its model provider is down. Absent: the setting of each agent, else of the installation. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
@@ -777,7 +777,7 @@ export type ToolCallStatus =
   | 'CANCELLED'
   /** It has a result. */
   | 'COMPLETED'
-  /** A person refused it. */
+  /** It was not allowed: by a person, the approval policy or a hook, because the approval expired, or because the tool changed. The model reads why. */
   | 'DENIED'
   /** It failed. The model reads the reason. */
   | 'ERROR'
@@ -789,7 +789,7 @@ export type ToolCallStatus =
   | 'RUNNING'
   /** It was not run. The model reads the reason. */
   | 'SKIPPED'
-  /** It took longer than its limit and was aborted. */
+  /** It took longer than its timeout, or no client or tool process ran it in time. */
   | 'TIMED_OUT';
 
 /** The effect of repeating a tool call. */

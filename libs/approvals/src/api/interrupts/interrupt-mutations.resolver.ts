@@ -41,7 +41,7 @@ export class InterruptMutationsResolver {
 
   @ResolveField(() => InterruptModel, {
     nullable: true,
-    description: 'The current request. After a conflict: with the first decision. Null: not found.',
+    description: 'The request in its current state; after a conflict it has the first decision. Null: not found.',
   })
   interrupt({ id, settled }: Resolved, _: unknown, context: GraphqlContext) {
     return settled ?? (isId(id) ? this.loaders.of(context).interrupts.load(id) : null);

@@ -8,7 +8,7 @@ import { ToolEventFormatEnum } from './agent.enums.js';
 
 @InputType({
   description:
-    'Limits of an agent. They can only tighten those of the installation. Absent: the limit of the installation.',
+    'Limits of an agent. `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others can only tighten its limits. Absent: the value of the installation.',
 })
 export class AgentLimitsInput {
   @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
@@ -25,7 +25,8 @@ export class AgentLimitsInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000.',
+    description:
+      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer.',
   })
   modelRetryForMs?: number | null;
 

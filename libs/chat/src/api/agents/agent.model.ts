@@ -6,10 +6,10 @@ import { connectionOf, DateTime, Json, payloadOf } from '#platform/api';
 import type { ToolEventFormat } from '../../agent.js';
 import { ToolEventFormatEnum } from './agent.enums.js';
 
-/** The limits of an agent. A null limit leaves that of the instance. */
+/** The limits of an agent. A null limit leaves that of the installation. */
 @ObjectType('AgentLimits', {
   description:
-    'Limits of an agent. They can only tighten those of the installation. Null: the limit of the installation.',
+    'Limits of an agent. `modelRetryForMs` and `onProviderDown` replace the settings of the installation; the others can only tighten its limits. Null: the value of the installation.',
 })
 export class AgentLimitsModel {
   @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
@@ -26,7 +26,8 @@ export class AgentLimitsModel {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000.',
+    description:
+      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer.',
   })
   modelRetryForMs?: number | null;
 

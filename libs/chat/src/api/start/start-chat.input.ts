@@ -58,7 +58,7 @@ export const OnClientTimeoutEnum = defineEnum(
 })
 export class ClientToolInput {
   @Field(() => String, {
-    description: '1 to 64 of letters, digits, `_`, `-` and `.`; unique among all tools named here.',
+    description: '1 to 64 of letters, digits, `_`, `-` and `.`; unique among the tools of this request.',
   })
   name!: string;
 
@@ -167,7 +167,7 @@ export class StartChatInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the installation.',
+      'How long failed model requests are retried with pauses of about a minute at most, in ms: 0 to 604,800,000. Later pauses are longer. Absent: the setting of the agent, else of the installation.',
   })
   modelRetryForMs?: number | null;
 

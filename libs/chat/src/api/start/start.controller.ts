@@ -41,7 +41,7 @@ export class StartController {
   @Post('openrouter/stream')
   @ApiOperation({
     operationId: 'startOr3Job',
-    summary: 'Start a chat job, as OR3 clients do (`_background: true`)',
+    summary: 'Start a chat job, as clients of OR3 do (`_background: true`)',
     description: startDescription,
   })
   @ApiIdempotencyKey()

@@ -43,7 +43,7 @@ export class ThreadModel extends Node {
 /** One entry of a conversation. */
 @ObjectType('Message', { implements: () => [Node], description: 'One entry of a conversation.' })
 export class MessageModel extends Node {
-  @Field(() => ID, { description: 'Our id of the message.' })
+  @Field(() => ID, { description: 'The server id of the message.' })
   id!: string;
 
   @Field(() => ID, { description: 'The thread of the message.' })

@@ -7,7 +7,7 @@ import { JobEventEntry } from './job-event-entry.model.js';
   description: 'The agent that a job with `auto` chose.',
 })
 export class AgentSelectedEvent extends JobEventEntry {
-  @Field(() => ID, { description: 'Our id of the agent.' })
+  @Field(() => ID, { description: 'The server id of the agent.' })
   agent!: string;
 
   @Field(() => Int, { description: 'The version of the agent that the job uses.' })

@@ -85,7 +85,9 @@ export class ToolCall extends Node {
   @Field(() => ToolSortEnum, { description: 'What kind of tool runs it.' })
   runtime!: string;
 
-  @Field(() => String, { description: 'Where it runs: `worker`, `queue` (isolated) or `client`.' })
+  @Field(() => String, {
+    description: 'Where it runs: `worker`, `queue` (isolated), `client`, or `job` (as a sub-job).',
+  })
   executor!: string;
 
   @Field(() => String, {
