@@ -35,7 +35,7 @@ const ofFile = ['ETag', 'Accept-Ranges', 'Cache-Control'];
 export class FileDownload {
   /** Tests replace it. */
   clock: Clock = systemClock;
-  /** Users read their parts in turns, so that many downloads of one do not delay others. */
+  /** Users read their parts in turn, so that many downloads of one user do not delay others. */
   private turns: CallerTurns | undefined;
   private reads = 0;
   /** Reads that wait for another one to end, the oldest first: at most one for each open download. */

@@ -31,7 +31,7 @@ export class FreedCapacity {
     this.wakes = new GroupWriter((workspaceIds) => this.wake(workspaceIds), systemClock, batching);
   }
 
-  /** Call it after the commit that ended or parked the job. Never rejects: if it fails, the sweeper finds the jobs. */
+  /** Call it after the commit that ended the job or set it to `waiting`. Never rejects: if it fails, the sweeper finds the jobs. */
   async freed(job: InactiveJob): Promise<void> {
     const { workspaceId, threadId } = job;
     try {

@@ -27,8 +27,8 @@ export type JobMove =
   /** The write is refused if the job was answered more often than `answered`: its worker has not read the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }
   /**
-   * The job is released: the claim does not count as an attempt, and the job's queue message is sent. `agentId`: the agent that counts it
-   * from now on.
+   * The job is released: the claim does not count as an attempt, and the job's queue message is sent. `agentId`: the agent that was chosen; its
+   * cap on running jobs counts the job from now on.
    */
   | { readonly to: 'queued'; readonly kind: string; readonly agentId?: string };
 

@@ -36,7 +36,10 @@ interface WrittenRow {
 /** About 3 s in total: enough for a restart of the server, and well below a lease. */
 const pausesMs = [50, 100, 200, 400, 800, 1_600];
 
-/** Writes the logs of many jobs in one statement, which is its own transaction. */
+/**
+ * Writes the logs of many jobs in one statement. If the writes also send queue messages, one transaction contains the statement and the
+ * messages.
+ */
 @Injectable()
 export class EventLogRepository {
   /** Workspaces that had a webhook endpoint within the last minute. Their events are written by the statement that adds webhooks. */
@@ -96,7 +99,7 @@ export class EventLogRepository {
     return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
   }
 
-  /** A write that sends no message needs no transaction of its own. */
+  /** Without queue messages, the statement needs no explicit transaction. */
   private async run(statement: SqlStatement, insertions: readonly SqlStatement[]) {
     if (insertions.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
     const [rows = []] = await this.postgres.allAsEngine<WrittenRow>([statement, ...insertions]);

@@ -27,7 +27,7 @@ interface WaitingWrite {
 }
 
 /**
- * Writes that wait to share a commit. Each is sent at its due time, or with a batch that is sent at most `rideMs` before it. So the streams
+ * Writes that wait to share a commit. Each write is sent when it is due, or with a batch that is sent at most `rideMs` earlier. So the streams
  * of a process soon flush together, which needs far fewer commits. Each run has at most one waiting write.
  */
 export class WaitingWrites {
@@ -75,8 +75,8 @@ interface Sealed {
 }
 
 /**
- * The one writer of this process: it commits the writes of all jobs of a tick as one statement in one transaction. It publishes one hint
- * per job after the commit.
+ * The one writer of this process: it commits the writes of all jobs of a tick together, in one statement (see `EventLogRepository`). It
+ * publishes one hint per job after the commit.
  */
 @Injectable()
 export class EventLog {

@@ -12,12 +12,12 @@ export interface Cursor {
   readonly after: number;
 }
 
-/** Most events of one job in one page. */
+/** Maximum number of events of one job in one page. */
 export const feedPage = 500;
 /** A page ends with the event that reaches this many bytes, so that the buffer of a slow viewer does not grow with the text. */
 export const feedPageBytes = 256 * 1024;
 
-/** Most cursors in one statement. */
+/** Maximum number of cursors in one statement. */
 const maxTogether = 200;
 
 interface EventRow extends StoredLogRow {
@@ -101,7 +101,10 @@ export class FeedRepository {
   }
 }
 
-/** Whether more may follow a page. Counts text only, so it compares with half the limit. */
+/**
+ * Whether more may follow a page. Counts the text of deltas and the JSON of other events, which may be fewer bytes than the rows that limit a
+ * page. So it compares with half the limit.
+ */
 export function isFull(page: readonly JobEvent[]): boolean {
   return page.length >= feedPage || bytesOf(page) >= feedPageBytes / 2;
 }

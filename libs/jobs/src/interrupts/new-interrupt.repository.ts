@@ -63,8 +63,8 @@ export interface OpeningJob extends JobRef {
 }
 
 /**
- * The row of a request that a worker opens. It commits with the rows that the request is about, before any viewer sees it, and with the
- * queue message of its first instant.
+ * The row of a request that a worker opens. It is committed together with the rows that it refers to, before any viewer sees it, and with the
+ * queue message for its first reminder or its expiry.
  */
 export function openInterruptRow(job: OpeningJob, interrupt: NewInterrupt): PartRow {
   const { workspaceId, jobId } = job;
@@ -99,7 +99,7 @@ export function interruptDue(
 ): AddressedMessage {
   const instant = Math.ceil(at);
   const id = idFrom(interruptId, instant);
-  // pg-boss deletes messages two weeks after their start time, so a past instant must not become one.
+  // pg-boss deletes a message two weeks after its start time, so the start time is never in the past.
   const startAfter = Math.max(instant, systemClock.now());
   return { queue: 'interrupt.due', id, data: { workspaceId, jobId, interruptId }, startAfter };
 }

@@ -48,9 +48,9 @@ export class InterruptSettler {
   ) {}
 
   /**
-   * `decide` reads the request under the lock and writes the effects of the decision; if it returns null, the request stays open. If it
-   * throws, nothing is stored. Returns the request in its new state. Throws `not_found` if the job has no request with this id, and
-   * `already_answered` if the job is cancelled because it opened the request, even before the cancel has happened.
+   * `decide` reads the request under the lock and writes the effects of the decision; if it returns null, the request stays open. If it throws,
+   * nothing is stored. Returns the request in its new state. Throws `not_found` if the job has no request with this id, and `already_answered`
+   * if the job or its root job was started with `humanWait: 'reject'`: the job will be cancelled because it opened this request.
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },

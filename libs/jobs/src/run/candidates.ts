@@ -1,9 +1,9 @@
 import type { JobRef } from '../job.js';
 
 /**
- * Jobs that may be claimable, known from queue messages, hints or a sweep. They are taken in turns between workspaces, so that ten thousand
- * jobs of one tenant do not delay the first job of another. The number is bounded: jobs beyond the limit are dropped, `overflowed` becomes
- * true, and the worker finds them in the table.
+ * Jobs that may be claimable, known from queue messages, hints or a sweep. They are taken from the workspaces in turn, so that ten thousand jobs
+ * of one tenant do not delay the first job of another. The number is bounded: jobs beyond the limit are dropped, `overflowed` becomes true, and
+ * the worker finds them in the table.
  */
 export class Candidates {
   private readonly byWorkspace = new Map<string, Map<string, JobRef>>();

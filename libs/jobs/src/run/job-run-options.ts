@@ -11,7 +11,7 @@ export interface JobRunOptions {
   readonly log: EventLog;
   readonly clock: Clock;
   readonly flush: FlushPolicy;
-  /** Reads the lease after a write was refused; undefined: the fence refused it. */
+  /** Renews the lease after a write was refused, and returns its state. Undefined: this worker no longer has the lease. */
   readonly askLease: () => Promise<AskedLease | undefined>;
   /** Whether the lease is still valid on the monotonic clock. */
   readonly isValid: () => boolean;

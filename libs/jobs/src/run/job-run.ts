@@ -10,8 +10,8 @@ import { RunActivity } from './run-activity.js';
 import { RunText } from './run-text.js';
 
 /**
- * The handler's interface to its job: the claim, the signal, the streamed text and the writes. Soft writes (`append`, text) are buffered;
- * `commit` is durable when it resolves. If the lease is lost, the signal aborts with `LeaseLost`.
+ * The handler's interface to its job: the claim, the signal, the streamed text and the writes. `append` and streamed text are buffered; `commit`
+ * is durable when it resolves. If the lease is lost, the signal aborts with `LeaseLost`.
  */
 export class JobRun {
   private readonly controller = new AbortController();
@@ -52,8 +52,8 @@ export class JobRun {
   }
 
   /**
-   * Call it before every external effect. A paused process may resume anywhere, and before its timers fire: throws `LeaseLost` if the lease
-   * may have expired.
+   * Call it before every external effect. Throws `LeaseLost` if the lease may have expired: a suspended process can resume at any line, before
+   * the timer of its lease fires.
    */
   assertValid(): void {
     if (this.writer.isLost || !this.options.isValid()) throw this.lose();

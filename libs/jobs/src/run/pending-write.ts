@@ -18,7 +18,7 @@ export interface RunWrite {
   readonly progress?: boolean;
 }
 
-/** The members of a write that a job collects while it is buffered. */
+/** The buffered changes of one job, as `copy` and `take` return them. */
 export interface Pending {
   readonly events: readonly NewJobEvent[];
   readonly rows: readonly PartRow[];
@@ -70,8 +70,8 @@ export class PendingWrite {
   }
 
   /**
-   * Drops the unsent text of a round. The withdrawal sends later content of other rounds again. So unsent deltas after the given lengths lose
-   * their offset if a node shows them, and are dropped otherwise.
+   * Drops the unsent text of a round. The events that follow the withdrawal repeat the content of other rounds after the given lengths. So an
+   * unsent delta after these lengths is dropped; if a workflow node shows it, it stays, without its offset.
    */
   withdraw({ round, contentLength, reasoningLength }: JobEventBodies['round-restarted']): void {
     this.streams.delete(round);

@@ -36,7 +36,10 @@ export class RunEnder {
     private readonly cancels: CancelRepository,
   ) {}
 
-  /** Never rejects: after a lost lease nothing is written, any other error ends the job. */
+  /**
+   * Never rejects. After a lost lease, a transient error of the database or a failed commit it writes nothing more, and a later claim continues
+   * the job. Any other error of the handler fails the job.
+   */
   async runToEnd(run: JobRun, handler: JobHandler | undefined): Promise<void> {
     const { jobId, workspaceId, epoch, kind } = run.job;
     try {

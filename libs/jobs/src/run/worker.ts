@@ -40,8 +40,8 @@ export interface Slot {
 
 /**
  * Claims and runs jobs while it has free slots. pg-boss delivers the messages of the job queues to it, at once after a hint, else within a
- * second. While no slot is free it remembers the jobs of hints, so that workspaces get the next slots in turns. The sweep finds jobs whose
- * message and hint were lost. Only the claim decides whether a job runs here.
+ * second. While no slot is free it remembers the jobs of hints, so that it gives the next free slots to the workspaces in turn. The sweep finds
+ * jobs whose message and hint were lost. Only the claim decides whether a job runs here.
  */
 @Injectable()
 export class Worker {
@@ -187,7 +187,7 @@ export class Worker {
     return false;
   }
 
-  /** Whether the worker could claim more jobs than it knows of. */
+  /** Whether a slot is free, no claim is in progress and no known job waits for one. */
   private get isReady(): boolean {
     return this.claiming === undefined && this.candidates.size === 0 && this.runner.freeSlots > 0;
   }

@@ -114,13 +114,17 @@ function plus(a: Load, b: Load): Load {
 }
 
 /**
- * The load after `runs` paused jobs were replaced. Jobs replaced earlier may not have ended yet, so the load is cut to `bound` first.
+ * The load without the `runs` paused jobs that are being expired. Jobs that earlier starts expired may still count, so the load is first reduced
+ * to `bound`, the limit of stored jobs.
  */
 function without({ unfinished, active }: Load, runs: number, bound: number): Load {
   return { unfinished: Math.min(unfinished, bound) - runs, active };
 }
 
-/** How many starts of each user exceed a limit of stored jobs. Skips jobs without a user: none of their runs is paused for a client. */
+/**
+ * The number of starts of each user that a limit of stored jobs refused. Starts without a user are skipped, because only users have paused `/v1`
+ * runs, which can be expired for them.
+ */
 export function refusedByBound(
   requests: readonly StartRequest[],
   decisions: readonly StartDecision[],
@@ -159,14 +163,15 @@ function decide(
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
   const loads = { ...load, hasUser: request.createdBy !== null };
-  // The caps are checked first, so that no paused run expires for a start that a cap refuses.
+  // Checks the caps on running jobs before the limits of stored jobs: a start over such a limit expires a paused `/v1` run, which must not
+  // happen for a start that a cap refuses anyway.
   const error = capReached(place, facts, loads);
   if (error !== undefined) return { type: 'refuse', error };
   const overBound = boundReached(place, facts, loads);
   return overBound === undefined ? place : { type: 'refuse', error: overBound, isOverBound: true };
 }
 
-/** The error of a bound on stored unfinished jobs, if the request exceeds one. */
+/** The error of a limit of stored unfinished jobs, if the request exceeds one. */
 function boundReached(
   { supersedes }: Accepted,
   { stored }: StartFacts,

@@ -36,8 +36,8 @@ interface WrittenBatch {
 /**
  * Accepts jobs. Requests that arrive for one workspace in the same moment are decided and written together: one statement takes the locks, one
  * reads the facts, one inserts the jobs and sends their queue messages, for any number of clients. New conversations are inserted without
- * reading the facts, by a statement that refuses them if a limit is reached or a key is known: one round trip. If this process also works and
- * has a free slot, a job that fits under the caps is inserted as claimed by it: no queue message, no second commit.
+ * reading the facts, by a statement that refuses them if a limit is reached or a key is known: one round trip. If this process also runs a
+ * worker with a free slot, a job within the caps is inserted as claimed by this worker, without a queue message and a second commit.
  */
 @Injectable()
 export class JobStarter {

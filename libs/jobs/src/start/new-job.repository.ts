@@ -128,7 +128,10 @@ admitted AS (
   INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
   SELECT $1, key_owner, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
 
-/** Inserts accepted jobs with all their rows, in the transaction that decided to accept them. */
+/**
+ * Builds the statements that insert jobs with all their rows: `insertion` for accepted jobs, `insertionUnlessKnown` for jobs whose keys and
+ * limits the statement itself checks.
+ */
 @Injectable()
 export class NewJobRepository {
   constructor(

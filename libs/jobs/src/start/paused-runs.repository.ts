@@ -31,8 +31,8 @@ export class PausedRunsRepository {
   constructor(private readonly queue: JobQueue) {}
 
   /**
-   * Expires up to `wanted` runs of each user, in the transaction of the start that takes their places, which also sends the
-   * messages of their requests. Workers end them within about a second, like any expired run. Returns how many runs of each user expire.
+   * Expires up to `wanted` runs of each user, in the transaction of the start that replaces them, which also sends the messages of their
+   * requests. Workers end them within about a second, like any expired run. Returns how many runs of each user expire.
    */
   async expireOldest(
     tx: PrismaTransaction,

@@ -19,8 +19,8 @@ export class StartAdmission {
   ) {}
 
   /**
-   * Locks the workspace. A start over a bound on stored jobs replaces a run of its user that no client has continued, if there is one.
-   * Returns null if the workspace does not exist.
+   * Locks the workspace. If starts exceed a limit of stored jobs, expires as many paused `/v1` runs of the same user, those that have waited
+   * longest, and decides again. Returns null if the workspace does not exist.
    */
   async decide(
     tx: PrismaTransaction,

@@ -15,7 +15,7 @@ export type WhenFull = (typeof whenFullChoices)[number];
 
 /** The thread of a job. */
 export interface ThreadTarget {
-  /** Our id, or the id that the client gave when it first used the thread. */
+  /** The server id, or the id that the client chose when it first used the thread. */
   readonly ref: string;
   /** Creates the thread under this title if it does not exist; absent: an unknown thread is an error. */
   readonly createTitle?: string;
@@ -175,7 +175,7 @@ export interface KnownThread {
 
 /** The decision about one request. */
 export type StartDecision =
-  /** `isOverBound`: refused by a bound on stored jobs that have not ended. */
+  /** `isOverBound`: refused by a limit of stored jobs that have not ended. */
   | { readonly type: 'refuse'; readonly error: AppError; readonly isOverBound?: true }
   | { readonly type: 'replay'; readonly job: Omit<StartedJob, 'replayed'> }
   /** Another request of the same batch uses the same thread or key: decide again after it. */

@@ -53,7 +53,7 @@ export class LockedJob {
     this.messages.push(...messages);
   }
 
-  /** Re-queues the job if it waits. A running job reads the change without it. */
+  /** Re-queues the job if it waits. A running job needs no queue message: it reads the change. */
   requeue(reason: string): void {
     this.requeueReason ??= reason;
     this.isAnswered = true;

@@ -31,7 +31,7 @@ export function statementNames(most = mostTexts): (query: { readonly sql: string
 /** A client bound to one transaction; inside `withWorkspace` it sees the rows of that workspace. */
 export type PrismaTransaction = Prisma.TransactionClient;
 
-/** Prisma with the two serving logins, one client for each, over the pools of `Postgres`. */
+/** Prisma with the logins `nightshift_api` and `nightshift_engine`, one client for each, over the pools of `Postgres`. */
 export class PrismaService {
   /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. */
   readonly client: PrismaClient;

@@ -6,7 +6,7 @@ import type { Queues } from './queues.js';
 /** Polls of the first handler, and of the others, which are needed only while several messages are handled. */
 const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
-/** Most messages that a handler gives back before it waits for the next poll. */
+/** Maximum number of messages that a handler gives back before it waits for the next poll. */
 const mostRefused = 100;
 /** How long a search leaves out a group that had no free slot. pg-boss still delivers its messages, so a freed slot rarely waits this long. */
 const fullForMs = 5_000;

@@ -27,7 +27,7 @@ export type AddressedMessage = {
 
 /** How the messages of a queue are fetched. */
 export interface HandleOptions {
-  /** Most messages that the handler gets at once. Default 1. */
+  /** Maximum number of messages that the handler gets at once. Default 1. */
   readonly batchSize?: number;
   /** How often the queue is asked while it is empty. Default 1 s. */
   readonly pollSeconds?: number;
@@ -35,7 +35,10 @@ export interface HandleOptions {
   readonly groupConcurrency?: GroupConcurrencyConfig;
   /** Only messages with at least this priority. */
   readonly minPriority?: number;
-  /** For `handleEach`: messages of a batch with the same sequence are handled one after another, sequences side by side. Default: one sequence. */
+  /**
+   * For `handleEach`: messages of a batch with the same sequence are handled one after another, different sequences in parallel. Default: one
+   * sequence.
+   */
   readonly sequenceOf?: (message: Delivery) => string;
 }
 

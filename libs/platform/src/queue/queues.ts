@@ -96,7 +96,7 @@ export class Queues {
     return this.starting;
   }
 
-  /** Handlers should have been stopped; the messages of one that still runs are retried. May be called again. */
+  /** Stop the handlers first: if a handler still runs, its messages are retried. May be called again. */
   stop(): Promise<void> {
     this.stopping ??= this.starting === undefined ? Promise.resolve() : this.boss.stop({ graceful: false });
     return this.stopping;
@@ -216,7 +216,7 @@ export class Queues {
     }
   }
 
-  /** As often as pg-boss does: twice in the time after which the message would be retried. Returns its end. */
+  /** As often as pg-boss does: twice within the `heartbeatSeconds` of the queue. Returns a function that stops the refresh. */
   private refreshHeartbeat(queue: QueueName, message: Delivery): () => void {
     const { heartbeatSeconds }: QueueSettings = queues[queue];
     if (heartbeatSeconds === undefined) return () => undefined;
@@ -251,7 +251,7 @@ export class Queues {
     });
   }
 
-  /** Completes a request, if its attempt still holds it, and sends the response to it, in one transaction. */
+  /** In one transaction, sends the response and completes the request, if this delivery is still its current attempt. */
   async respond<Name extends QueueName>(
     queue: QueueName,
     request: Delivery,
@@ -279,7 +279,7 @@ export class Queues {
     }
   }
 
-  /** Deletes a message; of a delivery, if its attempt still holds it. */
+  /** Deletes a message. A delivery is deleted only if it is still the current attempt of its message. */
   async remove(queue: QueueName, message: string | Delivery): Promise<void> {
     await this.start();
     await this.boss.deleteJob(queue, typeof message === 'string' ? message : attemptOf(message));

@@ -16,7 +16,7 @@ export interface NotificationReply {
   /** Null if the notification is not about a job. */
   readonly jobId: string | null;
   readonly rootJobId: string | null;
-  /** The id of the thread that the starter of the job chose, else our id. */
+  /** The id of the thread that the client chose, else the server id. */
   readonly threadId: string | null;
   readonly interruptId?: string;
   readonly endpointId?: string;
