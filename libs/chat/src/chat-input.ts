@@ -22,7 +22,7 @@ export interface ChatInput extends SharedWithStart, Partial<Pick<StartChat, 'too
   readonly toolPins?: Readonly<Record<string, string>>;
   /** Policy layers of the agents of the parent jobs. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** For a job that a tool call started: tightens the instance's limit of rounds. */
+  /** For a job that a tool call started: tightens the installation's limit of rounds. */
   readonly maxRounds?: number;
   readonly toolChoice?: ToolChoice;
   /** The pinned agent. Its tools are stored only in `toolPins`. */

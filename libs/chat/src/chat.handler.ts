@@ -73,7 +73,7 @@ function isRetryable(cause: unknown): boolean {
   return cause instanceof AppError && cause.retryable;
 }
 
-/** The outcome of a chat job that does not call its model now. */
+/** The outcome of a job whose session was released, paused or refused. */
 function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused' | 'refused' }>): JobOutcome {
   switch (end.type) {
     case 'released':
@@ -198,9 +198,9 @@ export class ChatHandler implements JobHandler {
   }
 
   /**
-   * The stored conversation. If a job begins for the first time and its request contains the conversation, there is nothing to read. A job
-   * may begin several times under one claim: after an answer that arrived before it waited, or if a tool could not report the outcome of its
-   * call.
+   * The stored conversation. If a job begins for the first time and its request contains the conversation, there is nothing to read. The handler
+   * may run several times under one claim: if a decision arrives just before the job would wait, or if a tool could not report the outcome of
+   * its call.
    */
   private conversationOf({ job, totals }: JobRun, { history, call }: ChatInput): Promise<Conversation> {
     const isNew = job.epoch === 1 && totals.rounds === 0;

@@ -29,7 +29,7 @@ export interface LastRound {
   readonly ends: Map<number, { readonly status: ToolCallStatus; readonly text: string }>;
 }
 
-/** Decides whether and when the model of a conversation is called. */
+/** Decides before a round and after a failed model request whether the conversation continues, waits for the provider or stops. */
 export type OutagePolicy = Pick<ConversationOutage, 'before' | 'after'>;
 
 /**
@@ -103,7 +103,7 @@ export class LoopSession {
     }
   }
 
-  /** Appends the changes that hooks made in a round that they denied, or that failed. They are written with the error. */
+  /** If a round failed or a hook denied it: appends the events of the changes that hooks made before. They are committed with the error. */
   private keepHookEvents(): void {
     const events = this.hooked?.takeEvents() ?? [];
     if (events.length > 0) this.run.append({ events });
@@ -196,7 +196,7 @@ export class LoopSession {
     const starts = routeTypes.some((type) => !['open', 'refused', 'answered'].includes(type));
     let cancelled = false;
     if (!starts) {
-      // No call starts, so nothing must be durable yet: the round is written with the next commit, which ends or parks the job.
+      // No call starts, so the round need not be durable yet. The next commit, which ends the job or sets it to `waiting`, writes it.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
     } else if (this.mayDefer(step, routeTypes)) {
       this.held = new DeferredRoundCommit(this.run, round, systemClock);

@@ -9,11 +9,9 @@ import type { DirectCall } from './direct-call.js';
 import type { ExternalReference } from './external/external-chats.js';
 import type { ProviderDownOptions } from './outages/provider-outages.service.js';
 
-/**
- * A request for a response in a thread, in the background. GraphQL, REST, the OpenAI API and sub-jobs each have one parser that produces it.
- */
+/** The input of a chat job, the same for all APIs. GraphQL, REST, the OpenAI API and sub-jobs each have one parser that produces it. */
 export interface StartChat {
-  /** Our id of the thread, or the client's id. Null: a new thread. */
+  /** The server id of the thread, or the client's id. Null: a new thread. */
   readonly threadRef: string | null;
   /** Creates the thread if `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
@@ -37,7 +35,7 @@ export interface StartChat {
    * OpenAI clients send it), and only those after the last assistant or tool message join the thread.
    */
   readonly history: 'thread' | 'request';
-  /** How many of the messages that would join the thread it already contains, counted from the first. Absent: none. */
+  /** Of the messages that would join the thread: the number of leading ones that it already contains. Default 0. */
   readonly alreadySaid?: number;
   /** The only tools that may be called: names of server tools, or tool definitions. */
   readonly tools: readonly (string | ToolDefinition)[];
@@ -54,7 +52,7 @@ export interface StartChat {
     readonly callerPolicies: readonly ApprovalPolicy[];
     readonly maxRounds: number;
   };
-  /** Takes precedence, while the model provider is down, over the settings of the instance and the agent. */
+  /** Takes precedence, while the model provider is down, over the settings of the installation and the agent. */
   readonly providerDown?: ProviderDownOptions;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
@@ -69,6 +67,6 @@ export interface StartChat {
   readonly backgroundMode: unknown;
   /** The chat is in another system, where the job reads its messages. With `call`, the job has no thread and only makes this call. */
   readonly external?: { readonly reference: ExternalReference; readonly call?: DirectCall };
-  /** Rows that are written with the job; their failure refuses the start. */
+  /** Rows to insert in the transaction that inserts the job. If one cannot be inserted, the start fails. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

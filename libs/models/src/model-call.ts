@@ -23,7 +23,10 @@ import { ToolCallsTooLarge } from './tool-call-assembler.js';
 const MAX_WAITING_BYTES = 262_144;
 /** Maximum bytes that are read of the body of a failure. */
 const MAX_FAILURE_BYTES = 65_536;
-/** Ms that a connection has after the last part to end by itself, so that it can be reused. Then it is closed. */
+/**
+ * How long (ms) a server may take to end the body after a complete response, so that the connection can be reused. Then the connection is
+ * closed.
+ */
 const LINGER_MS = 1_000;
 
 /** The options of one attempt. */

@@ -51,7 +51,7 @@ export const jobKeys: SealedColumn = {
 };
 
 /**
- * Finds the model of a job. The endpoint is the workspace's default provider, else the instance's. The key is that of the request, else
+ * Finds the model of a job. The endpoint is the workspace's default provider, else the installation's. The key is that of the request, else
  * that of the endpoint, unless the workspace requires user keys.
  */
 @Injectable()

@@ -147,7 +147,7 @@ export function modelKeyMalformed(): ModelError {
   return new ModelError({ code: 'model_unauthorized', message, afterFirstByte: false });
 }
 
-/** Neither the request, nor the workspace, nor the instance has a key for a model. */
+/** Neither the request, nor the workspace, nor the installation has a key for a model. */
 export function missingModelKey(): AppError {
   return new AppError({ code: 'missing_model_key', message: 'Missing model API key', field: 'providerKey' });
 }

@@ -7,7 +7,7 @@ import { ModelProvidersRepository } from './providers/model-providers.repository
 import { ModelProvidersService } from './providers/model-providers.service.js';
 import { WorkspaceModels } from './providers/workspace-models.js';
 
-/** The models of the instance and of its workspaces. */
+/** The models of the installation and of its workspaces. */
 @Module({
   providers: [
     ModelCatalog,

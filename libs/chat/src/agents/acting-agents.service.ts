@@ -109,7 +109,7 @@ export class ActingAgents {
     return { model: withRoundLimit(readable, limitMs), modelName };
   }
 
-  /** The instance's limits of a conversation, tightened by the limits of the agent and by `maxRounds`. */
+  /** The installation's limits of a conversation, tightened by the limits of the agent and by `maxRounds`. */
   limitsOf(agent: Pick<AgentPreset, 'limits'> | null, maxRounds = Infinity): LoopLimits {
     const { MAX_ROUNDS, MAX_TOOL_CALLS_PER_ROUND, MAX_OUTPUT_BYTES } = this.config.values;
     const limits = {

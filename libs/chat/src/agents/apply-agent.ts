@@ -45,7 +45,7 @@ export function instructed(
   return [{ role: 'system', content: agent.instructions }, ...messages];
 }
 
-/** The limits of the instance, tightened by those of the agent. */
+/** The limits of the installation, tightened by those of the agent. */
 export function tightened(limits: LoopLimits, agent: Pick<AgentSettings, 'limits'> | null): LoopLimits {
   const { maxRounds, maxToolCallsPerRound, maxOutputBytes } = agent?.limits ?? {};
   return {

@@ -73,7 +73,7 @@ export class Continuations {
     return second !== null && 'answer' in second ? second.answer : null;
   }
 
-  /** `ends` null: the results have not passed the hooks yet. */
+  /** Applies the submitted results under the lock of the job. `ends` null: the hooks have not run on them yet. */
   private look(
     principal: Principal,
     { workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>,

@@ -42,7 +42,7 @@ export interface RunnableCall extends LoopCall {
 /** The state of the round whose calls run here. */
 interface RoundState {
   readonly round: number;
-  /** Whether this run has committed the round. That commit starts all calls that may be sent again. */
+  /** Whether this run has committed the round. That commit starts all calls that may be repeated (`pure`, `idempotent`). */
   readonly isStarted: boolean;
   /** Buffers the outcomes of a round that is not written yet. */
   readonly held: DeferredRoundCommit | undefined;
@@ -101,7 +101,7 @@ export class ToolRunner {
   /** Commits the start of a call, unless the commit of the round has started it. */
   private async start(run: CallingRun, call: RunnableCall, { round, isStarted }: RoundState): Promise<StartVerdict> {
     if (isStarted && !startsAlone(call.effect)) return 'started';
-    // Another worker will start the call. Because this worker did not start it, its outcome is not unknown.
+    // This process drains, so another worker will start the call. It has not run yet.
     if (run.signal.reason instanceof Draining) return 'refused';
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
     const body = { round, internalStatus: 'running', call: item };

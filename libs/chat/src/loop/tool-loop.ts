@@ -12,11 +12,11 @@ type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;
 type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
 
 /**
- * The tool loop: calls the model, has its tool calls run, passes it the results, until it answers or a limit is reached. Pure: it awaits only
- * the model and the consumer, reads no clock and stores nothing. The consumer stores `round-finished` with its calls before it requests the
- * next step, so no tool starts before its round is committed. A resumed conversation passes its committed rounds: the loop yields open calls
- * of the last round again, and never settled ones. `return()` closes the connection to the model. Throws only errors that are not failures of
- * the model.
+ * The tool loop: calls the model, yields its tool calls, and sends it the results, until a response has no tool calls or a limit is reached.
+ * Pure: it awaits only the model and the consumer, reads no clock and stores nothing. The consumer stores `round-finished` with its calls before
+ * it requests the next step, so no tool starts before its round is committed. A resumed conversation passes its committed rounds: the loop
+ * yields open calls of the last round again, and never settled ones. `return()` closes the connection to the model. Throws only errors that are
+ * not failures of the model.
  */
 export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   const rounds = [...input.rounds];

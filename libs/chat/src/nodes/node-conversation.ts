@@ -11,7 +11,7 @@ export type NodeAgentOptions = Pick<AgentSettings, 'toolApproval' | 'limits' | '
 export interface ConversationOptions extends CallOptions {
   /** Versions of the server's tools when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** Takes precedence, while the model provider is down, over the settings of the instance and the agents. */
+  /** Takes precedence, while the model provider is down, over the settings of the installation and the agents. */
   readonly providerDown?: ProviderDownOptions;
   /** The agents of conversations, by the names that the conversations use. */
   readonly agents?: Readonly<Record<string, NodeAgentOptions>>;

@@ -91,7 +91,7 @@ export class NodeLoops {
   }
 
   /**
-   * The limits of the instance, tightened by those of the agent. The node counts its rounds itself, because a person may permit more of them.
+   * The limits of the installation, tightened by those of the agent. The node counts its rounds itself, because a person may permit more of them.
    */
   private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentOptions | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;

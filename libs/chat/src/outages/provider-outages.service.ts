@@ -9,9 +9,9 @@ import { ConversationOutage } from './conversation-outage.js';
 import { OutagesRepository } from './outages.repository.js';
 import type { RetryPolicy } from './plan-retry.js';
 
-/** The settings of a start or an agent for failed model requests; absent fields: the settings of the instance. */
+/** The settings of a start or an agent for failed model requests; absent fields: the settings of the installation. */
 export interface ProviderDownOptions {
-  /** How long (ms) failed requests are retried at least once a minute. */
+  /** How long (ms) failed requests are retried with pauses of about a minute at most. */
   readonly modelRetryForMs?: number;
   /** `fail`: the job fails instead of waiting. */
   readonly onProviderDown?: 'wait' | 'fail';
@@ -32,7 +32,7 @@ export class ProviderOutages {
     private readonly config: Config,
   ) {}
 
-  /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence; those of the instance come last. */
+  /** The failed requests of one conversation, under one claim. `terms`: settings in order of precedence; those of the installation come last. */
   of(run: CallingRun, terms: readonly (ProviderDownOptions | undefined)[]): ConversationOutage {
     const mayHaveWaited = () => run.job.epoch > 1 || this.waited.has(run.job);
     return new ConversationOutage(run, {

@@ -8,7 +8,7 @@ export interface Endpoint extends ModelTarget {
   readonly defaultModel: string;
 }
 
-/** The settings that define the instance's provider. */
+/** The settings that define the installation's provider. */
 export type InstanceModelSettings = Pick<
   Settings,
   'MODEL_BASE_URL' | 'MODEL_API_KEY' | 'MODEL_NAME' | 'OPENROUTER_API_KEY' | 'OPENAI_API_KEY'
@@ -29,7 +29,7 @@ export function instanceEndpoint(settings: InstanceModelSettings): Endpoint | nu
   return OPENAI_API_KEY === undefined ? null : { ...openAi, ...named, apiKey: new Secret(OPENAI_API_KEY) };
 }
 
-/** The endpoint for a key that came with a request: the instance's provider unless that is the demo model, else OpenRouter. */
+/** The endpoint for a key that came with a request: the installation's provider unless that is the demo model, else OpenRouter. */
 export function ownKeyEndpoint(settings: InstanceModelSettings): Endpoint {
   const isDemo = settings.MODEL_NAME === DEMO_MODEL_NAME;
   const instance = isDemo ? null : instanceEndpoint(settings);

@@ -109,7 +109,7 @@ export class ModelProvidersService {
     });
   }
 
-  /** Deletes the provider and its key. If it was the default, jobs use the instance's provider, if there is one. Throws `not_found`. */
+  /** Deletes the provider and its key. If it was the default, jobs use the installation's provider, if there is one. Throws `not_found`. */
   delete(scope: Scope, id: string): Promise<ModelProvider> {
     return this.write(scope, 'model-provider-deleted', async (tx) => {
       const provider = isId(id) ? await this.providers.find(tx, scope, id) : null;
