@@ -24,7 +24,7 @@ const ways = ['start -> loop', 'loop.body -> step', 'loop.done -> out'];
 const echo = (expression = 'input + "+"') => ({ type: 'transform', expression });
 
 describe('loop node', () => {
-  it('evaluates its condition before each pass until it is done', async () => {
+  it('evaluates its condition before each iteration until it is done', async () => {
     stage.script('Repeat?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
     stage.script('Improve it.', textReply(['Better.']), textReply(['Best.']));
     const nodes = {
@@ -105,7 +105,7 @@ describe('loop node', () => {
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', loop: 'error', out: 'skipped' });
   });
 
-  it('runs inside another loop, each pass with its own numbers', async () => {
+  it('runs inside another loop, each iteration with its own numbers', async () => {
     const twice = { loopMode: 'fixed', maxIterations: 2, includePreviousOutputs: false };
     const nodes = {
       outer: loop(twice),

@@ -52,7 +52,7 @@ const stopPolicy = z.object({
   /** Ms. */
   maxDurationMs: z.number().positive().optional(),
   maxTokens: z.number().int().positive().optional(),
-  /** By the prices of the instance. */
+  /** By the prices of the installation. */
   maxCostUsd: z.number().positive().optional(),
 });
 

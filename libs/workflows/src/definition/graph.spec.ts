@@ -127,7 +127,7 @@ describe('the levels of a graph', () => {
     expect(sources(nested.incoming.get('o'))).toEqual(['l']);
   });
 
-  it('keep the edges that leave a body, where a pass ends', () => {
+  it('keep the edges that leave a body, where an iteration ends', () => {
     expect(targets(edgesOf(nested, 'c', 'output'))).toEqual(['o']);
     expect([...nested.leaves]).toEqual(['o']);
   });

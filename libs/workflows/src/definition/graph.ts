@@ -35,7 +35,7 @@ export interface GraphBody {
   readonly nodeIds: readonly string[];
   /** The loop's own edges into it. */
   readonly entries: readonly GraphEdge[];
-  /** Where a pass ends: from there, nothing leads on within the body. In document order. */
+  /** Where an iteration ends: from there, no edge leads to a node of the body. In document order. */
   readonly leaves: readonly string[];
 }
 

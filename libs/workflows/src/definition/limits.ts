@@ -11,7 +11,7 @@ export const LIMITS = {
   subflowDepth: 10,
   /** Definitions that are looked at to find subflows of subflows. */
   subflows: 1_000,
-  /** Objects and lists inside of each other. */
+  /** Maximum nesting depth of objects and lists. */
   jsonDepth: 64,
   /** Members and entries of all objects and lists. */
   values: 100_000,

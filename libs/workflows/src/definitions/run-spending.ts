@@ -21,7 +21,7 @@ export function priceOf(prices: readonly ModelPrice[], model: string): ModelPric
 }
 
 /**
- * The tokens that the models of a run and of all its descendants used, and their cost by the prices of this instance. Each turn of the run reads the
+ * The tokens that the models of a run and of all its descendants used, and their cost by the prices of this installation. Each turn of the run reads the
  * sums, so each report is added when it arrives.
  */
 export class RunSpending {

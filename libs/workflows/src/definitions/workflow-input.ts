@@ -37,7 +37,7 @@ export interface WorkflowInput {
   readonly resumeFrom?: ResumeFrom;
   /** The job whose prompt this one runs again; it adds no message to the thread either. */
   readonly retryOf?: string;
-  /** Settings for a model provider that is down; they override those of the instance and of agents. */
+  /** Settings for a model provider that is down; they override those of the installation and of agents. */
   readonly providerDown?: ProviderDownOptions;
   /** Whether the request contained a provider key of its own. */
   readonly hasOwnKey?: boolean;

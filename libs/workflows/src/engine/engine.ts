@@ -155,7 +155,7 @@ export class Engine {
     this.places.isHeld = false;
   }
 
-  /** The run reached its limit of node runs under an earlier lease, and the worker crashed while it stored that. */
+  /** Halts the run if it reached its limit of node runs under an earlier lease and the worker crashed before it stored the failure. */
   haltIfCut(unfinished: Iterable<LiveRun>): void {
     if (this.rows.left > 0) return;
     for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;

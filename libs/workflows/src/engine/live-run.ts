@@ -17,7 +17,7 @@ export interface Home {
   ended(run: LiveRun): void;
 }
 
-/** The inside of a container: passes of a loop, items of a map, or a subflow. */
+/** The inside of a container: iterations of a loop, items of a map, or a subflow. */
 export interface Container {
   begin(): void;
   /** The node runs at any depth that have begun, or wait for a slot, and have not ended. */

@@ -7,13 +7,13 @@ import type { ScopeMemory } from './scope-memory.js';
 
 const longestAttempt = 500;
 
-/** The state of a loop at the begin of a pass. */
+/** The state of a loop at the start of an iteration. */
 interface LoopPass {
   /** From 1. */
   readonly iteration: number;
-  /** The input of the loop, then the output of the last pass. */
+  /** The input of the loop, then the output of the last iteration. */
   readonly current: string;
-  /** The outputs of the earlier passes. */
+  /** The outputs of the earlier iterations. */
   readonly outputs: readonly string[];
 }
 
@@ -38,13 +38,13 @@ function shortened(text: string): string {
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}...[truncated]`;
 }
 
-/** A `whileLoop`: repeats its body while the condition holds and the pass limit is not reached. */
+/** A `whileLoop`: repeats its body while the condition holds and the limit of iterations is not reached. */
 export class LoopRun implements Container {
   readonly kept: ScopeMemory;
   private readonly outputs: string[] = [];
   private current: string;
   private pass: Scope | null = null;
-  /** The passes that began under an earlier lease: no new decision is needed for them. */
+  /** The iterations that began under an earlier lease: no new decision is needed for them. */
   private readonly begunBefore: number;
   private readonly hasEnded: boolean;
 

@@ -30,7 +30,7 @@ function graphWith(
 }
 
 describe('a loop (format §9)', () => {
-  it('makes exactly maxIterations passes in mode fixed, each with the output of the last one', () => {
+  it('runs exactly maxIterations iterations in mode fixed, each with the output of the last one', () => {
     const simulated = simulate(graphWith(fixed(2, { onMaxIterations: 'error' })));
     expect(simulated.rows().map(keyOf)).toEqual(['start', 'loop', 'a#1', 'a#2', 'after']);
     expect(simulated.row('a', [2]).input).toBe('a(start(hello))');
@@ -39,7 +39,7 @@ describe('a loop (format §9)', () => {
     expect(simulated.of('warn')).toEqual([]);
   });
 
-  it('requests a decision before each pass, and none after the last permitted one', () => {
+  it('requests a decision before each iteration, and none after the last permitted one', () => {
     const simulated = simulate(graphWith(asked(2)), { decide: () => true });
     expect(simulated.of('decide').map(({ iteration, current, outputs }) => ({ iteration, current, outputs }))).toEqual([
       { iteration: 1, current: 'start(hello)', outputs: [] },
@@ -48,7 +48,7 @@ describe('a loop (format §9)', () => {
     expect(simulated.result?.status).toBe('completed');
   });
 
-  it('outputs its input when it makes no pass', () => {
+  it('outputs its input when it runs no iteration', () => {
     const simulated = simulate(graphWith(asked(3)), { decide: () => false });
     expect(simulated.row('loop')).toMatchObject({ status: 'completed', output: 'start(hello)', handles: ['done'] });
     expect(simulated.result?.executionOrder).toEqual(['start', 'loop', 'after']);
@@ -76,7 +76,7 @@ describe('a loop (format §9)', () => {
     expect(result?.executionOrder).toEqual(['start', 'loop', 'after']);
   });
 
-  it('reports each pass to viewers, and counts it in its row', () => {
+  it('reports each iteration to viewers, and counts it in its row', () => {
     const simulated = simulate(graphWith(fixed(2)));
     expect(simulated.of('iterate').map(({ iteration, of }) => [iteration, of])).toEqual([
       [1, 2],
@@ -104,7 +104,7 @@ describe('a loop (format §9)', () => {
 });
 
 describe('the input and the output of a body (format §9)', () => {
-  it('reads instructions, the number of the pass, earlier outputs and the text, in this order', () => {
+  it('reads instructions, the number of the iteration, earlier outputs and the text, in this order', () => {
     const loop = fixed(3, { loopPrompt: ' better ', includeIterationContext: true, includePreviousOutputs: true });
     const long = 'x'.repeat(501);
     const simulated = simulate(graphWith(loop), {
@@ -155,7 +155,7 @@ describe('the input and the output of a body (format §9)', () => {
     expect(simulated.row('loop').output).toBe('e\n\nd');
   });
 
-  it('ends a pass where an edge leaves the body', () => {
+  it('ends an iteration where an edge leaves the body', () => {
     const nodes = { b: { type: 'router' }, c: agent };
     const edges = ['start -> loop', 'loop:body -> b', 'b:stay -> c', 'b:leave -> after', 'loop:done -> after'];
     const graph = graphOf({ nodes: { loop: fixed(1), after: agent, ...nodes }, edges });
@@ -186,7 +186,7 @@ describe('the input and the output of a body (format §9)', () => {
     ]);
   });
 
-  it('continues the conversation from pass to pass and after the loop', () => {
+  it('continues the conversation from iteration to iteration and after the loop', () => {
     const { result } = simulate(graphWith(fixed(2)), {
       work: ({ nodeId, iteration }) => `${nodeId}${iteration.join('')}`,
     });
@@ -233,7 +233,7 @@ describe('a loop in a loop', () => {
     edges: ['start -> outer', 'outer:body -> inner', 'inner:body -> a', 'inner:done -> b'],
   });
 
-  it('numbers passes from the outer loop to the inner one', () => {
+  it('numbers iterations from the outer loop to the inner one', () => {
     expect(simulate(graph).rows().map(keyOf)).toEqual([
       ...['start', 'outer', 'inner#1', 'a#1#1', 'a#1#2', 'b#1'],
       ...['inner#2', 'a#2#1', 'a#2#2', 'b#2'],

@@ -5,7 +5,7 @@ export type NodeRunStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'er
 export interface NodeKey {
   /** The id in reports: `sf:<subflow node>|<id>` inside subflows (nested: `sf:a|sf:b|<id>`). */
   readonly nodeId: string;
-  /** Numbers of the enclosing loop passes and map items, from 1, outermost first. */
+  /** Numbers of the enclosing loop iterations and map items, from 1, outermost first. */
   readonly iteration: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export interface NodeExtra {
   readonly route?: ChosenRoute;
   /** More named outputs: `<node>:<branch>` and `<id>_error`. */
   readonly outputs?: Readonly<Record<string, string>>;
-  /** The begun passes of a loop, or the items of a map. */
+  /** The begun iterations of a loop, or the items of a map. */
   readonly iterations?: number;
   /** The result is that of an earlier run; this run did not execute the node. */
   readonly isReused?: boolean;

@@ -128,7 +128,7 @@ describe('a run after a crash (format §13)', () => {
     edges: ['start -> loop', 'loop:body -> a', 'a -> b', 'loop:done -> after'],
   });
 
-  it('continues a loop in its current pass and repeats no decision', () => {
+  it('continues a loop in its current iteration and repeats no decision', () => {
     const world: World = { decide: () => true };
     const first = new Simulation(planOf(looping), world).start();
     while (!first.working.includes('b') || first.rows().every((row) => row.iteration[0] !== 2)) first.step();

@@ -11,7 +11,7 @@ export type RunCommand =
   | DecideCommand
   /** List the items of a map. The runner reports `listed`, `failed` or `waiting`. */
   | { readonly type: 'list'; readonly run: NodeRunRow }
-  /** Tells viewers that a loop begins a pass. The row stored just before contains its number. */
+  /** Shows viewers that a loop begins an iteration. The row stored just before contains its number. */
   | { readonly type: 'iterate'; readonly key: NodeKey; readonly iteration: number; readonly of: number }
   /** Stop these node runs and ignore their reports. Their cancelled rows are stored next. */
   | { readonly type: 'cancel'; readonly keys: readonly NodeKey[] }
@@ -25,11 +25,11 @@ export type RunCommand =
 export interface DecideCommand {
   readonly type: 'decide';
   readonly run: NodeRunRow;
-  /** The number of the next pass, from 1. */
+  /** The number of the next iteration, from 1. */
   readonly iteration: number;
-  /** The loop's input, later the output of the last pass. */
+  /** The loop's input, later the output of the last iteration. */
   readonly current: string;
-  /** The outputs of the earlier passes. */
+  /** The outputs of the earlier iterations. */
   readonly outputs: readonly string[];
 }
 

@@ -38,7 +38,7 @@ describe('large runs', () => {
     expectRecovery(simulated);
   });
 
-  it('run an inner loop of 50 passes in each of 50 passes', () => {
+  it('run an inner loop of 50 iterations in each of 50 iterations', () => {
     const loop = { type: 'whileLoop', loopMode: 'fixed', maxIterations: 50, includePreviousOutputs: false };
     const nodes = { outer: loop, inner: loop, a: agent };
     const edges = ['start -> outer', 'outer:body -> inner', 'inner:body -> a'];

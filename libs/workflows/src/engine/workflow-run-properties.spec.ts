@@ -68,7 +68,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('runs each node at most once in each pass', () => {
+  it('runs each node at most once in each iteration', () => {
     fc.assert(
       fc.property(stormy, (random) => {
         const life = simulated(random);

@@ -39,7 +39,7 @@ type Row = readonly [
   finishedAt: number | null,
 ];
 
-/** MERGE, because the job has one writer; INSERT … ON CONFLICT would write each row to the log twice. */
+/** MERGE, because the job has one writer; INSERT … ON CONFLICT would write each row to the WAL twice. */
 const nodeRuns: CommitPart<Row> = {
   name: 'node_runs',
   columns: [

@@ -16,7 +16,7 @@ export interface RunTally {
   readonly addUsage: (nodeRun: number, promptTokens: number, completionTokens: number) => void;
   readonly spend: (used: UsedByModel) => void;
   readonly addContent: (text: string) => void;
-  /** The length of the content. */
+  /** Adds reasoning that viewers see as the job's reasoning. */
   readonly addReasoning: (text: string) => void;
   /** Whether some of the content was withdrawn. */
   readonly loseContent: () => void;

@@ -105,7 +105,7 @@ export class NodeWork {
     });
   }
 
-  /** Until it succeeds, or fails for good. Throws what stops the run as a whole. */
+  /** Repeats the attempt until it succeeds or no retry is left. Throws errors that stop the whole run. */
   private async tryAgain(
     row: NodeRunRow,
     signal: AbortSignal,

@@ -25,7 +25,10 @@ type Fetched = Parameters<NodePorts['fetch']>[0];
 type Wait = Parameters<NodePorts['waitFor']>[0];
 type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
 
-/** The actions of a node run outside the engine. They go through the run of its job, so none outlives the lease or happens twice. */
+/**
+ * The actions of a node run outside the engine. They use the run of its job, so none outlives the lease, and the results of committed ones are
+ * reused. Only `fetch` may repeat a request after a crash.
+ */
 export class RunningNode implements NodePorts {
   private readonly job: JobRun['job'];
   constructor(

@@ -12,7 +12,7 @@ import { RunningNode } from './running-node.js';
 
 interface Work {
   readonly name: string;
-  /** The answers known when the work began. */
+  /** The number of hints when the work began. */
   readonly answers: number;
   readonly controller: AbortController;
   readonly done: Promise<void>;
@@ -44,7 +44,7 @@ export class WorkPool {
   private readonly works = new Map<number, Work>();
   /** The node runs that wait, with the ids that they wait for; by ordinal. */
   private readonly waiting = new Map<number, WaitingNode>();
-  /** How often an answer may have arrived. */
+  /** Number of hints that a decision or a result has arrived. */
   private answers = 0;
   /** An answer may have arrived, and the last search for it failed. */
   private mustLook = false;

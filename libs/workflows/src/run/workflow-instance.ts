@@ -15,7 +15,7 @@ export interface WatchedSpending {
   readonly refresh: () => Promise<void>;
 }
 
-/** The settings and prices of this instance that runs need. */
+/** The settings and prices of this installation that runs need. */
 @Injectable()
 export class WorkflowInstance {
   private readonly prices: readonly ModelPrice[];

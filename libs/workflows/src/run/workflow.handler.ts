@@ -39,7 +39,10 @@ const now = (): number => Date.now();
 @Injectable()
 export class WorkflowHandler implements JobHandler {
   readonly kind = 'workflow';
-  /** A run starts again if an answer arrived just before it would have waited. */
+  /**
+   * When this worker first called the handler for a run (ms since the epoch). The handler is called again if a decision or a result arrives just
+   * before the job would wait.
+   */
   private readonly enteredAt = new WeakMap<JobRun, number>();
 
   constructor(
@@ -130,7 +133,7 @@ export class WorkflowHandler implements JobHandler {
     return { status: 'completed', reason: 'stop' };
   }
 
-  /** Not if another worker continues the run. */
+  /** Stores the content that viewers saw, unless another worker continues the run. */
   private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
     const { text, reasoning } = await this.contentOf(run, facts);
     const isOver = !run.signal.aborted || endsJob(run.signal.reason);

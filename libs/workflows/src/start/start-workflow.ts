@@ -30,12 +30,12 @@ export interface KnownRun {
 
 /** A request to run a workflow in the background. Shared by all endpoints. */
 export interface StartWorkflow {
-  /** Our id of the workflow, or the id in its document. */
+  /** The server id of the workflow, or the id in its document. */
   readonly workflowRef: string;
   /** Null: the published version. */
   readonly version: number | null;
   readonly prompt: string;
-  /** Our id of the thread, or the client's id. Null: the job belongs to no thread. */
+  /** The server id of the thread, or the client's id. Null: the job belongs to no thread. */
   readonly threadRef: string | null;
   /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
@@ -56,7 +56,7 @@ export interface StartWorkflow {
   readonly idempotency: Idempotency | null;
   /** The provider key for this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
-  /** Settings for a model provider that is down; they override those of the instance and of agents. */
+  /** Settings for a model provider that is down; they override those of the installation and of agents. */
   readonly providerDown?: ProviderDownOptions;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;

@@ -7,7 +7,7 @@ import { isId, PrismaService, type Scope, toStorableText } from '#platform';
 export class HitlRequestsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Our id of a question of this job, found by itself or by the id in its request. Null: the scope may read no such question. */
+  /** The server id of a question of this job, found by itself or by the id in its request. Null: the scope may read no such question. */
   findInScope(
     scope: Scope,
     { jobId, requestId }: { readonly jobId: string; readonly requestId: string },
