@@ -55,7 +55,7 @@ export function tooManyWrongKeys(most: number, retryAfterSeconds: number): AppEr
 export function issuerUnavailable(cause: unknown): AppError {
   return new AppError({
     code: 'unavailable',
-    message: 'The sign-in service cannot be reached. Try again later.',
+    message: 'The identity provider cannot be reached. Try again later.',
     retryable: true,
     retryAfterSeconds: 5,
     cause,
@@ -120,7 +120,7 @@ export function unverifiedAddress(): AppError {
   return new AppError({
     code: 'forbidden',
     message:
-      'Your token has no verified address: it needs the claims "email" and "email_verified": true. Ask the operator of the sign-in service.',
+      'Your token has no verified address: it needs the claims "email" and "email_verified": true. Ask the operator of the identity provider.',
   });
 }
 
