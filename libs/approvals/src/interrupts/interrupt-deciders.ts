@@ -45,7 +45,7 @@ export class InterruptDeciders {
   private readonly deciders = new Map<DecidedKind, InterruptDecider>();
 
   register(kind: DecidedKind, decider: InterruptDecider): void {
-    if (this.deciders.has(kind)) throw new Error(`${kind} is decided twice`);
+    if (this.deciders.has(kind)) throw new Error(`a decider for ${kind} is already registered`);
     this.deciders.set(kind, decider);
   }
 

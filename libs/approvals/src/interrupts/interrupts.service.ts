@@ -18,7 +18,9 @@ import { assertAnswerFields, toInterruptAnswer } from './to-interrupt-answer.js'
 
 /** The requests to list. */
 export interface InterruptQuery extends Omit<InterruptFilter, 'decider'> {
-  /** Whose inbox to list. `mine`: all requests that the caller may decide. A user: the requests that only this user may decide. */
+  /**
+   * Whose inbox to list. `mine`: all requests that the caller may decide. A user: the requests of this user's own jobs that the user may decide.
+   */
   readonly assignee?: 'mine' | { readonly userId: string };
 }
 
@@ -65,7 +67,7 @@ export class InterruptsService {
 }
 
 const CLIENT_TOOL_TEXT =
-  'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
+  'Only a client can settle a call of a client tool. Claim the call with POST /api/jobs/<jobId>/client-tool/claim and send its result, or continue the request at /v1/chat/completions.';
 
 /** Without a filter by kind, the list leaves out `wait`: such a request waits for an event, not for a person. */
 function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
