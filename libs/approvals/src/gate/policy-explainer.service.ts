@@ -25,7 +25,7 @@ export interface ImaginedCall {
 export interface Explanation {
   /** The final verdict: the strictest of all layers. */
   readonly verdict: Verdict;
-  /** The verdict of each layer alone: the instance, the workspace and, if it has one, the tool. */
+  /** The verdict of each layer alone: the installation, the workspace and, if it has one, the tool. */
   readonly layers: readonly Verdict[];
   /** The version of the workspace's policy that was evaluated; 0: the workspace has not saved a policy. */
   readonly policyVersion: number;

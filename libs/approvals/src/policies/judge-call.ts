@@ -52,7 +52,7 @@ export interface Verdict {
   readonly locked: boolean;
 }
 
-/** CPU time for all conditions of a list, in ms. After that, the remaining conditions count as too slow. */
+/** Maximum CPU time (ms) of all conditions of one policy. After that, the remaining conditions count as too slow. */
 const mostCpuMsOfAList = 50;
 const dayMs = 86_400_000;
 

@@ -70,9 +70,9 @@ export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
 }
 
 /**
- * Whether a request can show a person the effect of the call. The request hides a value that the tool declares as sensitive, or whose name
- * marks it as a secret, and lists the name. Text that only looks like a credential is redacted on a guess, and the model can write such text
- * on purpose: a call with such text cannot be approved.
+ * Whether a request can show a person the effect of the call. The request hides a value that the tool declares as sensitive, or whose name marks
+ * it as a secret, and lists the name. Text that only looks like a credential is hidden, too. The model could hide any text in this way, so a
+ * call with such text cannot be approved.
  */
 export function isApprovable(args: string, sensitiveFields: readonly string[]): boolean {
   return hiddenOf(args, sensitiveFields)?.isGuessed === false;
