@@ -8,7 +8,7 @@ export function sequence(nodes: number): object {
   return document(`sequence of ${nodes}`, inner, edges);
 }
 
-/** `width` of them side by side, between start and output. */
+/** A workflow with `width` parallel `transform` nodes between start and output. */
 export function fanOut(width: number): object {
   const inner = Array.from({ length: width }, (_, i) => transform(`n${i}`));
   const edges = inner.flatMap(({ id }) => [

@@ -10,7 +10,10 @@ import type { Viewer } from './viewer.js';
 
 const unknownOutcomeText = 'The tool was started but its outcome is unknown. It was not repeated.';
 
-/** Looks for lost calls about every second. It may lose its own leases: its jobs are asked the same again, and wait meanwhile. */
+/**
+ * Settings of a worker that looks for lost calls about every second. With so short a lease it may lose its own jobs; a second claim of these
+ * jobs changes nothing.
+ */
 const attentive = { LEASE_MS: '1500' };
 
 describe('isolated tools with killed processes', () => {

@@ -116,7 +116,7 @@ describe('workflow side effects with a killed worker', () => {
   });
 
   // Neither call is known when the second one begins, so that has a key of its own.
-  it('call look_up twice in all, because it has no effect', () => {
+  it('call the pure tool look_up twice after a kill', () => {
     expect(callsOf('look_up')).toHaveLength(2);
   });
 

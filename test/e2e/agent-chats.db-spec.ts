@@ -134,7 +134,7 @@ describe('chats with an agent', () => {
     expect(asked()[1]?.tools).not.toContain('send');
   });
 
-  it('apply its limits within those of the instance', async () => {
+  it('apply its limits within those of the installation', async () => {
     await made({
       tools: ['look_up'],
       limits: { maxRounds: 2, maxToolCallsPerRound: 1, maxOutputBytes: 1_000_000_000 },

@@ -232,7 +232,7 @@ describe('applied continuation', () => {
 });
 
 describe('OpenAI client runTools with retries', () => {
-  it('gets its response from its own retry when no once tool of the server has run', async () => {
+  it('gets the response by its own retry if no tool with effect `once` has run on the server', async () => {
     const client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key, maxRetries: 2 });
     const cities: string[] = [];
     stage.model.enqueue(toolCallReply([ask('sdk', 'Rome')]), errorReply(400));

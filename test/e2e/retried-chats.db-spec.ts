@@ -35,7 +35,7 @@ it('a retried chat skips its client tool calls when client tools were disabled m
   ]);
 });
 
-it('rejects a retry of a job whose calls go to its requester in the response', async () => {
+it('ChatService.retry rejects a /v1 job whose client runs the tools', async () => {
   stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
   const { jobId } = await stage.ask([]);
   expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });

@@ -363,7 +363,7 @@ describe('a delivery of a Syntrix database', () => {
     await jobsOf(chat);
   });
 
-  it('to a name that 50 workspaces use reaches those, and a further workspace cannot take the name', async () => {
+  it('cannot reach a 51st workspace by one name, because saving its connection is rejected', async () => {
     const other = await test.people.workspaceOf('late');
     await inOtherWorkspaces(50, 'crowded');
     const save = (name: string) => connect(test, server, { key: other.admin.key, name });

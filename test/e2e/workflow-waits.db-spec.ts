@@ -213,7 +213,7 @@ describe('agent node with a waiting call', () => {
     expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([{ status: 'denied' }]);
   });
 
-  it('requests more iterations with its setting', async () => {
+  it('asks a person for more iterations with onMaxToolIterations: hitl', async () => {
     stage.script('Search.', call('look_up'), call('look_up'));
     const data = { tools: ['look_up'], maxToolIterations: 1, onMaxToolIterations: 'hitl' };
     const jobId = await stage.run({ find: agent('Search.', data) }, ['start -> find']);

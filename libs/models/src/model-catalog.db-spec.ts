@@ -41,7 +41,7 @@ describe('ModelCatalog', () => {
     await server.close();
   });
 
-  /** Whom a job of this workspace asks: the key it shows, or the error's code. */
+  /** Returns the model and the API key that a job of this workspace sends to its provider, or the code of the error. */
   async function asked(catalog: ModelCatalog, ownKey?: Secret): Promise<unknown> {
     const { workspaceId } = given;
     const jobId = newId();
@@ -65,7 +65,7 @@ describe('ModelCatalog', () => {
       hasOwnKey: options.hasOwnKey ?? false,
     });
 
-  it('calls the provider of the instance, with the key of the request if it has one', async () => {
+  it('calls the provider of the installation, with the key of the request if it has one', async () => {
     const { catalog } = open({
       MODEL_BASE_URL: server.url,
       MODEL_API_KEY: 'instance-key',
@@ -116,7 +116,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it('fails with missing_model_key when neither the instance nor the workspace has a key', async () => {
+  it('fails with missing_model_key when neither the installation nor the workspace has a key', async () => {
     const { catalog } = open();
     await expect(nameFor(catalog)).rejects.toMatchObject({ code: 'missing_model_key' });
     expect(await nameFor(catalog, { hasOwnKey: true })).toBe('openrouter/auto');

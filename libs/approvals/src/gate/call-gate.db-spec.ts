@@ -53,7 +53,7 @@ const save = (policy: unknown) => approvals.policies.save(red.owner, { policy, e
 const judge = (over: Partial<GateJob> = {}, what: GateCall = call): Promise<GateDecision> =>
   gate().judge({ ...job, ...over }, what, null);
 
-/** Right before the call runs, after `by` has approved it. */
+/** Checks the call again right before it runs, after `by` (null: the policy) has approved it. */
 function recheck(
   by: MemberPrincipal | null,
   over: Partial<NonNullable<Allowance['terms']>> = {},

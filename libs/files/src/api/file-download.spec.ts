@@ -110,7 +110,7 @@ describe('FileDownload', () => {
     expect([...headers]).toEqual([]);
   });
 
-  it('reads the parts of users in turns, whatever the number of their downloads', async () => {
+  it('reads one part of each user in turn, regardless of the number of their downloads', async () => {
     const { files, nextTurn, start } = stage();
     for (let i = 0; i < 10; i += 1) start('ada', true).ended.catch(() => undefined);
     await setImmediate();

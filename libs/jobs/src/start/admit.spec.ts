@@ -106,7 +106,7 @@ describe('admit', () => {
     expect(types(eight, given).filter((type) => type === 'accept')).toHaveLength(3);
   });
 
-  it('counts per user only the starts that a bound on stored jobs refuses', () => {
+  it('counts per user only the starts that a limit of stored jobs refuses', () => {
     const system = request({ createdBy: null });
     const requests = [request({ thread: { ref: 'unknown' } }), request(), request(), system];
     const given = facts({ stored: { workspace: 99, user: 5 }, load: new Map([[alice, load(4)]]) });

@@ -34,12 +34,12 @@ describe('instanceEndpoint', () => {
 });
 
 describe('ownKeyEndpoint', () => {
-  it('returns the endpoint of the instance', () => {
+  it('returns the endpoint of the installation', () => {
     expect(ownKeyEndpoint({ ...none, ...own }).baseUrl).toBe('http://10.0.0.1/v1');
     expect(ownKeyEndpoint({ ...none, ...openAi }).baseUrl).toBe('https://api.openai.com/v1');
   });
 
-  it('returns OpenRouter when the instance has no endpoint, or only the demo model', () => {
+  it('returns OpenRouter when the installation has no endpoint, or only the demo model', () => {
     const endpoint = 'https://openrouter.ai/api/v1 no key openrouter/auto';
     expect(shown(ownKeyEndpoint(none))).toBe(endpoint);
     expect(

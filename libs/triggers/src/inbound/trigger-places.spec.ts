@@ -31,7 +31,7 @@ describe('placeTriggers', () => {
     expect(placed('default', { workspaces: [acme], connections: [] })).toBe(acme);
   });
 
-  it('explains a name of several workspaces, of several connections, and of neither', () => {
+  it('reports a database name that matches several workspaces, several connections, or nothing', () => {
     const twins = [acme, { id: 'w-3', name: 'acme-inc' }];
     expect(placed('acme-inc', { workspaces: twins })).toBe('"acme-inc" names 2 workspaces: use an id');
     expect(placed('shop', { connections: [shop, { ...shop, id: 'c-2', workspaceId: acme.id }] })).toBe(

@@ -221,7 +221,7 @@ describe('completion body', () => {
     expect(parse({ temperature: 1, unknown: 1 }).bodyHash).not.toBe(hash);
   });
 
-  it('either parses any JSON or rejects it with a message of the contract', () => {
+  it('parses any JSON or rejects it with a documented error message', () => {
     const names = [
       'model',
       'messages',

@@ -6,14 +6,14 @@ const between = (before: readonly string[], now: readonly string[]) =>
   changesOfOpen(toOpenRows(before, 2), toOpenRows(now, 2));
 
 describe('changes between two snapshots of open rows', () => {
-  it('contains the opened and the settled rows', () => {
+  it('contain the opened and the settled rows', () => {
     expect(between([], ['1'])).toEqual(['1']);
     expect(between(['1'], [])).toEqual(['1']);
     expect(between(['1'], ['2'])).toEqual(['2', '1']);
     expect(between(['1'], ['1'])).toEqual([]);
   });
 
-  it('omits rows that only the size limit of a snapshot hides or shows', () => {
+  it('omit rows that entered or left a snapshot only because of its size limit', () => {
     expect(between(['3', '2'], ['4', '3'])).toEqual(['4']);
     expect(between(['4', '3'], ['4', '2'])).toEqual(['3']);
     expect(between(['4', '2'], ['1'])).toEqual(['4', '2']);

@@ -45,7 +45,7 @@ describe('drainRestMiddleware', () => {
     socket.destroy();
   });
 
-  it('disconnects a client whose rest takes five seconds, for any number of parts', async () => {
+  it('disconnects a client that takes five seconds to send the unread body, in any number of chunks', async () => {
     const { clock, socket, send } = refuse();
     for (let i = 0; i < 4; i++) {
       clock.advance(1_200);

@@ -5,14 +5,14 @@ import { ManualClock } from '../../clock.js';
 import { createLogger } from '../../logger.js';
 import { type Change, type Look, RowActivity } from './row-activity.js';
 
-/** Of changes in memory, by a clock that stands still. */
+/** A `RowActivity` over changes in memory, with a manual clock. */
 class Rows extends RowActivity<number> {
   protected override readonly pollMs = 2_000;
   protected override readonly restMs = 250;
   override readonly clock = new ManualClock();
   looks = 0;
   changed: readonly Change[] = [];
-  /** Settles the look that is under way. */
+  /** Ends the read in progress. */
   finish = (): void => undefined;
   hint = (): void => undefined;
 
@@ -41,7 +41,7 @@ async function watchRows(...topics: readonly string[]) {
     stop.abort();
     for (const viewer of viewers) await viewer.return();
   };
-  /** Lets what is under way come to its end. */
+  /** Ends the read in progress, and lets its viewers receive the changes. */
   const settle = async () => {
     rows.finish();
     await new Promise(setImmediate);
