@@ -21,7 +21,7 @@ interface PushFlags {
   readonly draft?: boolean;
 }
 
-/** Keeps a document as the draft of its workflow, and publishes that. */
+/** Saves a document as the draft of its workflow and, without `--draft`, publishes it. */
 export async function pushWorkflow(context: Context, file: string, { draft = false }: PushFlags): Promise<ExitCode> {
   const { screen, json, emit } = context;
   const definition = await readDocument(file, screen.input);

@@ -119,7 +119,7 @@ function nothingInPlace(request: Interrupt): CliError {
   });
 }
 
-/** Approves exactly what is there now; with --hash, only if that is what was seen. */
+/** Approves the arguments that the request has at the time of the command; with `--hash`, only if their hash is this one. */
 function toApproval({ arguments: edited, hash, grant }: AnswerFlags, request: Interrupt): Answer {
   const { argumentsHash } = askedOf(request);
   if (hash !== undefined && hash !== argumentsHash) {

@@ -1,6 +1,6 @@
 import type { JobEvent } from '@nightshift/client';
 
-/** An event as a line of JSON has it: the words of PROTOCOL.md, the members of the schema. */
+/** An event as one line of JSON: its kind as in PROTOCOL.md, its fields as in the GraphQL schema. */
 export function toEventLine(event: JobEvent): Readonly<Record<string, unknown>> {
   const { __typename: type, ...members } = event;
   return { event: eventName(type), ...Object.fromEntries(Object.entries(members).map(renamed)) };
