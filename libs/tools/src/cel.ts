@@ -282,7 +282,10 @@ function linear(pattern: string): LinearPattern {
   return remember(patterns, pattern, (text) => linearPattern(text, 're2'));
 }
 
-/** Maximum attempts. A run that was stopped but used the CPU for less than half of the time was slowed down by other work, and runs again. */
+/**
+ * Maximum attempts of one evaluation. An evaluation that timed out, but had less than half of that time on the CPU, was delayed by other work
+ * and is repeated.
+ */
 const mostTries = 8;
 /** Maximum attempts that did use the CPU: a garbage collection can slow down one attempt, but hardly two. */
 const mostSlowTries = 2;

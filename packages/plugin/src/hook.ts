@@ -248,7 +248,7 @@ export interface HookSpec<On extends HookEvent = HookEvent> {
   readonly failure?: 'open' | 'closed';
   /** A CEL condition over the event, or globs. Default: every event. */
   readonly match?: string | HookMatch;
-  /** Returns nothing to change nothing. */
+  /** Return nothing to leave the step unchanged. */
   run(
     event: HookEvents[On],
     context: HookContextOf<On>,

@@ -4,5 +4,5 @@ import { askPerson } from './ask-person.tool.js';
 import { calculateTool } from './calculate.tool.js';
 import { getCurrentTime } from './get-current-time.tool.js';
 
-/** The tools that every instance has. */
+/** The tools that every installation has. */
 export const BUILTIN_TOOLS: readonly Tool[] = [getCurrentTime, calculateTool, addNumbers, askPerson];

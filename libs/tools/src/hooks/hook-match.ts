@@ -70,7 +70,7 @@ function compileCondition(on: HookEvent, source: string): CompiledMatch {
     if (typeof value !== 'boolean') throw new Error('match gives no bool');
     return value;
   };
-  // Without the other fields, CEL gives false only if no value of them would change that; else it throws.
+  // CEL returns false for an event with missing fields only if these fields cannot change the result. Otherwise it throws.
   const mayMatch: Matcher = (known) => {
     try {
       return run({ ...known }) !== false;

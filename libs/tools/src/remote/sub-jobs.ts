@@ -11,10 +11,10 @@ import { SubJobStarter } from './sub-job-starter.js';
 const slots = 10;
 
 /**
- * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent. The sub-job starts from the row, under
- * the call's idempotency key; the end of the sub-job ends the call. Any process may do each step and repeat it, because the process of the
- * previous step may have ended. The transaction that commits the call, ends a sub-job, or closes its call sends a queue message with the id
- * of the parent; a hint wakes the handler. A sweep each minute finds calls and sub-jobs whose message was lost.
+ * Calls that run as sub-jobs. The ledger row, committed as `running` with its round, is the intent. The sub-job starts from the row, under the
+ * call's idempotency key; the end of the sub-job ends the call. Any process may do each step and repeat it, because the process of the previous
+ * step may have ended. The transactions that commit the call, end its sub-job or close the call each send a queue message with the id of the
+ * parent; a hint wakes the handler. A sweep each minute finds calls and sub-jobs whose message was lost.
  */
 @Injectable()
 export class SubJobs extends QueueWorker {

@@ -6,7 +6,7 @@ export const triggerNotFound = () => new AppError({ code: 'not_found', message: 
 export const badTrigger = (reason: string) =>
   new AppError({ code: 'bad_request', message: reason, field: 'definition' });
 
-/** Tokens open own rows only. */
+/** Tokens give access to workspace documents only. */
 export const tokenOfOtherDatabase =
   'issueToken is for the messages, tool calls and jobs of the workspace: set database to its id or name, and collection to one of theirs';
 

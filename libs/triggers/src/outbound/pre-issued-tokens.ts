@@ -5,7 +5,7 @@ import { type Clock, isId, Secret, SecretBox, type SecretPlace, systemClock } fr
 /** What a token opens: the own rows of one thread, in the name of a trigger. */
 export interface TokenScope {
   readonly workspaceId: string;
-  /** Our id of the trigger. */
+  /** The server id of the trigger. */
   readonly triggerId: string;
   readonly database: string;
   readonly threadId: string;

@@ -97,7 +97,10 @@ export function tooManyConnections(limit: number): AppError {
   return new AppError({ code: 'conflict', message });
 }
 
-/** A delivery to a name is compared with a bounded number of connections: a further one would never get any. */
+/**
+ * A delivery to a name is verified against at most a fixed number of connections, so one more connection with this name would never receive a
+ * delivery.
+ */
 export function nameOfTooMany(name: string): AppError {
   const message = `Too many workspaces use the connection name "${name}". Choose another name; deliveries can go to the id of the connection.`;
   return new AppError({ code: 'conflict', message, field: 'name' });
