@@ -7,7 +7,7 @@ export interface InterruptReply {
   readonly status: string;
   readonly jobId: string;
   readonly rootJobId: string;
-  /** The name of the thread that the starter of the job gave, else our id. */
+  /** The id of the thread that the client chose, else the server id. */
   readonly threadId: string | null;
   readonly callId?: string;
   readonly nodeId?: string;

@@ -24,7 +24,7 @@ export function secretMismatch(isPrevious: boolean): AppError {
     code: isPrevious ? 'secret_not_rotated' : 'secret_mismatch',
     message: isPrevious
       ? 'The database still has the passwords of the previous secret.'
-      : 'NIGHTSHIFT_SECRET is not the secret of this database: its serving roles have other passwords. Use the secret that the processes of the installation run with.',
+      : 'NIGHTSHIFT_SECRET is not the secret of this database: its logins (`nightshift_api`, `nightshift_engine`, `nightshift_tools`) have other passwords. Use the secret that the processes of the installation run with.',
   });
 }
 

@@ -24,7 +24,7 @@ export interface Workspace {
   readonly directModels: readonly string[];
   /** If the setting of the installation is stricter, it applies instead. */
   readonly toolIsolation: (typeof TOOL_ISOLATIONS)[number];
-  /** In ms; null: the instance's default. */
+  /** In ms; null: the installation's default. */
   readonly deltaRetentionMs: number | null;
   readonly jobRetentionMs: number | null;
   /** In ms since the epoch. */

@@ -9,7 +9,7 @@ import { subJobPrefix } from '#tools';
 import { RequestsBelow } from '../completions/requests-below.js';
 import { stillRunning } from './execute.errors.js';
 
-/** A call whose end a client waits for. */
+/** A tool call whose result a `/v1/tools/execute` request waits for. */
 export interface AwaitedCall {
   readonly workspaceId: string;
   readonly jobId: string;
