@@ -182,7 +182,7 @@ describe('ParallelHandlers', () => {
     expect(left).toMatchObject([{ state: 'created' }]);
   });
 
-  it('reaches a group behind more full groups than one search gives back, while other messages release slots', async () => {
+  it('reaches a group behind more full groups than the searches of five seconds give back', async () => {
     const [free, ticks] = [newId(), new Set<string>()];
     const tick = async () => {
       const deliveryId = newId();
@@ -190,7 +190,8 @@ describe('ParallelHandlers', () => {
       const data = { workspaceId, deliveryId, number: 0 };
       await queues.send(null, 'webhook.deliver', [{ data, group: { id: 'tick' }, priority: 1 }]);
     };
-    for (let n = 0; n < 150; n++) await send(`full-${n}`, [newId()]);
+    const clock = new ManualClock();
+    for (let n = 0; n < 250; n++) await send(`full-${n}`, [newId()]);
     await send('free', [free]);
     await tick();
     const options = { queue: 'webhook.deliver', slots: 3, groupConcurrency: { default: 10 } } as const;
@@ -198,10 +199,13 @@ describe('ParallelHandlers', () => {
       groupId?.startsWith('full') === true ? undefined : () => undefined;
     handlers = new ParallelHandlers<'webhook.deliver'>(queues, { ...options, acquire }, async ({ data }) => {
       if (data.deliveryId === free) ended.push(free);
-      else if (!isOver && ended.length === 0) await tick();
+      else if (!isOver && ended.length === 0) {
+        clock.advance(100);
+        await tick();
+      }
       return 'completed';
     });
-    handlers.clock = new ManualClock();
+    handlers.clock = clock;
     await handlers.start();
     await hasCount(ended, 1);
     expect(ticks.size).toBeGreaterThan(1);

@@ -8,8 +8,11 @@ const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
 /** Maximum number of messages that a handler gives back before it waits for the next poll. */
 const mostRefused = 100;
-/** How long a search leaves out a group that had no free slot. pg-boss still delivers its messages, so a freed slot rarely waits this long. */
-const fullForMs = 5_000;
+/**
+ * How long searches leave out a group that had no free slot, if none reaches the end of the queue meanwhile. A search gives back 100 messages a
+ * second at most, so it finds a message behind up to 6,000 full groups. pg-boss still delivers the messages of these groups.
+ */
+const fullForMs = 60_000;
 
 interface OneHandler {
   isBusy: boolean;
@@ -131,6 +134,7 @@ export class ParallelHandlers<Name extends QueueName> {
       }
       next = message;
     }
+    this.fullGroups.clear(); // the search has reached the end of the queue
     return false;
   }
 
