@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { firstIdAt, newId } from '#platform';
+import { DatabaseUnavailable, firstIdAt, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
@@ -257,6 +257,26 @@ describe('Retention', () => {
     const deleteMarkers = repository.deleteMarkers.bind(repository);
     repository.deleteMarkers = (id, ms) => (id === first ? Promise.reject(new Error('away')) : deleteMarkers(id, ms));
     expect(await pass()).toMatchObject({ markers: 1 });
+  });
+
+  it('ends a pass when the database is away, and continues behind that workspace in the next pass', async () => {
+    await openTestJobs(database, {}).then((second) => opened.push(second));
+    const visits: string[] = [];
+    let isAway = true;
+    const retention = jobs.app.get(Retention);
+    retention.register({
+      deleteExpired: (workspaceId) => {
+        visits.push(workspaceId);
+        return isAway ? Promise.reject(new DatabaseUnavailable(new Error('ECONNREFUSED'))) : Promise.resolve(0);
+      },
+    });
+    await expect(pass()).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect(visits).toHaveLength(1);
+    isAway = false;
+    await pass();
+    expect(visits.slice(1)).not.toContain(visits[0]);
+    await pass();
+    expect(visits.slice(1)).toContain(visits[0]);
   });
 
   it('passes on to other workspaces and rows when one cannot be deleted', async () => {

@@ -118,7 +118,6 @@ export class Retention extends QueueWorker {
           result.deleted += await this.repository.deleteJobs(workspaceId, [jobId]);
         },
         (err, jobId) => {
-          if (err instanceof DatabaseUnavailable) throw err;
           result.failed.push(jobId);
           this.telemetry.logger.warn({ err, workspaceId, jobId }, 'an expired job was not deleted');
         },
@@ -130,22 +129,22 @@ export class Retention extends QueueWorker {
   /** Returns how many markers it deleted. */
   private async deleteInWorkspaces(): Promise<number> {
     const workspaces = await this.repository.workspacesAfter(this.cursor, workspacesPerPass);
-    this.cursor = workspaces.length < workspacesPerPass ? null : (workspaces.at(-1) ?? null);
     let markers = 0;
     const deleteMarkers = async (workspaceId: string) => {
       markers += await this.repository.deleteMarkers(workspaceId, markerRetentionMs);
     };
     const others = this.registered.map((rows) => (id: string) => this.inBatches(() => rows.deleteExpired(id)));
     for (const workspaceId of workspaces) {
+      this.cursor = workspaceId; // also if it fails: the next pass continues behind it
       await actOnEach(
         [deleteMarkers, ...others],
         (deleteRows) => deleteRows(workspaceId),
         (err) => {
-          if (err instanceof DatabaseUnavailable) throw err;
           this.telemetry.logger.warn({ err, workspaceId }, 'expired rows of a workspace were not deleted');
         },
       );
     }
+    if (workspaces.length < workspacesPerPass) this.cursor = null;
     return markers;
   }
 }

@@ -24,12 +24,12 @@ export class Sweeper {
   }
 
   /**
-   * Advances stuck thread queues and expires lost leases, then returns up to `limit` claimable jobs whose message has not arrived in time.
+   * Expires lost leases and advances stuck thread queues, then returns up to `limit` claimable jobs whose message has not arrived in time.
    */
   async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
     await runParts(
-      () => this.threadQueue.advanceStuck(),
       () => this.lost.end(),
+      () => this.threadQueue.advanceStuck(),
     ).catch((err: unknown) => {
       this.logger.warn({ err }, 'claimable jobs are looked for although an earlier part of the sweep failed');
     });

@@ -29,12 +29,19 @@ export function asAnswerable(error: unknown): unknown {
  */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AppError) return error instanceof DatabaseUnavailable;
-  return isAway(error) || codesOf(error).some((code) => crossed.has(code));
+  return isAway(error) || isExpiredTransaction(error) || codesOf(error).some((code) => crossed.has(code));
 }
 
 function isAway(error: unknown): boolean {
+  if (isExpiredTransaction(error)) return false;
   if (codesOf(error).some((code) => away.has(code) || code.startsWith('08'))) return true;
   return error instanceof Error && driverMessages.test(error.message);
+}
+
+/** P2028 is the code of a transaction that got no connection, and of one that ran too long: only the latter has the time that it took. */
+function isExpiredTransaction(error: unknown): boolean {
+  const { code, meta } = (error ?? {}) as { readonly code?: unknown; readonly meta?: DriverFailure };
+  return code === 'P2028' && meta?.timeTaken !== undefined;
 }
 
 /** The error's own code, and the driver's code that Prisma wraps. */
@@ -56,6 +63,8 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 interface DriverFailure {
+  /** Ms. */
+  readonly timeTaken?: unknown;
   readonly driverAdapterError?: {
     readonly cause?: { readonly originalCode?: unknown; readonly constraint?: { readonly index?: unknown } };
   };

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../postgres/postgres.errors.js';
 import type { MaintenanceQueue } from '../postgres/queue-list.js';
 import type { QueueHandler } from './queue-message.js';
 import type { Queues } from './queues.js';
@@ -58,7 +59,10 @@ export interface Sweep<Item> {
   readonly onError: (error: unknown, item: Item) => void;
 }
 
-/** Acts on each item in turn. If an item fails, the others still have their turn. */
+/**
+ * Acts on each item in turn. If an item fails, the others still have their turn. Rejects if the database is away, because each further item
+ * would wait for a connection, too.
+ */
 export async function actOnEach<Item>(
   items: readonly Item[],
   act: (item: Item) => Promise<unknown>,
@@ -68,6 +72,7 @@ export async function actOnEach<Item>(
     try {
       await act(item);
     } catch (error) {
+      if (error instanceof DatabaseUnavailable) throw error;
       onError(error, item);
     }
   }
