@@ -98,6 +98,22 @@ describe('trigger files', () => {
     loader().onApplicationShutdown();
   });
 
+  it('fail to load, but not the start, with issueToken for a database that a member has named', async () => {
+    const name = `tokens-${newId()}`;
+    const tokens = (of: string) =>
+      file({
+        database: of,
+        triggers: { one: { collection: 'c', events: ['create'], url: '/webhook/llm', issueToken: true } },
+      });
+    await admin.query(CONNECT, { name });
+    await tokens(name);
+    await expect(loader().load()).rejects.toThrow('issueToken is for');
+    await expect(loader().onApplicationBootstrap()).resolves.toBeUndefined();
+    loader().onApplicationShutdown();
+    await tokens(people.owner.principal.workspaceId);
+    await expect(loader().onApplicationBootstrap()).rejects.toThrow('issueToken is for');
+  });
+
   it('fail to load with a URL that the guard refuses', async () => {
     const { workspaceId } = people.owner.principal;
     const trigger = { collection: 'messages', events: ['create'], url: 'https://127.0.0.1/x' };

@@ -95,8 +95,11 @@ export class TriggerFileLoader implements OnApplicationBootstrap, OnApplicationS
       const workspace = workspaceOf(definition.database);
       if (typeof workspace === 'string') throw new PlaceError(`${path}: ${workspace}`);
       const isOwn = ownKindsOf(definition, ownDatabasesOf(workspace)).length > 0;
-      if (definition.issueToken && !isOwn)
-        throw new TriggerFileError(`${path}: trigger ${definition.triggerId}: ${tokenOfOtherDatabase}`);
+      if (definition.issueToken && !isOwn) {
+        const problem = `${path}: trigger ${definition.triggerId}: ${tokenOfOtherDatabase}`;
+        // An owner may have changed the name of the workspace, but not its id.
+        throw definition.database === workspace.id ? new TriggerFileError(problem) : new PlaceError(problem);
+      }
       placed.get(workspace.id)?.push(definition);
     }
     return placed;
