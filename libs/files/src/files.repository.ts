@@ -181,6 +181,13 @@ export class FilesRepository {
     );
   }
 
+  /** After its store did not delete the content. */
+  async putOffRemoval({ workspaceId, id: fileId }: Removal, dueAt: Date): Promise<void> {
+    await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.contentRemoval.updateMany({ where: { workspaceId, fileId }, data: { dueAt } }),
+    );
+  }
+
   /** After the content was deleted from its store. */
   async endRemoval({ workspaceId, id: fileId }: Removal): Promise<void> {
     await this.prisma.withWorkspace({ workspaceId }, (tx) =>

@@ -6,6 +6,7 @@ import { armCrashPoint, Config, ManualClock, newId, Redactor } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
 import { s3Key, type S3Server, startS3Server } from '../../../test/harness/s3-server.js';
+import { storeUnavailable } from './files.errors.js';
 import { FilesRepository } from './files.repository.js';
 import { Files } from './files.service.js';
 import { FileStores } from './store/file-stores.js';
@@ -54,8 +55,9 @@ const expire = (hash: string) =>
 /** Lets the time pass in which an upload can store the row of its file. */
 const abandonUploads = () =>
   database.prisma.withWorkspace(member, (tx) => tx.contentRemoval.updateMany({ data: { dueAt: new Date(0) } }));
-/** A store that did not respond gets its deletions ten minutes later. */
-const waitForStore = () => {
+/** A store that did not respond gets deletions again ten minutes later, and the failed ones an hour later. */
+const waitForStore = async () => {
+  await abandonUploads();
   const clock = new ManualClock();
   clock.advance(600_001);
   files.clock = clock;
@@ -68,7 +70,7 @@ describe('Files', () => {
     await files.remove(member, hash);
     bucket.failWith = null;
     expect([await has(hash), bucket.objects.size]).toEqual([false, 1]);
-    waitForStore();
+    await waitForStore();
     await files.deleteExpired(member.workspaceId);
     expect(bucket.objects.size).toBe(0);
   });
@@ -157,7 +159,35 @@ describe('Files', () => {
     bucket.failWith = null;
     expect([bucket.objects.size, await has(hash), await has(other)]).toEqual([2, false, false]);
     clock.advance(600_001);
-    expect(await files.deleteExpired(member.workspaceId)).toBe(2);
+    await files.deleteExpired(member.workspaceId);
+    expect(bucket.objects.size).toBe(1);
+    await abandonUploads();
+    await files.deleteExpired(member.workspaceId);
+    expect(bucket.objects.size).toBe(0);
+  });
+
+  it('deletes an object although the bucket never deletes an older one', async () => {
+    const clock = new ManualClock();
+    files.clock = clock;
+    const locked = await files.get(member, (await save('locked')).hash);
+    await files.remove(member, locked.hash);
+    const other = await save('not locked');
+    const real = S3FileStore.prototype.delete;
+    const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockImplementation(function (
+      this: S3FileStore,
+      place,
+    ) {
+      return place.id === locked.id ? Promise.reject(storeUnavailable()) : real.call(this, place);
+    });
+    await files.deleteExpired(member.workspaceId);
+    clock.advance(600_001);
+    await files.remove(member, other.hash);
+    await files.deleteExpired(member.workspaceId);
+    expect(bucket.objects.has(`${member.workspaceId}/${other.id}`)).toBe(false);
+    deletion.mockRestore();
+    await abandonUploads();
+    clock.advance(600_001);
+    await files.deleteExpired(member.workspaceId);
     expect(bucket.objects.size).toBe(0);
   });
 

@@ -39,6 +39,8 @@ const sumFreshMs = 1_000;
 const batch = 50;
 /** How long a store that did not respond gets no deletions. */
 const awayMs = 600_000;
+/** How long a content stays that its store did not delete. Longer than `awayMs`, so that contents of other workspaces come first. */
+const putOffMs = 3_600_000;
 
 /** The files of workspaces: one row for each content of a workspace, and the content in a store. */
 @Injectable()
@@ -161,6 +163,7 @@ export class Files {
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       this.awayUntil.set(content.store, this.clock.monotonic() + awayMs);
+      await this.files.putOffRemoval(content, new Date(systemClock.now() + putOffMs));
       return;
     }
     await this.files.endRemoval(content);
