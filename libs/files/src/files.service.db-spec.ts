@@ -172,12 +172,10 @@ describe('Files', () => {
     const locked = await files.get(member, (await save('locked')).hash);
     await files.remove(member, locked.hash);
     const other = await save('not locked');
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its store
     const real = S3FileStore.prototype.delete;
-    const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockImplementation(function (
-      this: S3FileStore,
-      place,
-    ) {
-      return place.id === locked.id ? Promise.reject(storeUnavailable()) : real.call(this, place);
+    const deletion = jest.spyOn(S3FileStore.prototype, 'delete').mockImplementation(function (this: S3FileStore, to) {
+      return to.id === locked.id ? Promise.reject(storeUnavailable()) : real.call(this, to);
     });
     await files.deleteExpired(member.workspaceId);
     clock.advance(600_001);
