@@ -1,5 +1,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 
+import { patternSize } from './linear-pattern.js';
+
 /** The part of the type registry of cel-js that its type declarations omit. */
 interface TypeRegistry {
   getType: (name: string) => object;
@@ -142,6 +144,30 @@ export function countComparisons(nodes: readonly ASTNode[], spend: (members: num
       return handle(...given);
     };
   }
+}
+
+/**
+ * Calls `spend` with the work of an operation on texts before it begins: the characters of its operands, for a pattern multiplied by the size
+ * of the pattern.
+ */
+export function countTextWork(nodes: readonly ASTNode[], spend: (work: number) => void): void {
+  for (const node of nodes) {
+    const operation = node as unknown as { handle?: Handle };
+    const { handle } = operation;
+    if (handle === undefined || !(node.op === '+' || node.op === 'call' || node.op === 'rcall')) continue;
+    const factor = node.op === 'rcall' && node.args[0] === 'matchesRe2' ? patternSizeOf(node.args[2][0]) : 1;
+    operation.handle = (...given) => {
+      const operands = Array.isArray(given[0]) && node.op !== '+' ? given[0] : given; // a call gets its operands as a list
+      let characters = 0;
+      for (const operand of operands) if (typeof operand === 'string') characters += operand.length;
+      spend(characters * factor);
+      return handle(...given);
+    };
+  }
+}
+
+function patternSizeOf(pattern: ASTNode | undefined): number {
+  return pattern?.op === 'value' && typeof pattern.args === 'string' ? patternSize(pattern.args) : 1;
 }
 
 /** Whether the time of an operation depends on the members of its operands. A comparison with a literal text or number visits none. */

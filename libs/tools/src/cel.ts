@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 
-import { boundOperations, countComparisons, isComparison } from './bounded-cel.js';
+import { boundOperations, countComparisons, countTextWork, isComparison } from './bounded-cel.js';
 import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 
@@ -13,7 +13,7 @@ export interface CelLanguage {
   readonly noun: string;
   /**
    * Stops a run after this many evaluated nodes, and after this much CPU time. Such a run counts by itself and does not need V8's timer,
-   * which takes a thread per run. Absent: loops stop after `LOOP_STOP_MS`.
+   * which takes a thread per run, unless it works on long texts. Absent: a run stops after `LOOP_STOP_MS`.
    */
   readonly limits?: RunLimits;
   /**
@@ -176,6 +176,12 @@ interface StepNode {
 /** Nodes between two reads of the clock, because reading the clock costs more than a step. */
 const stepsBetweenLooks = 8;
 
+/**
+ * Most work on texts (`countTextWork`) without V8's timer. The run cannot be interrupted between two nodes, and a match of a pattern takes up to
+ * 1 ms for 8,000.
+ */
+const mostTextWork = 50_000;
+
 /** Makes every node of a checked expression count its evaluations, and check the time every few steps. */
 function counted(
   run: (values: Readonly<Record<string, unknown>>) => unknown,
@@ -184,12 +190,15 @@ function counted(
 ): (values: Readonly<Record<string, unknown>>) => unknown {
   const tooMany = new Error(`takes more than ${steps} steps`);
   const tooSlow = new Error(`takes more than ${cpuMs} ms`);
+  const isLong = new Error('works on long texts');
   let left = steps;
+  let textWork = 0;
+  let isTimed = false;
   let began = { wall: 0, cpu: 0 };
   let reached: Error | null = null;
   const look = () => {
     // CPU time decides, so that a busy machine does not change a result. Wall-clock time is checked first, because it is cheaper to read.
-    if (performance.now() - began.wall > cpuMs && cpuNow() - began.cpu > cpuMs) reached ??= tooSlow;
+    if (!isTimed && performance.now() - began.wall > cpuMs && cpuNow() - began.cpu > cpuMs) reached ??= tooSlow;
   };
   const failIfReached = () => {
     if (reached !== null) throw reached;
@@ -198,6 +207,11 @@ function counted(
     left -= members;
     if (left < 0) reached ??= tooMany;
     look();
+    failIfReached();
+  });
+  countTextWork(nodes, (work) => {
+    textWork += work;
+    if (!isTimed && textWork > mostTextWork) reached ??= isLong;
     failIfReached();
   });
   for (const node of nodes) {
@@ -211,17 +225,29 @@ function counted(
     });
   }
   const once = (values: Readonly<Record<string, unknown>>): unknown => {
-    [left, reached] = [steps, null];
+    [left, textWork, reached] = [steps, 0, null];
     began = { wall: performance.now(), cpu: cpuNow() };
     const value = run(values);
     look();
     failIfReached(); // `||`, `all` and others discard the errors of their operands
     return value;
   };
+  const timed = stoppable(once, cpuMs);
+  const inTime = (values: Readonly<Record<string, unknown>>): unknown => {
+    isTimed = true;
+    try {
+      return timed(values);
+    } catch (error) {
+      throw isTooSlow(error) ? tooSlow : (reached ?? error);
+    } finally {
+      isTimed = false;
+    }
+  };
   return (values) => {
     try {
       return once(values);
     } catch (error) {
+      if (reached === isLong) return inTime(values);
       if (reached !== tooSlow) throw reached ?? error;
       return once(values); // a garbage collection or a first run can make an expression slow, so it runs once more
     }
@@ -293,15 +319,16 @@ const mostSlowTries = 2;
 /** Stops a run from outside, because an expression cannot check the time itself. */
 function stoppable(
   run: (values: Readonly<Record<string, unknown>>) => unknown,
+  ms = LOOP_STOP_MS,
 ): (values: Readonly<Record<string, unknown>>) => unknown {
   return (values) => {
     for (let tries = 1, slow = 0; ; tries++) {
       const start = process.threadCpuUsage();
       try {
-        return runWithin(LOOP_STOP_MS, () => run(values));
+        return runWithin(ms, () => run(values));
       } catch (error) {
         const { user, system } = process.threadCpuUsage(start);
-        if ((user + system) / 1_000 > LOOP_STOP_MS / 2) slow++;
+        if ((user + system) / 1_000 > ms / 2) slow++;
         if (!isTooSlow(error) || slow === mostSlowTries || tries === mostTries) throw error;
       }
     }

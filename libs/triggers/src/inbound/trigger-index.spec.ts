@@ -116,6 +116,21 @@ describe('compileCondition', () => {
     expect(answer('tags.all(tag, !content.contains(tag + "!"))', { document })).toBe('takes more than 5 ms');
   });
 
+  it('stops a match of a long text, which no step interrupts', () => {
+    const content = Array.from({ length: 300_000 }, (_, i) => 'ab'[((i * 7_919) % 13) & 1]).join('');
+    const condition = String.raw`content.matchesRe2('(a[ab]{0,400}){1,2}[cd]\\B')`;
+    for (const source of [condition, `${condition} || true`])
+      expect([source, answer(source, { document: { content } })]).toEqual([source, 'takes more than 5 ms']);
+    expect(answer("content.matchesRe2('^a') || content.matchesRe2('^b')", { document: { content } })).toBe(true);
+  });
+
+  it('stops operations on texts that take long together', () => {
+    const document = { a: 'A'.repeat(1_000_000) };
+    const sum = Array.from({ length: 15 }, () => 'a').join(' + ');
+    const lower = '.lowerAscii()'.repeat(6);
+    expect(answer(`(${sum})${lower} == 'b'`, { document })).toBe('takes more than 5 ms');
+  });
+
   it('starts the step count of each run at zero', () => {
     const tags = Array.from({ length: 1_500 }, (_, i) => i);
     const answers = [1, 2, 3, 4].map(() => answer('tags.all(tag, tag >= 0)', { document: { tags } }));
