@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+
 import { describe, expect, it } from '@jest/globals';
 
 import {
@@ -100,6 +102,17 @@ describe('isSignedBy', () => {
       expect(problemOf(request)).toBe('the signature does not match the secret');
     }
   });
+
+  it.each(['whsec_$$$$$$$$', 'whsec_', 'whsec_***redacted***'])(
+    'uses no empty or shortened key for the malformed secret %s',
+    (secret) => {
+      const decoded = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      const headers = signed('standard').headers;
+      const digest = createHmac('sha256', decoded).update(`${id}.${timestamp}.`).update(body).digest('base64');
+      const forged = { headers: { ...headers, 'webhook-signature': `v1,${digest}` }, body: Buffer.from(body) };
+      expect(isSignedBy([secret], forged, { now })).toBe(false);
+    },
+  );
 
   it('refuses the id of another delivery', () => {
     const request = signed('standard');
