@@ -62,6 +62,7 @@ export class TriggersRepository {
 
   /** Newest first. */
   async list(tx: PrismaTransaction, scope: Scope, { database, take, after }: ListOptions): Promise<StoredTrigger[]> {
+    if (database?.includes('\0') === true) return []; // no name has it, and Postgres rejects it
     const rows = await tx.trigger.findMany({
       where: {
         AND: [readable(scope), database === null ? {} : { database }, after === null ? {} : { id: { lt: after } }],

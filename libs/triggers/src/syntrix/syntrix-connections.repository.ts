@@ -68,6 +68,7 @@ export class SyntrixConnectionsRepository {
 
   /** The connections that a delivery to this id or name may be for, in all workspaces or in one; the signature shows which. */
   async named(ref: string, workspaceId?: string): Promise<SyntrixConnection[]> {
+    if (ref.includes('\0')) return []; // no name has it, and Postgres rejects it
     const within = workspaceId === undefined ? {} : { workspaceId };
     const where = { ...(isId(ref) ? { id: ref } : { name: ref }), ...within };
     const rows = await this.prisma.asEngine((client) =>
