@@ -73,6 +73,7 @@ export class Changes {
   async evaluate(workspaceId: string): Promise<void> {
     await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       await this.changes.lock(tx, workspaceId);
+      if (await this.runs.isFull(tx, workspaceId)) return; // a sweep sends the message again
       const open = await this.changes.open(tx, workspaceId, atOnce);
       if (open.length === 0) return;
       const evaluated = await this.evaluateIn(tx, workspaceId, open);

@@ -74,6 +74,7 @@ export class Hooks {
     const { rateLimit } = trigger.definition;
     if (rateLimit !== null && (await this.runs.acceptedInLastSecond(tx, workspaceId, triggerId)) >= rateLimit)
       return 'too-many';
+    if (await this.runs.isFull(tx, workspaceId)) return 'too-many';
     const { fires, problem } = evaluateConditions(trigger.definition, event);
     if (fires || problem !== null) {
       const failed = problem === null ? 0 : 1;

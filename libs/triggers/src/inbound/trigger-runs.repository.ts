@@ -72,6 +72,8 @@ type ShownRow = Omit<TriggerRunRow, keyof typeof unshown>;
 /** Keys are recognized for so long. */
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
+/** Maximum due runs of a workspace: further changes wait for their evaluation, and further requests are refused. */
+const mostDue = 10_000;
 /** A message may arrive this much before the time of its run. */
 const earlyMs = 1_000;
 /** The process that reserved a run for longer than this is taken to have died. */
@@ -128,6 +130,14 @@ export class TriggerRunsRepository implements ExpiredRows {
   async isKnown(tx: PrismaTransaction, { workspaceId, id: triggerId }: TriggerRef, key: string): Promise<boolean> {
     const where = { workspaceId_triggerId_key: { workspaceId, triggerId, key } };
     return (await tx.triggerRun.findUnique({ where, select: { id: true } })) !== null;
+  }
+
+  /** Whether the workspace has as many due runs as it may have. */
+  async isFull(tx: PrismaTransaction, workspaceId: string): Promise<boolean> {
+    const [row] = await tx.$queryRaw<{ isFull: boolean }[]>`
+      SELECT count(*) >= ${mostDue}::int AS "isFull" FROM (
+        SELECT 1 FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due' LIMIT ${mostDue}) AS due`;
+    return row?.isFull === true;
   }
 
   /** Runs that a trigger has accepted within the last second. */
@@ -296,7 +306,7 @@ export class TriggerRunsRepository implements ExpiredRows {
   }
 
   private async announce(tx: PrismaTransaction, data: RunRef, startAfter: number): Promise<void> {
-    await this.queues.send(tx, 'trigger.start', [{ data, startAfter }]);
+    await this.queues.send(tx, 'trigger.start', [{ data, startAfter, group: { id: data.workspaceId } }]);
   }
 }
 

@@ -61,7 +61,8 @@ export class TriggerStarts {
       await this.runs.settle(ref, { jobId });
     } catch (error) {
       await this.refused(ref, run, error);
-      if (!(error instanceof AppError)) this.telemetry.logger.warn({ err: error, ...ref }, 'a trigger started no job');
+      if (!(error instanceof AppError || error instanceof Refusal))
+        this.telemetry.logger.warn({ err: error, ...ref }, 'a trigger started no job');
     }
   }
 

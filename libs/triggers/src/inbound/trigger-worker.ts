@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { LOGGER, type Logger, Queues, QueueWorker, runParts, sweepEach } from '#platform';
+import { LOGGER, type Logger, ParallelHandlers, Queues, QueueWorker, runParts, Slots, sweepEach } from '#platform';
 
 import { DeliveryWorker } from '../outbound/delivery-worker.js';
 import { SyntrixChat } from '../syntrix/syntrix-chat.js';
@@ -9,8 +9,8 @@ import { OwnRowHints } from './own-row-hints.js';
 import { TriggerRunsRepository } from './trigger-runs.repository.js';
 import { TriggerStarts } from './trigger-starts.service.js';
 
-/** Runs that this process starts at once. */
-const startedAtOnce = 10;
+/** Messages of runs that this process handles at once: in all, and of one workspace, so that its many runs do not delay those of others. */
+const startSlots = { total: 10, perValue: { workspace: 5 } };
 
 /** Handles the messages of triggers: evaluates changes, starts jobs, sends webhooks, and writes the ends of Syntrix jobs. */
 @Injectable()
@@ -30,11 +30,19 @@ export class TriggerWorker extends QueueWorker {
 
   protected async open() {
     await this.deliveries.start();
-    const starts = await this.queues.handle('trigger.start', { batchSize: startedAtOnce }, async (runs) => {
-      const ends = await Promise.allSettled(runs.map((run) => this.starts.start(run)));
-      const failed = ends.find((end) => end.status === 'rejected');
-      if (failed !== undefined) throw failed.reason; // the messages are delivered again; a run that is settled does nothing
-    });
+    const slots = new Slots(startSlots);
+    const starts = new ParallelHandlers<'trigger.start'>(
+      this.queues,
+      {
+        ...{ queue: 'trigger.start', slots: startSlots.total },
+        acquire: ({ data }) => slots.acquire({ workspace: data.workspaceId }),
+      },
+      async ({ data }) => {
+        await this.starts.start(data); // if it fails, the message is delivered again; a run that is settled does nothing
+        return 'completed';
+      },
+    );
+    await starts.start();
     const changes = await this.queues.handleOne('trigger.changes', async ({ workspaceId }) => {
       await this.changes.evaluate(workspaceId);
       starts.wake();
