@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Role } from '#auth';
 
@@ -8,62 +8,67 @@ import { signatureOf, type SyntrixServer } from '../../libs/triggers/src/syntrix
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { graphqlMember } from '../harness/graphql-member.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { connect, signingSecret, startSyntrix, workerTriggers } from '../harness/syntrix-stage.js';
 
-let database: TestDatabase;
-let model: ScriptedModel;
-let server: SyntrixServer;
-let test: TestApi;
-let people: Record<Role, TestMember>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  model = await ScriptedModel.start();
-  const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true', MAX_TOOL_CALLS_PER_ROUND: '2' };
-  test = await startTestApi(database, { env });
-  people = await test.people.workspaceOf('acme');
-  server = await startSyntrix({ maxAttempts: 1 });
-  await connect(test, server, { key: people.admin.key, tools: ['get_current_time'] });
-});
-afterEach(async () => {
-  await server.settled();
-  server.triggers = [];
-  server.intercept = undefined;
-  server.deliveries.length = 0;
-  model.assertDone();
-});
-afterAll(async () => {
-  await server.close();
-  await test.close();
-  await model.close();
-  await database.close();
-});
-
-const newChat = () => `users/u/orch-chats/${randomUUID()}`;
-const say = (chat: string, id: string, createdAt = 1) =>
-  server.create(`${chat}/messages`, { id, role: 'user', content: `text of ${id}`, createdAt });
-const callsOf = (chat: string) => server.store.list(`${chat}/toolcall`);
-const answersOf = (chat: string) => server.store.list(`${chat}/messages`).filter(({ role }) => role === 'assistant');
-const answered = (chat: string, count = 1) =>
-  eventually(`${count} answers`, () => (answersOf(chat).length === count ? answersOf(chat) : undefined));
-const time = (id: string) => ({ id, name: 'get_current_time', arguments: '{}' });
-const jobsOf = (chat: string) =>
-  eventually(`the jobs of ${chat} have ended`, async () => {
-    const { rows } = await database.postgres.engine.query<{ status: string; reason: string | null; threadId: string }>(
-      `SELECT status, reason, thread_id AS "threadId" FROM job WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
-      [chat],
-    );
-    return rows.every(({ status }) => ['completed', 'failed', 'cancelled'].includes(status)) ? rows : undefined;
-  });
-const deliver = (path: string, after: object, changes: object = {}) => {
-  const body = JSON.stringify({ triggerId: 't', event: 'create', docKey: path, after, ts: Date.now(), ...changes });
-  const headers = { 'content-type': 'application/json', 'x-syntrix-signature': signatureOf(signingSecret, body) };
-  return test.call('POST', '/webhook/llm', { body, headers });
-};
-
 describe('a chat of a Syntrix database', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let server: SyntrixServer;
+  let test: TestApi;
+  let people: Record<Role, TestMember>;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true', MAX_TOOL_CALLS_PER_ROUND: '2' };
+    test = await startTestApi(database, { env });
+    people = await test.people.workspaceOf('acme');
+    server = await startSyntrix({ maxAttempts: 1 });
+    await connect(test, server, { key: people.admin.key, tools: ['get_current_time'] });
+  });
+  afterEach(async () => {
+    await server.settled();
+    server.triggers = [];
+    server.intercept = undefined;
+    server.deliveries.length = 0;
+    model.assertDone();
+  });
+  afterAll(async () => {
+    await server.close();
+    await test.close();
+    await model.close();
+    await database.close();
+  });
+
+  const newChat = () => `users/u/orch-chats/${randomUUID()}`;
+  const say = (chat: string, id: string, createdAt = 1) =>
+    server.create(`${chat}/messages`, { id, role: 'user', content: `text of ${id}`, createdAt });
+  const callsOf = (chat: string) => server.store.list(`${chat}/toolcall`);
+  const answersOf = (chat: string) => server.store.list(`${chat}/messages`).filter(({ role }) => role === 'assistant');
+  const answered = (chat: string, count = 1) =>
+    eventually(`${count} answers`, () => (answersOf(chat).length === count ? answersOf(chat) : undefined));
+  const time = (id: string) => ({ id, name: 'get_current_time', arguments: '{}' });
+  const jobsOf = (chat: string) =>
+    eventually(`the jobs of ${chat} have ended`, async () => {
+      const { rows } = await database.postgres.engine.query<{
+        status: string;
+        reason: string | null;
+        threadId: string;
+      }>(
+        `SELECT status, reason, thread_id AS "threadId" FROM job WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
+        [chat],
+      );
+      return rows.every(({ status }) => ['completed', 'failed', 'cancelled'].includes(status)) ? rows : undefined;
+    });
+  const deliver = (path: string, after: object, changes: object = {}) => {
+    const body = JSON.stringify({ triggerId: 't', event: 'create', docKey: path, after, ts: Date.now(), ...changes });
+    const headers = { 'content-type': 'application/json', 'x-syntrix-signature': signatureOf(signingSecret, body) };
+    return test.call('POST', '/webhook/llm', { body, headers });
+  };
+
   it('with 30 messages at once loses no delivery, and the model answers the last one', async () => {
     const chat = newChat();
     server.triggers = workerTriggers(test.url);
@@ -210,5 +215,136 @@ describe('a chat of a Syntrix database', () => {
     for (const call of calls) expect(await deliver(`${chat}/toolcall/${call.id}`, call)).toMatchObject({ body: 'OK' });
     expect(await answered(chat)).toMatchObject([{ content: 'Done.' }]);
     expect((await jobsOf(chat)).map(({ status }) => status)).toEqual(['failed', 'completed']);
+  });
+});
+
+describe('a Syntrix connection', () => {
+  const SECRET =
+    'mutation($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }';
+
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let server: SyntrixServer;
+  let api: TestApi;
+  let admin: TestMember;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' } });
+    ({ admin } = await api.people.workspaceOf('acme'));
+    server = await startSyntrix({ tokens: ['own-token', 'pre-issued-token'] });
+    await graphqlMember(api, admin.key).query(SECRET, { input: { name: 'SYNTRIX_TOKEN', value: 'own-token' } });
+  });
+  beforeEach(() => {
+    server.requests.length = 0;
+  });
+  afterAll(async () => {
+    model.assertDone();
+    await server.close();
+    await api.close();
+    await model.close();
+    await database.close();
+  });
+
+  const deliver = async (chat: string, changes: object = {}) => {
+    server.store.put(`${chat}/messages/m1`, { id: 'm1', role: 'user', content: 'Hello', createdAt: 1 });
+    const after = { id: 'm1', role: 'user', content: 'Hello', createdAt: 1 };
+    const body = JSON.stringify({ event: 'create', docKey: `${chat}/messages/m1`, after, ts: 1, ...changes });
+    const headers = { 'content-type': 'application/json', 'x-syntrix-signature': signatureOf(signingSecret, body) };
+    return (await api.call('POST', '/webhook/llm', { body, headers })).status;
+  };
+  const answered = (chat: string) =>
+    eventually('the chat is answered', () =>
+      server.store.list(`${chat}/messages`).find(({ role }) => role === 'assistant'),
+    );
+  const inputOf = async (chat: string) => {
+    const { rows } = await database.postgres.engine.query<{ input: object }>(
+      "SELECT input FROM job WHERE input->'external'->>'chatPath' = $1",
+      [chat],
+    );
+    return rows.map(({ input }) => JSON.stringify(input));
+  };
+
+  it('with auth PREISSUED answers with the token of the delivery, which is stored sealed', async () => {
+    await connect(api, server, { key: admin.key, auth: 'PREISSUED', apiStyle: 'DATABASES' });
+    const chat = `users/u/orch-chats/${randomUUID()}`;
+    model.enqueue(textReply(['Hi.']));
+    expect(await deliver(chat, { preIssuedToken: 'pre-issued-token' })).toBe(200);
+    expect(await answered(chat)).toMatchObject({ content: 'Hi.' });
+    expect(server.requests.filter((request) => !request.startsWith('POST /trigger/v1/databases/default/'))).toEqual([]);
+    const [input, ...others] = await inputOf(chat);
+    expect(others).toEqual([]);
+    expect(input).not.toContain('pre-issued-token');
+  });
+
+  it('with auth PREISSUED refuses a delivery without a token and starts nothing', async () => {
+    await connect(api, server, { key: admin.key, auth: 'PREISSUED', apiStyle: 'DATABASES' });
+    const chat = `users/u/orch-chats/${randomUUID()}`;
+    expect(await deliver(chat)).toBe(401);
+    expect(await deliver(chat, { preIssuedToken: '' })).toBe(401);
+    expect([await inputOf(chat), server.requests]).toEqual([[], []]);
+  });
+
+  it('with auth TOKEN answers with its own token, also if the delivery has one', async () => {
+    await connect(api, server, { key: admin.key, auth: 'TOKEN', token: 'SYNTRIX_TOKEN', apiStyle: 'DATABASES' });
+    const chat = `users/u/orch-chats/${randomUUID()}`;
+    model.enqueue(textReply(['Hi.']));
+    expect(await deliver(chat, { preIssuedToken: 'refused by the database' })).toBe(200);
+    expect(await answered(chat)).toMatchObject({ content: 'Hi.' });
+    expect(server.requests.filter((request) => !request.includes(' /api/v1/databases/default/'))).toEqual([]);
+  });
+});
+
+describe('TRIGGERS_SIGNATURE_TOLERANCE_SECONDS', () => {
+  const SAVE = 'mutation($definition: JSON!) { saveTrigger(input: { definition: $definition }) { trigger { id } } }';
+
+  let database: TestDatabase;
+  let server: SyntrixServer;
+  let api: TestApi;
+  let admin: TestMember;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    server = await startSyntrix();
+    api = await startTestApi(database, {
+      env: { TRIGGERS_SIGNATURE_TOLERANCE_SECONDS: '7200', ALLOW_PRIVATE_TOOL_URLS: 'true' },
+    });
+    ({ admin } = await api.people.workspaceOf('tolerant'));
+    await connect(api, server, { key: admin.key });
+  });
+  afterAll(async () => {
+    await server.close();
+    await api.close();
+    await database.close();
+  });
+
+  const definition = {
+    triggerId: 'hook',
+    source: 'webhook',
+    secretsRef: 'SYNTRIX_SECRET',
+    condition: 'false',
+    start: {},
+  };
+  const savedTrigger = async () => {
+    const { saveTrigger } = await graphqlMember(api, admin.key).query(SAVE, { definition });
+    return (saveTrigger as { trigger: { id: string } }).trigger.id; // as the query asks
+  };
+
+  it.each([
+    ['an hour', 3_600, 200],
+    ['four hours', 14_400, 401],
+  ])('decides about a signature that differs by %s from the clock', async (...[, seconds, status]) => {
+    const docKey = `users/u/orch-chats/${randomUUID()}/messages/m`;
+    const body = JSON.stringify({ event: 'create', docKey, after: { role: 'assistant' } });
+    const now = Math.floor(Date.now() / 1_000);
+    for (const path of ['/webhook/llm', `/hooks/${await savedTrigger()}`])
+      for (const time of [now - seconds, now + seconds]) {
+        const headers = {
+          'content-type': 'application/json',
+          'x-syntrix-signature': signatureOf(signingSecret, body, time),
+        };
+        expect((await api.call('POST', path, { body, headers })).status).toBe(status);
+      }
   });
 });
