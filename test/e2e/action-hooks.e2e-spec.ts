@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ActionContext, defineHook, type HookDefinition } from '@nightshift/plugin';
-import { createTestServer, type TestServer } from '@nightshift/plugin/testing';
+import type { TestServer } from '@nightshift/plugin/testing';
 
 import {
   ActionRowsRepository,
@@ -26,6 +26,7 @@ import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 import { type NotificationStage, notificationStage } from '../harness/notifications.js';
+import { startPluginServer } from '../harness/plugin-server.js';
 
 describe('server with actions', () => {
   const plugin = (file: string) => `import { appendFileSync } from 'node:fs';
@@ -68,7 +69,7 @@ export default definePlugin({
     mkdirSync(join(folder, 'plugins'));
     writeFileSync(join(folder, 'plugins/acme.ts'), plugin(file));
     writeFileSync(join(folder, 'plugins/alerts.ts'), documentExample('docs/plugins.md', 'action'));
-    server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+    server = await startPluginServer(folder);
   });
   beforeEach(() => {
     writeFileSync(file, '');

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestServer, type FinishedJob, type TestServer } from '@nightshift/plugin/testing';
+import type { FinishedJob, TestServer } from '@nightshift/plugin/testing';
 
 import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
+import { startPluginServer } from '../harness/plugin-server.js';
 
 const plugin = (runs: string) => `import { appendFileSync } from 'node:fs';
 import { defineHook, definePlugin, defineTool } from '@nightshift/plugin';
@@ -87,7 +88,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'plugins'));
   writeFileSync(join(folder, 'plugins/acme.ts'), plugin(runs));
   writeFileSync(join(folder, 'plugins/guards.ts'), documentExample('docs/plugins.md', 'hook'));
-  server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+  server = await startPluginServer(folder);
 });
 beforeEach(() => {
   writeFileSync(runs, '');

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,10 +6,24 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestServer, type TestServer } from '@nightshift/plugin/testing';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
 import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
+import { startPluginServer } from '../harness/plugin-server.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
-const plugin = `import { definePlugin, defineTool } from '@nightshift/plugin';
+interface Ended {
+  readonly status: string;
+  readonly result?: string;
+  readonly error?: string;
+}
+
+interface Report {
+  readonly content: string;
+  readonly artifacts: readonly { readonly name: string; readonly hash: string; readonly error?: object }[];
+}
+
+describe('tool of a plugin in a process of role tools', () => {
+  const plugin = `import { definePlugin, defineTool } from '@nightshift/plugin';
 
 const input = { type: 'object', properties: { text: { type: 'string' }, url: { type: 'string' } } };
 const tool = (name, execute) => defineTool({ name, description: name, effect: 'idempotent', input, execute });
@@ -38,66 +52,54 @@ export default definePlugin({
 });
 `;
 
-let database: TestDatabase;
-let target: HttpTarget;
-let folder: string;
-let server: TestServer;
-let tools: NightshiftProcess;
+  let database: TestDatabase;
+  let target: HttpTarget;
+  let folder: string;
+  let server: TestServer;
+  let tools: NightshiftProcess;
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'nightshift-plugin-tool-process-'));
-  mkdirSync(join(folder, 'plugins'));
-  writeFileSync(join(folder, 'plugins/acme.mjs'), plugin);
-  target = await startHttpTarget((_, response) => response.end('answered'));
-  database = await createTestDatabase();
-  const databaseUrl = database.urls.owner;
-  server = await createTestServer({
-    ...{ server: process.cwd(), workingDirectory: folder },
-    env: {
-      ...{ DATABASE_URL: databaseUrl, NIGHTSHIFT_SECRET: TEST_SECRET, BUS: 'postgres' },
-      ...{ WORKER_QUEUES: 'jobs', TOOL_ISOLATION: 'queue', FILE_BYTES_PER_WORKSPACE: '8192' },
-    },
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-plugin-tool-process-'));
+    mkdirSync(join(folder, 'plugins'));
+    writeFileSync(join(folder, 'plugins/acme.mjs'), plugin);
+    target = await startHttpTarget((_, response) => response.end('answered'));
+    database = await createTestDatabase();
+    const databaseUrl = database.urls.owner;
+    server = await createTestServer({
+      ...{ server: process.cwd(), workingDirectory: folder },
+      env: {
+        ...{ DATABASE_URL: databaseUrl, NIGHTSHIFT_SECRET: TEST_SECRET, BUS: 'postgres' },
+        ...{ WORKER_QUEUES: 'jobs', TOOL_ISOLATION: 'queue', FILE_BYTES_PER_WORKSPACE: '8192' },
+      },
+    });
+    const env = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
+    tools = await startProcess({ role: 'tools', databaseUrl, secret: TEST_SECRET, cwd: folder, env });
+    const set = `mutation ($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }`;
+    await server.graphql(set, { input: { name: 'ACME_KEY', value: 'acme-secret-1234567890' } });
   });
-  const env = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
-  tools = await startProcess({ role: 'tools', databaseUrl, secret: TEST_SECRET, cwd: folder, env });
-  const set = `mutation ($input: SetWorkspaceSecretInput!) { setWorkspaceSecret(input: $input) { userErrors { message } } }`;
-  await server.graphql(set, { input: { name: 'ACME_KEY', value: 'acme-secret-1234567890' } });
-});
-afterAll(async () => {
-  await tools.stop();
-  await server.close();
-  await database.close();
-  await target.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+  afterAll(async () => {
+    await tools.stop();
+    await server.close();
+    await database.close();
+    await target.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-interface Ended {
-  readonly status: string;
-  readonly result?: string;
-  readonly error?: string;
-}
+  /** Runs a call in a tool process and returns its end, as the events of its job show it. */
+  async function callOf(name: string, args: Readonly<Record<string, unknown>>): Promise<Ended> {
+    server.model.reply([{ name, arguments: args }], 'done');
+    const { jobId, status, events } = await server.run({ message: 'Use the tool', tools: [name] });
+    expect(status).toBe('completed');
+    const { rows } = await database.postgres.engine.query(
+      'SELECT executor, exec_owner IS NOT NULL AS "isClaimed" FROM tool_call WHERE job_id = $1',
+      [jobId],
+    );
+    expect(rows).toEqual([{ executor: 'queue', isClaimed: true }]);
+    return (events.findLast(({ type }) => type.startsWith('tool-call'))?.body as { call: Ended }).call; // PROTOCOL.md
+  }
+  const report = async (text: string): Promise<Report> =>
+    JSON.parse((await callOf('report', { text })).result ?? '') as Report;
 
-/** Runs a call in a tool process and returns its end, as the events of its job show it. */
-async function callOf(name: string, args: Readonly<Record<string, unknown>>): Promise<Ended> {
-  server.model.reply([{ name, arguments: args }], 'done');
-  const { jobId, status, events } = await server.run({ message: 'Use the tool', tools: [name] });
-  expect(status).toBe('completed');
-  const { rows } = await database.postgres.engine.query(
-    'SELECT executor, exec_owner IS NOT NULL AS "isClaimed" FROM tool_call WHERE job_id = $1',
-    [jobId],
-  );
-  expect(rows).toEqual([{ executor: 'queue', isClaimed: true }]);
-  return (events.findLast(({ type }) => type.startsWith('tool-call'))?.body as { call: Ended }).call; // PROTOCOL.md
-}
-
-interface Report {
-  readonly content: string;
-  readonly artifacts: readonly { readonly name: string; readonly hash: string; readonly error?: object }[];
-}
-const report = async (text: string): Promise<Report> =>
-  JSON.parse((await callOf('report', { text })).result ?? '') as Report;
-
-describe('tool of a plugin in a process of role tools', () => {
   it('gets the context of its call, a secret of the manifest, and the guarded fetch', async () => {
     const { status, result } = await callOf('context', { url: target.url });
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
@@ -170,5 +172,50 @@ describe('tool of a plugin in a process of role tools', () => {
 
   it('causes no error `permission denied` in its process', () => {
     expect(tools.output()).not.toContain('permission denied');
+  });
+});
+
+describe('attempt in the context of a tool', () => {
+  /** Each tool logs its attempt, and returns once a file exists. */
+  const plugin = (folder: string) => `import { appendFileSync, existsSync } from 'node:fs';
+import { definePlugin, defineTool } from '@nightshift/plugin';
+
+const folder = ${JSON.stringify(folder)};
+const tool = (name, isolation) => defineTool({
+  name, description: name, effect: 'idempotent', isolation, input: { type: 'object' },
+  async execute(args, { attempt, idempotencyKey }) {
+    appendFileSync(folder + '/' + name + '.log', attempt + ' ' + idempotencyKey + '\\n');
+    while (!existsSync(folder + '/' + name + '.go')) await new Promise((resolve) => setTimeout(resolve, 20));
+    return 'attempt ' + attempt;
+  },
+});
+export default definePlugin({ name: 'acme', version: '1', tools: [tool('plain', 'worker'), tool('isolated', 'queue')] });
+`;
+
+  let folder: string;
+  let server: TestServer;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-tool-attempts-'));
+    mkdirSync(join(folder, 'plugins'));
+    writeFileSync(join(folder, 'plugins/acme.ts'), plugin(folder));
+    server = await startPluginServer(folder);
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each(['plain', 'isolated'])('counts the start that a crash has ended, for the tool "%s"', async (name) => {
+    server.model.reply([{ name, arguments: {} }], 'done');
+    const job = await server.start({ message: 'Go', tools: [name] });
+    await eventually('the tool runs', () => (existsSync(join(folder, `${name}.log`)) ? true : undefined));
+    await server.kill();
+    appendFileSync(join(folder, `${name}.go`), '');
+    await server.restart();
+    const ended = await server.finished(job);
+    expect(ended.status).toBe('completed');
+    expect(readFileSync(join(folder, `${name}.log`), 'utf8')).toBe(`1 ${job}:1:1\n2 ${job}:1:1\n`);
+    expect(JSON.stringify(server.model.requests.at(-1)?.messages)).toContain('attempt 2');
   });
 });

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestServer, type FinishedJob, type TestServer } from '@nightshift/plugin/testing';
+import type { FinishedJob, TestServer } from '@nightshift/plugin/testing';
 
 import { eventually } from '../harness/eventually.js';
+import { startPluginServer } from '../harness/plugin-server.js';
 import { workflowDocument } from '../harness/workflow-document.js';
 
 /** Each tool returns the secret. The hook logs its runs, and waits while the file `hold-` with the argument `n` or `input` exists. */
@@ -49,7 +50,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nightshift-result-hooks-'));
   mkdirSync(join(folder, 'plugins'));
   writeFileSync(join(folder, 'plugins/acme.ts'), plugin(folder));
-  server = await createTestServer({ server: process.cwd(), workingDirectory: folder });
+  server = await startPluginServer(folder);
   await mutate(`mutation ($input: CreateAgentInput!) { createAgent(input: $input) { userErrors { message } } }`, {
     ...{ name: 'Clerk', slug: 'clerk', tools: ['isolated'] },
   });
