@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { runCli, startInTerminal } from '../harness/cli.js';
-import { type CliServer, startCliServer } from '../harness/cli-server.js';
+import type { CliServer } from '../harness/cli-server.js';
+import { startTestCliServer } from '../harness/test-cli-server.js';
 
 type Json = Record<string, unknown>;
 
@@ -17,7 +18,7 @@ describe('nightshift apply', () => {
   let folder: string;
 
   beforeAll(async () => {
-    server = await startCliServer();
+    server = await startTestCliServer();
     folder = join(server.folder, 'workspace');
   });
   beforeEach(() => {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type CliInit, runCli, startCli, startInTerminal } from '../harness/cli.js';
-import { type CliServer, startCliServer } from '../harness/cli-server.js';
+import type { CliServer } from '../harness/cli-server.js';
 import { startHttpTarget } from '../harness/http-target.js';
+import { startTestCliServer } from '../harness/test-cli-server.js';
 
 // every line is an object
 describe('nightshift run', () => {
@@ -23,7 +24,7 @@ describe('nightshift run', () => {
   let env: CliServer['env'];
 
   beforeAll(async () => {
-    server = await startCliServer();
+    server = await startTestCliServer();
     ({ env } = server);
   });
 
@@ -226,7 +227,7 @@ describe('nightshift run with a question of a sub-job', () => {
   let env: CliServer['env'];
 
   beforeAll(async () => {
-    server = await startCliServer();
+    server = await startTestCliServer();
     ({ env } = server);
     const file = join(server.folder, 'asks.json');
     writeFileSync(file, JSON.stringify(asks));
@@ -314,7 +315,7 @@ describe('nightshift run on a terminal', () => {
   let env: CliServer['env'];
 
   beforeAll(async () => {
-    server = await startCliServer();
+    server = await startTestCliServer();
     ({ env } = server);
   });
 
