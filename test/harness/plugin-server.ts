@@ -3,8 +3,8 @@ import { createTestServer, type TestServer } from '@nightshift/plugin/testing';
 import { createTestDatabase, TEST_SECRET } from './database.js';
 
 /**
- * `createTestServer` for the plugins of a folder, on a database of the test run: it creates no cluster and runs no migrations, which takes
- * most of a start.
+ * `createTestServer` for the plugins of a folder, on a database of the test run: it creates no cluster and runs no migrations, which takes 0.8
+ * of 4.8 s.
  */
 export async function startPluginServer(
   workingDirectory: string,

@@ -2,8 +2,7 @@ import { type CliServer, startCliServer } from './cli-server.js';
 import { createTestDatabase, TEST_SECRET } from './database.js';
 
 /**
- * `startCliServer` on a database of the test run, with the defaults of an embedded one: it creates no cluster and runs no migrations, which
- * takes most of a start.
+ * `startCliServer` on a database of the test run, with the defaults of an embedded one: it creates no cluster and runs no migrations.
  */
 export async function startTestCliServer(env: Readonly<Record<string, string>> = {}): Promise<CliServer> {
   const database = await createTestDatabase();
