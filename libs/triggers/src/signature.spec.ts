@@ -88,7 +88,7 @@ describe('isSignedBy', () => {
     }
   });
 
-  it('says why no secret signed a request: no headers, a time beyond the tolerance, or another secret', () => {
+  it('reports why no secret signed a request: no headers, a time beyond the tolerance, or another secret', () => {
     const problemOf = (request: SignedRequest, at = now) => signatureProblem(request, { now: at });
     expect(problemOf({ headers: {}, body: Buffer.from(body) })).toBe('the request has no complete signature headers');
     for (const style of ['standard', 'syntrix'] as const) {

@@ -13,7 +13,7 @@ describe('asAvailabilityError', () => {
     expect(asAvailabilityError(noConnection)).toBeInstanceOf(DatabaseUnavailable);
   });
 
-  it('leaves the error of a transaction that ran too long, which says nothing about the database', () => {
+  it('returns the error of a transaction that ran too long unchanged, because the database responds', () => {
     expect(asAvailabilityError(tooLong)).toBe(tooLong);
     expect(isPassing(tooLong)).toBe(true);
     expect(asAnswerable(tooLong)).toBeInstanceOf(DatabaseUnavailable);
