@@ -191,9 +191,7 @@ function counted(
   const tooMany = new Error(`takes more than ${steps} steps`);
   const tooSlow = new Error(`takes more than ${cpuMs} ms`);
   const isLong = new Error('works on long texts');
-  let left = steps;
-  let textWork = 0;
-  let isTimed = false;
+  let [left, textWork, isTimed] = [steps, 0, false];
   let began = { wall: 0, cpu: 0 };
   let reached: Error | null = null;
   const look = () => {
@@ -227,29 +225,40 @@ function counted(
   const once = (values: Readonly<Record<string, unknown>>): unknown => {
     [left, textWork, reached] = [steps, 0, null];
     began = { wall: performance.now(), cpu: cpuNow() };
-    const value = run(values);
-    look();
-    failIfReached(); // `||`, `all` and others discard the errors of their operands
-    return value;
-  };
-  const timed = stoppable(once, cpuMs);
-  const inTime = (values: Readonly<Record<string, unknown>>): unknown => {
-    isTimed = true;
     try {
-      return timed(values);
-    } catch (error) {
-      throw isTooSlow(error) ? tooSlow : (reached ?? error);
+      return run(values);
     } finally {
-      isTimed = false;
+      look();
+      failIfReached(); // `||`, `all` and others discard the errors of their operands
     }
   };
+  const timed = interruptible(once, cpuMs, (on) => (isTimed = on));
   return (values) => {
     try {
       return once(values);
     } catch (error) {
-      if (reached === isLong) return inTime(values);
-      if (reached !== tooSlow) throw reached ?? error;
+      if (reached === isLong) return timed(values);
+      if (reached !== tooSlow) throw error;
       return once(values); // a garbage collection or a first run can make an expression slow, so it runs once more
+    }
+  };
+}
+
+/** Runs under the timer of V8, between two calls of `setTimed`. */
+function interruptible(
+  run: (values: Readonly<Record<string, unknown>>) => unknown,
+  cpuMs: number,
+  setTimed: (isTimed: boolean) => void,
+): (values: Readonly<Record<string, unknown>>) => unknown {
+  const timed = stoppable(run, cpuMs);
+  return (values) => {
+    setTimed(true);
+    try {
+      return timed(values);
+    } catch (error) {
+      throw isTooSlow(error) ? new Error(`takes more than ${cpuMs} ms`) : error;
+    } finally {
+      setTimed(false);
     }
   };
 }

@@ -15,35 +15,35 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server that refuses each request for the reason in its query. Returns its URL and the fields of its log lines. */
+/** A server that refuses each request for the reason that its path ends with. Returns its URL and the fields of its log lines. */
 async function refuse(clock: ManualClock) {
   const lines: object[] = [];
   const logger = { warn: (fields: object) => lines.push(fields) } as unknown as Logger; // the middleware only warns
   const app = express();
   app.use(refusalsMiddleware({ metrics: new Metrics(), logger, clock }));
   app.post('/hooks/:id', (request, response) => {
-    noteRefusal(response, String(request.query['reason']));
+    noteRefusal(response, request.path.slice('/hooks/'.length));
     response.status(401).send('Unauthorized');
   });
   const listening = app.listen(0, '127.0.0.1');
   server = listening;
   await new Promise((resolve) => listening.once('listening', resolve));
   const { port } = listening.address() as AddressInfo; // it listens on a port
-  return { url: `http://127.0.0.1:${port}/hooks/1`, lines };
+  return { url: `http://127.0.0.1:${port}/hooks`, lines };
 }
 
 describe('refusalsMiddleware', () => {
   it('logs the reason of a refused request, and at most one line of a kind in ten seconds', async () => {
     const clock = new ManualClock();
     const { url, lines } = await refuse(clock);
-    const send = (reason: string) => fetch(`${url}?reason=${reason}`, { method: 'POST' });
+    const send = (reason: string) => fetch(`${url}/${reason}`, { method: 'POST' });
     expect(await (await send('stale')).text()).toBe('Unauthorized');
     await send('unlogged');
     clock.advance(10_000);
     await send('unsigned');
     expect(lines).toMatchObject([
-      { status: 401, path: '/hooks/1', reason: 'stale', unloggedBefore: 0 },
-      { status: 401, path: '/hooks/1', reason: 'unsigned', unloggedBefore: 1 },
+      { status: 401, path: '/hooks/stale', reason: 'stale', unloggedBefore: 0 },
+      { status: 401, path: '/hooks/unsigned', reason: 'unsigned', unloggedBefore: 1 },
     ]);
   });
 });
