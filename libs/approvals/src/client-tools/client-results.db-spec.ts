@@ -103,7 +103,7 @@ describe('client tool results', () => {
     ]);
   });
 
-  it('have the secrets of their workspace redacted, and keep other text', async () => {
+  it('lose the secrets of their workspace, and keep other text', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     const redactor = calls.app.get(Redactor);

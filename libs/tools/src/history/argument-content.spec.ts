@@ -106,7 +106,7 @@ describe('the contents of arguments', () => {
     expect(argumentContents('')).toEqual([]);
   });
 
-  it('have a limited length for a value of any length, and can be stored', () => {
+  it('stay within a length for a value of any length, and can be stored', () => {
     const [long] = argumentContents(JSON.stringify({ text: 'x'.repeat(60_000) }));
     expect(long?.length).toBeLessThanOrEqual(200);
     expect(finds({ text: 'y'.repeat(500) }, `$.text = "${'y'.repeat(500)}"`)).toBe(true);

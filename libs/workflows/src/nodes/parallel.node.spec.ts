@@ -105,7 +105,7 @@ describe('the branches of a parallel node', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('have no timeout when branchTimeout is 0', async () => {
+  it('run without a timeout when branchTimeout is 0', async () => {
     const clock = new ManualClock();
     const seen: number[] = [];
     const a = [() => (seen.push(clock.pending), Promise.resolve(answer('good')))];
