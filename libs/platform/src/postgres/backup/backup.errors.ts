@@ -10,7 +10,7 @@ export function pgToolsMissing(server: string, major: number, found: readonly st
     found.length === 0 ? 'pg_dump was not found on the PATH or in the usual folders' : `Found: ${found.join(', ')}`;
   return new AppError({
     code: 'pg_tools_missing',
-    message: `Postgres ${server} needs pg_dump and pg_restore of version ${major} or newer. ${there}. ${installHint(major)}.`,
+    message: `Postgres ${server} needs pg_dump and pg_restore of version ${major} or newer. ${there}. ${installHint(major)}. Or stop Nightshift and copy its data directory (docs/operations.md).`,
     details: { server, major },
   });
 }
