@@ -16,8 +16,8 @@ import type { ByteRange } from '../store/file-store.js';
 const partBytes = 524_288;
 /** Maximum parts that a process reads at once: each takes a database connection. */
 const readsAtOnce = 4;
-/** Time on the event loop for a part. */
-const partMs = 5;
+/** Time on the event loop for a part, and for a refusal. */
+const [partMs, refusalMs] = [5, 1];
 /** A client that reads no part for this time is disconnected. */
 const timeoutMs = 60_000;
 const perUser: RateLimit = {
@@ -53,12 +53,28 @@ export class FileDownload {
   async write(principal: MemberPrincipal, request: Request<{ hash: string }>, response: Response): Promise<void> {
     const { userId, workspaceId } = principal;
     const owner = { principal: `files ${userId}`, workspaceId, jobId: `files:${workspaceId}` };
-    const slot = this.streams.enter(owner, () => response.destroy(), perUser);
+    const slot = await this.enter(userId, () => this.streams.enter(owner, () => response.destroy(), perUser));
     try {
       await this.writeInSlot(principal, request, response);
     } finally {
       slot.leave();
     }
+  }
+
+  /** A refusal takes a turn of the user, too: a client that repeats refused requests at once delays only itself. */
+  private async enter<Slot>(userId: string, enter: () => Slot): Promise<Slot> {
+    try {
+      return enter();
+    } catch (error) {
+      await this.turnOf(userId, refusalMs);
+      throw error;
+    }
+  }
+
+  private turnOf(userId: string, ms: number): Promise<void> {
+    this.turns ??= new CallerTurns(this.clock);
+    const { turns } = this;
+    return new Promise((resolve) => turns.next(userId, ms, resolve));
   }
 
   private async writeInSlot(
@@ -127,10 +143,7 @@ export class FileDownload {
 
   /** Empty: the client has left while the read waited. */
   private async readInTurn(userId: string, { file, range }: Part, response: Response): Promise<Uint8Array> {
-    this.turns ??= new CallerTurns(this.clock);
-    const { turns } = this;
-    const turnMs = Math.max(1, (partMs * (range.end - range.start)) / partBytes);
-    await new Promise<void>((resolve) => turns.next(userId, turnMs, resolve));
+    await this.turnOf(userId, Math.max(1, (partMs * (range.end - range.start)) / partBytes));
     if (this.reads < readsAtOnce) this.reads += 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {
