@@ -182,7 +182,7 @@ describe('ParallelHandlers', () => {
     expect(left).toMatchObject([{ state: 'created' }]);
   });
 
-  it('reaches a group behind full groups, although other messages end each search, within half a minute', async () => {
+  it('reaches a group behind 60 full groups although messages of another group end each search', async () => {
     const [free, ticks] = [newId(), new Set<string>()];
     const tick = async () => {
       const deliveryId = newId();
