@@ -227,6 +227,8 @@ describe('guessing a key', () => {
 describe('Authenticator.recheck', () => {
   it('keeps the same principal while nothing changed', async () => {
     expect(await identities.auth.authenticator.recheck(world.member)).toBe(world.member);
+    const key = await authenticate(`Bearer ${(await newKey(world.member)).text}`);
+    expect(await identities.auth.authenticator.recheck(key)).toBe(key);
   });
 
   it('returns a new role, and detects a removed membership', async () => {

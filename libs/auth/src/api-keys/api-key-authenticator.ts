@@ -75,6 +75,8 @@ export interface ApiKeyAuthenticatorParts {
 export class ApiKeyAuthenticator {
   private readonly failures: FailureLimiter;
   private readonly touches: TimedCache<void>;
+  /** One principal for each cached record, because its ability is cached by the object. */
+  private readonly principals = new WeakMap<KeyRecord, KeyPrincipal>();
 
   constructor(private readonly parts: ApiKeyAuthenticatorParts) {
     const { clock } = parts;
@@ -107,7 +109,11 @@ export class ApiKeyAuthenticator {
     const { role, revokedAt, expiresAt, id, prefix, workspaceId, userId, scopes } = record;
     if (role === null || revokedAt !== null) return null;
     if (expiresAt !== null && expiresAt <= this.parts.clock.now()) return null;
-    return keyPrincipal({ keyId: id, prefix, workspaceId, userId, role, scopes, expiresAt });
+    const known = this.principals.get(record);
+    if (known !== undefined) return known;
+    const principal = keyPrincipal({ keyId: id, prefix, workspaceId, userId, role, scopes, expiresAt });
+    this.principals.set(record, principal);
+    return principal;
   }
 
   private refusal(prefix: string) {
