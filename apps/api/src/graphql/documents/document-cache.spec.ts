@@ -3,6 +3,7 @@ import { buildSchema, getIntrospectionQuery, GraphQLObjectType } from 'graphql';
 
 import { pageCost } from '#platform/api';
 
+import type { Variables } from './coerce-variables.js';
 import { DocumentCache, type ValidDocument } from './document-cache.js';
 import { prepareOperation } from './prepare-operation.js';
 
@@ -162,6 +163,27 @@ describe('operation cost', () => {
       ['One', 1],
       ['Two', 21],
     ]);
+  });
+
+  it('computes the cost of an operation once for each value of a page size or condition, and keeps at most 100', () => {
+    const valid = validOf(
+      'query($n: Int, $b: Boolean!, $names: [String!]) { list(first: $n) { b @skip(if: $b) named(names: $names) { b } } }',
+    );
+    const prepare = (variables: Variables) => {
+      const request = { query: '', operationName: undefined, variables };
+      expect(prepareOperation({ schema, valid, request })).toHaveProperty('operation');
+    };
+    prepare({ n: 10, b: false, names: ['a'] });
+    prepare({ n: 10, b: false, names: ['b'] });
+    prepare({ n: 10, b: true, names: ['a'] });
+    prepare({ n: 20, b: true, names: ['a'] });
+    expect([...valid.costs]).toEqual([
+      [' 10 false', 31],
+      [' 10 true', 21],
+      [' 20 true', 41],
+    ]);
+    for (let n = 1; n <= 250; n++) prepare({ n, b: true });
+    expect(valid.costs.size).toBeLessThanOrEqual(100);
   });
 
   it('includes the lists of an introspection', () => {

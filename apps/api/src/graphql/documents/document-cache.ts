@@ -24,7 +24,7 @@ export interface ValidDocument {
   readonly document: DocumentNode;
   /** Whether it selects `__schema` or `__type` somewhere. */
   readonly introspects: boolean;
-  /** Costs of operations that declare no variable, by operation name. */
+  /** Known costs of the operations, by their names and the variables that decide the cost. */
   readonly costs: Map<string, number>;
   /** Values that other modules derive from this document once. */
   readonly derived: Map<string, unknown>;

@@ -4,8 +4,10 @@ import {
   type GraphQLSchema,
   type IntrospectionOptions,
   isIntrospectionType,
+  Kind,
   type OperationDefinitionNode,
   parse,
+  type TypeNode,
 } from 'graphql';
 import {
   type ComplexityEstimator,
@@ -41,12 +43,19 @@ const everything: IntrospectionOptions = {
   oneOf: true,
 };
 
-/** An operation of a valid document, with the variables of one request, which `coerceVariables` has accepted. */
+/** An operation of a valid document, with the variables of one request. */
 export interface CostQuestion {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables | undefined;
+  /** What `coerceVariables` made of `variables`. */
+  readonly coerced: Variables;
 }
+
+/** The types of the variables that decide a cost: page sizes, and the conditions of `@include` and `@skip`. */
+const decidingTypes = new Set(['Int', 'Boolean']);
+/** Maximum number of costs that are kept for a document. */
+const maxCosts = 100;
 
 /** Why the operation must not run, or null. Page sizes count as multipliers. */
 export function costProblem(valid: ValidDocument, question: CostQuestion): GraphQLError | null {
@@ -58,22 +67,33 @@ export function costProblem(valid: ValidDocument, question: CostQuestion): Graph
   }
 }
 
-function costOf(valid: ValidDocument, { schema, operation, variables }: CostQuestion): number {
+function costOf(valid: ValidDocument, { schema, operation, variables, coerced }: CostQuestion): number {
+  const key = costKey(operation, coerced);
+  const known = valid.costs.get(key);
+  if (known !== undefined) return known;
   const operationName = operation.name?.value;
-  const compute = () =>
-    getComplexity({
-      schema,
-      query: valid.document,
-      estimators: estimators(schema),
-      variables: { ...variables },
-      ...defined({ operationName }),
-    });
-  // With variables, the page sizes and the included fields can differ in each request of the same text.
-  if ((operation.variableDefinitions ?? []).length > 0) return compute();
-  const key = operationName ?? '';
-  const known = valid.costs.get(key) ?? compute();
-  valid.costs.set(key, known);
-  return known;
+  const cost = getComplexity({
+    schema,
+    query: valid.document,
+    estimators: estimators(schema),
+    variables: { ...variables },
+    ...defined({ operationName }),
+  });
+  if (valid.costs.size >= maxCosts) valid.costs.clear();
+  valid.costs.set(key, cost);
+  return cost;
+}
+
+/** The same text for requests that cost the same: the name of the operation and the values of the deciding variables, in order. */
+function costKey({ name, variableDefinitions = [] }: OperationDefinitionNode, coerced: Variables): string {
+  const deciding = variableDefinitions.filter(({ type }) => decidingTypes.has(typeNameOf(type)));
+  return [name?.value ?? '', ...deciding.map(({ variable }) => String(coerced[variable.name.value]))].join(' ');
+}
+
+/** The name of a type that is not a list, else an empty text: no argument of a page size is a list. */
+function typeNameOf(type: TypeNode): string {
+  if (type.kind === Kind.NON_NULL_TYPE) return typeNameOf(type.type);
+  return type.kind === Kind.NAMED_TYPE ? type.name.value : '';
 }
 
 /** Counts the entries of an introspection. The cost of a root field is its share of the introspection of the whole schema. */

@@ -46,7 +46,7 @@ export function prepareOperation({ schema, valid, request }: Unprepared): Prepar
     return [new GraphQLError('Set operationName to one of the operations of this document')];
   const variables = coerceVariables(schema, operation, request.variables);
   if (!('coerced' in variables)) return variables;
-  const problem = costProblem(valid, { schema, operation, variables: request.variables });
+  const problem = costProblem(valid, { schema, operation, variables: request.variables, coerced: variables.coerced });
   if (problem !== null) return [problem];
   return { schema, valid, document: valid.document, operation, request, variables: variables.coerced };
 }
