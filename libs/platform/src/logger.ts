@@ -1,4 +1,4 @@
-import { type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 
 /** Structured logs: one JSON object per line, with ids and sizes, never contents or secrets. */
 export type Logger = PinoLogger;
@@ -14,8 +14,33 @@ export function createLogger(options: { readonly level: string; readonly redact?
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => describeError(error, redact) },
     },
-    pino.destination({ dest: 2, sync: true }),
+    standardError(),
   );
+}
+
+/** Maximum characters that wait for the end of a turn of the event loop. */
+const maxWaitingCharacters = 8_192;
+let shared: DestinationStream | undefined;
+
+/** Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. */
+function standardError(): DestinationStream {
+  if (shared !== undefined) return shared;
+  const output = pino.destination({ dest: 2, sync: true, minLength: maxWaitingCharacters });
+  let isScheduled = false;
+  const flush = () => {
+    isScheduled = false;
+    output.flushSync();
+  };
+  process.once('exit', flush);
+  shared = {
+    write: (line) => {
+      output.write(line);
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(flush);
+    },
+  };
+  return shared;
 }
 
 function describeError(error: unknown, redact: (text: string) => string): object {
