@@ -25,7 +25,7 @@ import {
 
 import { openToolInstallation } from '../start.js';
 import { heldSecrets } from './open-admin.js';
-import { rotateSecret, sealedColumns, type ToolsAccess, toolsAccess } from './run-admin.js';
+import { rotateSecret, sealedColumns, type ToolsAccess, toolsAccess } from './sealed-secrets.js';
 
 const secrets = ['the first secret of this installation', 'the second secret of this installation'] as const;
 

@@ -11,33 +11,10 @@ import {
   ROLLOUT_UNITS,
   TOKEN_CLAIMS,
 } from '#auth';
-import { toolSecrets } from '#integrations';
-import { jobKeys, providerKeys } from '#models';
-import {
-  AppError,
-  canLogIn,
-  Config,
-  ConfigError,
-  createLogger,
-  databaseUrls,
-  defined,
-  EmbeddedPostgres,
-  migrate,
-  openPlatform,
-  Redactor,
-  type Resealed,
-  rootBox,
-  rotateDataDirSecret,
-  Secret,
-  toolBox,
-  toolsKeyOf,
-} from '#platform';
-import { channelSecrets, endpointSecrets } from '#triggers';
+import { AppError, Config, ConfigError, createLogger, defined, openPlatform, Redactor, Secret } from '#platform';
 
 import { fetchKeys } from '../fetch-keys.js';
-import { installationRunning, newSecretNeeded } from './admin.errors.js';
-import { InstallationRepository } from './installation.repository.js';
-import { heldSecrets, openAdmin } from './open-admin.js';
+import { openAdmin } from './open-admin.js';
 
 const ids = z.array(z.string());
 const changes = z.strictObject({
@@ -122,8 +99,12 @@ export async function runAdmin({ words, environment, print, printError }: AdminI
 async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   if (request.command === 'token') return describeToken(config);
   await using cleanUp = new AsyncDisposableStack();
-  if (request.command === 'secret rotate') return { columns: await rotateSecret(config, cleanUp) };
-  if (request.command === 'tools-key') return await toolsAccess(config, cleanUp);
+  if (request.command === 'secret rotate' || request.command === 'tools-key') {
+    // It imports the libs that own encrypted columns, and so most of the server: 0.6 s of a core, which other commands save.
+    const { rotateSecret, toolsAccess } = await import('./sealed-secrets.js');
+    if (request.command === 'tools-key') return await toolsAccess(config, cleanUp);
+    return { columns: await rotateSecret(config, cleanUp) };
+  }
   const { urls, secret, previousSecrets } = await openAdmin(config, cleanUp);
   if (isFlagRequest(request)) return await changeFlags(request, urls.owner);
   const redactor = new Redactor([new Secret(secret)]);
@@ -229,28 +210,6 @@ function describeToken({ values }: Config): object {
   };
 }
 
-/** The settings of a process with role tools. */
-export interface ToolsAccess {
-  readonly NIGHTSHIFT_TOOLS_KEY: string;
-  /** Without a password: the process derives it from the key. */
-  readonly DATABASE_URL: string;
-}
-
-/**
- * The key of tool processes, and the database URL with their login. Migrates the database, so that the login exists, and encrypts again the
- * secrets of tools that were encrypted with the installation's secret itself. Throws as `openAdmin`.
- */
-export async function toolsAccess(config: Config, cleanUp: AsyncDisposableStack): Promise<ToolsAccess> {
-  const { urls, secret, previousSecrets: previous } = await openAdmin(config, cleanUp);
-  const installation = await InstallationRepository.connect(urls.owner);
-  cleanUp.defer(() => installation.close());
-  const box = toolBox({ kind: 'root', secret, previous });
-  await installation.reseal(sealedColumns.tools.map((column) => [column, box] as const));
-  const url = new URL(urls.tools);
-  url.password = '';
-  return { NIGHTSHIFT_TOOLS_KEY: toolsKeyOf(secret), DATABASE_URL: url.toString() };
-}
-
 /** Serves one command. Throws the errors of `OperatorFlags`. */
 async function changeFlags(request: FlagRequest, ownerUrl: string): Promise<unknown> {
   const flags = OperatorFlags.connect(ownerUrl);
@@ -278,42 +237,4 @@ async function performOnFlags(request: FlagRequest, flags: OperatorFlags): Promi
 
 function shown({ defaultOn, ...flag }: FeatureFlag): object {
   return { ...flag, default: defaultOn ? 'on' : 'off' };
-}
-
-/** All columns with encrypted values. */
-export const sealedColumns = {
-  root: [providerKeys, jobKeys, ...endpointSecrets, ...channelSecrets],
-  tools: [toolSecrets],
-} as const;
-
-/**
- * Replaces the installation's secret. A data directory gets a new secret; otherwise the operator sets a new NIGHTSHIFT_SECRET beside the
- * previous ones. Gives the serving roles new passwords and encrypts all stored secrets again. May be repeated after a failure. Throws
- * `new_secret_needed`, `installation_running`, `already_running`.
- */
-export async function rotateSecret(config: Config, cleanUp: AsyncDisposableStack): Promise<Resealed[]> {
-  const { isStored, dataDir, ...before } = await heldSecrets(config);
-  if (!isStored && before.previousSecrets.length === 0) throw newSecretNeeded();
-  const ownerUrl = config.values.DATABASE_URL ?? (await ownEmbedded(dataDir, cleanUp));
-  const installation = await InstallationRepository.connect(ownerUrl);
-  cleanUp.defer(() => installation.close());
-  // Processes with the new secret may run already. Processes with another secret would lose their access to the database.
-  const mayRun = !isStored && (await canLogIn(databaseUrls(ownerUrl, before.secret).api));
-  const connections = await installation.servingConnections();
-  if (!mayRun && connections > 0) throw installationRunning(connections);
-  if (isStored) await rotateDataDirSecret(dataDir);
-  const { secret, previousSecrets: previous } = isStored ? await heldSecrets(config) : before;
-  await migrate(databaseUrls(ownerUrl, secret));
-  const held = { kind: 'root', secret, previous } as const;
-  const [root, tools] = [rootBox(held), toolBox(held)];
-  return installation.reseal([
-    ...sealedColumns.root.map((column) => [column, root] as const),
-    ...sealedColumns.tools.map((column) => [column, tools] as const),
-  ]);
-}
-
-async function ownEmbedded(dataDir: string, cleanUp: AsyncDisposableStack): Promise<string> {
-  const embedded = await EmbeddedPostgres.start({ dataDir });
-  cleanUp.defer(() => embedded.stop());
-  return embedded.url;
 }
