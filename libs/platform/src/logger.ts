@@ -19,25 +19,32 @@ export function createLogger(options: { readonly level: string; readonly redact?
 }
 
 /** Maximum characters that wait for the end of a turn of the event loop. */
-const maxWaitingCharacters = 8_192;
-let shared: DestinationStream | undefined;
+const maxWaitingCharacters = 65_536;
+/** pino calls `flushSync` after a fatal error. */
+type LogDestination = DestinationStream & { readonly flushSync: () => void };
+let shared: LogDestination | undefined;
 
-/** Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. */
-function standardError(): DestinationStream {
+/**
+ * Standard error. Each write is a system call, so the lines of one turn of the event loop are written together. If nobody can read them any
+ * longer, or the disk is full, the lines are lost and the process continues.
+ */
+function standardError(): LogDestination {
   if (shared !== undefined) return shared;
-  const output = pino.destination({ dest: 2, sync: true, minLength: maxWaitingCharacters });
-  let isScheduled = false;
-  const flush = () => {
-    isScheduled = false;
-    output.flushSync();
+  const output = pino.destination({ dest: 2, sync: true });
+  output.on('error', () => undefined);
+  let waiting = '';
+  const flushSync = () => {
+    const lines = waiting;
+    waiting = '';
+    if (lines !== '') output.write(lines);
   };
-  process.once('exit', flush);
+  process.once('exit', flushSync);
   shared = {
+    flushSync,
     write: (line) => {
-      output.write(line);
-      if (isScheduled) return;
-      isScheduled = true;
-      setImmediate(flush);
+      if (waiting === '') setImmediate(flushSync);
+      waiting += line;
+      if (waiting.length >= maxWaitingCharacters) flushSync();
     },
   };
   return shared;

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from '@jest/globals';
+
+/** A process that runs `script`, in which `logger` writes to standard error. */
+function run(script: string) {
+  const logger = fileURLToPath(new URL('../../../dist/libs/platform/src/logger.js', import.meta.url));
+  const source = `import { createLogger } from ${JSON.stringify(logger)}; const logger = createLogger({ level: 'info' }); ${script}`;
+  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+describe('createLogger', () => {
+  it('writes all lines in order before the process exits', async () => {
+    const child = run("for (let i = 0; i < 5_000; i++) logger.info('line ' + i); process.exit(0);");
+    const lines = (await text(child.stderr)).trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
+      Array.from({ length: 5_000 }, (_, i) => `line ${i}`),
+    );
+  });
+
+  it('writes a fatal error before it returns', async () => {
+    const child = run("logger.info('before'); logger.fatal('the end'); process.kill(process.pid, 'SIGKILL');");
+    expect(await text(child.stderr)).toMatch(/before[^]*the end/);
+  });
+
+  it('lets the process continue when nobody reads standard error', async () => {
+    const child = run(`
+      let ticks = 0;
+      setInterval(() => {
+        logger.info('x'.repeat(1_000));
+        if (++ticks === 200) process.stdout.write('continues', () => process.exit(0));
+      }, 1);`);
+    child.stderr.destroy();
+    const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number]>]);
+    expect([output, code]).toEqual(['continues', 0]);
+  });
+});
