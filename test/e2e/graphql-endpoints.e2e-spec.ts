@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { type GraphQLSchema } from 'graphql';
+import { type GraphQLSchema, isObjectType } from 'graphql';
 
 import type { Role } from '#auth';
 import { insertInterrupt } from '#jobs';
@@ -163,6 +163,19 @@ async function expectUnknown(key: string, isChosen: (name: string) => boolean): 
     expect([probe.name, await answerOf(probe)]).toEqual([probe.name, unknown.get(probe.name)]);
   });
 }
+
+it('the cost of every GraphQL field depends on page sizes and numbers of ids only', () => {
+  const read = new Set<string>();
+  const args = new Proxy<Record<string, unknown>>({}, { get: (_, name) => void read.add(String(name)) });
+  const fields = Object.values(schema.getTypeMap()).flatMap((type) =>
+    isObjectType(type) ? Object.values(type.getFields()) : [],
+  );
+  for (const { extensions } of fields) {
+    const { complexity } = extensions;
+    if (typeof complexity === 'function') (complexity as (options: object) => number)({ args, childComplexity: 1 });
+  }
+  expect([...read].toSorted()).toEqual(['first', 'ids', 'last']);
+});
 
 describe('every GraphQL operation', () => {
   it('returns 401 without a valid credential and does nothing', async () => {

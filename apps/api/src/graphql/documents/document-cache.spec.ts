@@ -8,10 +8,14 @@ import { DocumentCache, type ValidDocument } from './document-cache.js';
 import { prepareOperation } from './prepare-operation.js';
 
 const schema = buildSchema(
-  'type Query { a: Query b: String list(first: Int, last: Int): [Query!]! named(names: [String!]): Query } type Subscription { b: String }',
+  'type Query { a: Query b: String list(first: Int, last: Int): [Query!]! named(names: [String!]): Query nodes(ids: [ID!]!): [Query]! } type Subscription { b: String }',
 );
 const query = schema.getQueryType();
 if (query instanceof GraphQLObjectType) query.getFields()['list']!.extensions = { complexity: pageCost }; // eslint-disable-line @typescript-eslint/no-non-null-assertion -- declared above
+
+const costOfIds = ({ args, childComplexity }: { args: { ids: string[] }; childComplexity: number }) =>
+  1 + args.ids.length * childComplexity;
+if (query instanceof GraphQLObjectType) query.getFields()['nodes']!.extensions = { complexity: costOfIds }; // eslint-disable-line @typescript-eslint/no-non-null-assertion -- declared above
 
 const cache = new DocumentCache(schema);
 const errorsOf = (source: string) => {
@@ -165,7 +169,7 @@ describe('operation cost', () => {
     ]);
   });
 
-  it('computes the cost of an operation once for each value of a page size or condition, and keeps at most 100', () => {
+  it('computes the cost of an operation once for each page size, condition and length of a list', () => {
     const valid = validOf(
       'query($n: Int, $b: Boolean!, $names: [String!]) { list(first: $n) { b @skip(if: $b) named(names: $names) { b } } }',
     );
@@ -176,14 +180,25 @@ describe('operation cost', () => {
     prepare({ n: 10, b: false, names: ['a'] });
     prepare({ n: 10, b: false, names: ['b'] });
     prepare({ n: 10, b: true, names: ['a'] });
-    prepare({ n: 20, b: true, names: ['a'] });
-    expect([...valid.costs]).toEqual([
-      [' 10 false', 31],
-      [' 10 true', 21],
-      [' 20 true', 41],
-    ]);
+    prepare({ n: 20, b: true, names: ['a', 'b'] });
+    expect([...valid.costs.keys()]).toEqual([' 10 false 1', ' 10 true 1', ' 20 true 2']);
     for (let n = 1; n <= 250; n++) prepare({ n, b: true });
     expect(valid.costs.size).toBeLessThanOrEqual(100);
+  });
+
+  it('counts the ids of each request, also after a request with fewer', () => {
+    const source = 'query($ids: [ID!]!) { nodes(ids: $ids) { list(first: 100) { b } } }';
+    const ids = (length: number) => ({ ids: Array.from({ length }, (_, i) => String(i)) });
+    expect(problemOf(source, ids(1))).toBeNull();
+    expect(problemOf(source, ids(100))?.message).toContain('the limit is 10000');
+    expect(problemOf(source, ids(1))).toBeNull();
+  });
+
+  it('keeps no cost of an operation with a name of 200 characters', () => {
+    const valid = validOf(`query ${'Q'.repeat(200)}($n: Int) { list(first: $n) { b } }`);
+    const request = { query: '', operationName: undefined, variables: { n: 10 } };
+    expect(prepareOperation({ schema, valid, request })).toHaveProperty('operation');
+    expect(valid.costs.size).toBe(0);
   });
 
   it('includes the lists of an introspection', () => {

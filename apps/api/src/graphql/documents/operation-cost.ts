@@ -52,10 +52,10 @@ export interface CostQuestion {
   readonly coerced: Variables;
 }
 
-/** The types of the variables that decide a cost: page sizes, and the conditions of `@include` and `@skip`. */
+/** The types of the single values that decide a cost: page sizes, and the conditions of `@include` and `@skip`. */
 const decidingTypes = new Set(['Int', 'Boolean']);
-/** Maximum number of costs that are kept for a document. */
-const maxCosts = 100;
+/** Maximum number of costs that are kept for a document, and maximum length of their keys. */
+const [maxCosts, maxKeyLength] = [100, 200];
 
 /** Why the operation must not run, or null. Page sizes count as multipliers. */
 export function costProblem(valid: ValidDocument, question: CostQuestion): GraphQLError | null {
@@ -79,21 +79,25 @@ function costOf(valid: ValidDocument, { schema, operation, variables, coerced }:
     variables: { ...variables },
     ...defined({ operationName }),
   });
+  if (key.length > maxKeyLength) return cost;
   if (valid.costs.size >= maxCosts) valid.costs.clear();
   valid.costs.set(key, cost);
   return cost;
 }
 
-/** The same text for requests that cost the same: the name of the operation and the values of the deciding variables, in order. */
+/**
+ * The same text for requests that cost the same: the name of the operation, and in order the deciding values and the lengths of the lists.
+ * Estimators read no other arguments; a test checks this for the whole schema.
+ */
 function costKey({ name, variableDefinitions = [] }: OperationDefinitionNode, coerced: Variables): string {
-  const deciding = variableDefinitions.filter(({ type }) => decidingTypes.has(typeNameOf(type)));
-  return [name?.value ?? '', ...deciding.map(({ variable }) => String(coerced[variable.name.value]))].join(' ');
+  const parts = variableDefinitions.map(({ type, variable }) => decidingPart(type, coerced[variable.name.value]));
+  return [name?.value ?? '', ...parts].join(' ').trimEnd();
 }
 
-/** The name of a type that is not a list, else an empty text: no argument of a page size is a list. */
-function typeNameOf(type: TypeNode): string {
-  if (type.kind === Kind.NON_NULL_TYPE) return typeNameOf(type.type);
-  return type.kind === Kind.NAMED_TYPE ? type.name.value : '';
+function decidingPart(type: TypeNode, value: unknown): string {
+  if (type.kind === Kind.NON_NULL_TYPE) return decidingPart(type.type, value);
+  if (type.kind === Kind.LIST_TYPE) return Array.isArray(value) ? String(value.length) : '';
+  return decidingTypes.has(type.name.value) ? String(value) : '';
 }
 
 /** Counts the entries of an introspection. The cost of a root field is its share of the introspection of the whole schema. */
