@@ -98,7 +98,7 @@ describe('racing answers', () => {
   };
   /** Resolves when the row of the job leaves it no more than this to work. */
   const nearItsEnd = async ({ jobId }: Viewer, leftMs: number) => {
-    const { rows } = await stage.database.postgres.engine.query<{ ms: number }>(
+    const { rows } = await stage.database.postgres.workerPool.query<{ ms: number }>(
       'SELECT (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS ms FROM job WHERE id = $1',
       [jobId],
     );

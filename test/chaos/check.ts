@@ -13,5 +13,5 @@ export type Check = (database: TestDatabase, seen: Seen) => Promise<string[]>;
 
 /** Across all workspaces. */
 export async function rows<Row extends object>(database: TestDatabase, sql: string): Promise<Row[]> {
-  return (await database.postgres.engine.query<Row>(sql)).rows;
+  return (await database.postgres.workerPool.query<Row>(sql)).rows;
 }

@@ -177,7 +177,7 @@ describe('isolated tools with killed processes', () => {
     asleep.kill('SIGCONT');
     const answers = async () =>
       (
-        await stage.database.postgres.engine.query(
+        await stage.database.postgres.workerPool.query(
           `SELECT 1 FROM pgboss.job WHERE name = 'tool-results' AND state < 'completed'`,
         )
       ).rowCount;

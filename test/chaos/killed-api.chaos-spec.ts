@@ -105,7 +105,7 @@ describe('jobs with a killed API process', () => {
     const ids = await Promise.all([1, 2].map(async () => jobIdOf(await post(apis[1], 'half'))));
     expect(new Set(ids).size).toBe(1);
     await stage.watch(ids[0] ?? '').ended;
-    const { rows } = await stage.database.postgres.engine.query<{ id: string }>(
+    const { rows } = await stage.database.postgres.workerPool.query<{ id: string }>(
       `SELECT id FROM job WHERE idempotency_key = 'half'`,
     );
     expect(rows).toEqual([{ id: ids[0] }]);
@@ -153,7 +153,7 @@ describe('jobs with a killed API process', () => {
       return runs.every(({ status }) => status === 'started') ? true : undefined;
     });
     expect((await keysOf()).map(({ key }) => key)).toEqual(ids.map((id) => `id:${id}`).sort());
-    const { rows } = await stage.database.postgres.engine.query<{ count: number }>(
+    const { rows } = await stage.database.postgres.workerPool.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM job WHERE idempotency_key LIKE 'trigger:%'`,
     );
     expect(rows).toEqual([{ count: ids.length }]);

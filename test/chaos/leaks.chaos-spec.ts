@@ -140,7 +140,7 @@ describe('resources after a hundred jobs with viewers', () => {
         const question = chat('wait for a person', ['get_current_time']);
         await Promise.all(Array.from({ length: jobsAtOnce }, () => engine.app.get(ChatService).start(owner, question)));
         await eventually(`${inAll} jobs wait`, async () => {
-          const { rows } = await engine.platform.postgres.engine.query<{ jobs: number }>(
+          const { rows } = await engine.platform.postgres.workerPool.query<{ jobs: number }>(
             `SELECT count(*)::int AS jobs FROM job WHERE status = 'waiting'`,
           );
           return rows[0]?.jobs === inAll && sizes().active === 0 ? true : undefined;

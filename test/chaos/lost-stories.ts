@@ -89,7 +89,7 @@ export class LostStories {
 
   /** As their time would: the next worker has nothing to wait for. */
   private async endLeases(): Promise<void> {
-    await this.stage.database.postgres.engine.query(
+    await this.stage.database.postgres.workerPool.query(
       `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE status = 'running'`,
     );
   }

@@ -35,7 +35,7 @@ describe('notifications of jobs without viewers', () => {
   };
   /** As its time would: the next worker has nothing to wait for. */
   const givenUp = (jobId: string) =>
-    stage.database.postgres.engine.query(
+    stage.database.postgres.workerPool.query(
       `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1 AND status = 'running'`,
       [jobId],
     );

@@ -61,7 +61,7 @@ describe('worker that wakes up after its lease has expired', () => {
       return isLost ? true : undefined;
     });
   const rows = async (sql: string, jobId: string): Promise<object[]> =>
-    (await stage.database.postgres.engine.query<object>(sql, [jobId])).rows;
+    (await stage.database.postgres.workerPool.query<object>(sql, [jobId])).rows;
   const logOf = ({ jobId }: Viewer) =>
     rows('SELECT seq, epoch, type, body FROM job_event WHERE job_id = $1 ORDER BY seq', jobId);
   /** A job that only the sleeper can take ends well. */

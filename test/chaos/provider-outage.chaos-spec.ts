@@ -88,7 +88,7 @@ describe('jobs during provider outages', () => {
   });
 
   const count = async (sql: string, { workspaceId }: MemberPrincipal): Promise<number> => {
-    const { rows } = await engine.platform.postgres.engine.query<{ n: number }>(
+    const { rows } = await engine.platform.postgres.workerPool.query<{ n: number }>(
       `SELECT count(*)::int AS n FROM ${sql} AND workspace_id = $1`,
       [workspaceId],
     );

@@ -74,7 +74,7 @@ export const checkDecisions: Check = async (database, { ledger }) => {
 
 /** The requests settled by a person whose audit entry differs. */
 async function countedDecisions({ postgres }: TestDatabase): Promise<string[]> {
-  const { rows: workspaces } = await postgres.engine.query<{ id: string }>(
+  const { rows: workspaces } = await postgres.workerPool.query<{ id: string }>(
     'SELECT DISTINCT workspace_id AS id FROM interrupt',
   );
   const found = await Promise.all(

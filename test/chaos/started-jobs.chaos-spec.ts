@@ -40,7 +40,9 @@ describe('calls that start a job, with killed workers', () => {
     expect({ status, content }).toEqual({ status: 'completed', content: 'Started.' });
     const below = await eventually('what was started has ended', async () => {
       const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
-      const { rows } = await stage.database.postgres.engine.query<{ id: string; status: string }>(sql, [viewer.jobId]);
+      const { rows } = await stage.database.postgres.workerPool.query<{ id: string; status: string }>(sql, [
+        viewer.jobId,
+      ]);
       return rows.every((row) => row.status === 'completed') ? rows : undefined;
     });
     expect(below).toHaveLength(1);

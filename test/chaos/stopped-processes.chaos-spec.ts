@@ -21,7 +21,7 @@ describe('stopping worker', () => {
 
   const states = async (ids: readonly string[]) =>
     (
-      await stage.database.postgres.engine.query<{ status: string; owner: string | null; attempts: number }>(
+      await stage.database.postgres.workerPool.query<{ status: string; owner: string | null; attempts: number }>(
         'SELECT status, lease_owner AS owner, attempts FROM job WHERE id = ANY($1)',
         [ids],
       )

@@ -50,7 +50,7 @@ describe('sub-jobs with killed workers:', () => {
   };
   const below = async ({ jobId }: Viewer): Promise<readonly Below[]> => {
     const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
-    return (await stage.database.postgres.engine.query<Below>(sql, [jobId])).rows;
+    return (await stage.database.postgres.workerPool.query<Below>(sql, [jobId])).rows;
   };
   /** Has it run on a worker with these settings, which dies, and then on another one. */
   const survive = async (

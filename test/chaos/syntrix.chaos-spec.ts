@@ -38,7 +38,7 @@ describe('a Syntrix chat', () => {
   const answersOf = (chat: string) => server.store.list(`${chat}/messages`).filter(({ role }) => role === 'assistant');
   const ended = () =>
     eventually('all jobs have ended', async () => {
-      const { rows } = await stage.database.postgres.engine.query(
+      const { rows } = await stage.database.postgres.workerPool.query(
         `SELECT 1 FROM job WHERE status NOT IN ('completed', 'failed', 'cancelled')`,
       );
       return rows.length === 0 ? true : undefined;

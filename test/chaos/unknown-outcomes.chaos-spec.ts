@@ -67,7 +67,7 @@ describe('`once` tool calls of a killed worker', () => {
   const callsOf = ({ jobId }: Viewer) => stage.ledger.calls.filter(({ key }) => key.startsWith(jobId));
   const callOf = async ({ jobId }: Viewer) => (await stage.snapshot(jobId)).calls[0];
   const rowOf = async ({ jobId }: Viewer) => {
-    const { rows } = await stage.database.postgres.engine.query<Record<string, unknown>>(
+    const { rows } = await stage.database.postgres.workerPool.query<Record<string, unknown>>(
       'SELECT idem_key, started_epoch, decision_id, decided_by, status FROM tool_call WHERE job_id = $1 AND ordinal = 1',
       [jobId],
     );
@@ -122,7 +122,7 @@ describe('`once` tool calls of a killed worker', () => {
 
   it('report an unknown outcome to the model when the request expires', async () => {
     const interrupt = await askedAbout(jobs.expired);
-    await stage.database.postgres.engine.query(
+    await stage.database.postgres.workerPool.query(
       `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`,
       [interrupt.id],
     );

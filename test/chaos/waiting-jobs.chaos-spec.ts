@@ -29,7 +29,7 @@ describe('jobs that wait for people', () => {
   const lettersTo = (jobId: string) =>
     stage.ledger.calls.filter(({ key }) => key.startsWith(jobId)).map(({ args }) => args);
   const rowsOf = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await stage.database.postgres.engine.query<Row>(sql, [...values])).rows;
+    (await stage.database.postgres.workerPool.query<Row>(sql, [...values])).rows;
 
   it('survive the end of every process, and run exactly the approved call once after a later answer', async () => {
     const started = await decider.call('/api/jobs', {

@@ -78,7 +78,7 @@ describe('workflows whose worker dies at a crash point', () => {
     const story = toStory(`${target.url}/post`);
     for (let first = 0; first < victims.length; first += startedAtOnce)
       await loseAll(victims.slice(first, first + startedAtOnce), story);
-    await stage.database.postgres.engine.query(
+    await stage.database.postgres.workerPool.query(
       `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE status = 'running'`,
     );
     await stage.startWorker(privateHosts);
@@ -110,7 +110,9 @@ describe('workflows whose worker dies at a crash point', () => {
       jobs.set(point, started);
       const { signal } = await Promise.race([worker.exited, survived(point, started)]);
       expect(signal).toBe('SIGKILL');
-      await stage.database.postgres.engine.query(`UPDATE job SET lease_owner = 'elsewhere' WHERE status = 'running'`);
+      await stage.database.postgres.workerPool.query(
+        `UPDATE job SET lease_owner = 'elsewhere' WHERE status = 'running'`,
+      );
     }
   };
   const survived = async (point: string, started: readonly string[]): Promise<never> => {

@@ -31,7 +31,7 @@ describe('workflow requests to people with a killed worker', () => {
     };
   const timeIsOver = async ({ jobId }: Viewer) => {
     await stage.waits(jobId);
-    await stage.database.postgres.engine.query(
+    await stage.database.postgres.workerPool.query(
       `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`,
       [jobId],
     );

@@ -74,7 +74,7 @@ export async function leftOf(stage: Stage, { jobId, ended }: Viewer): Promise<Le
 /** What is left of a job that has ended. */
 export async function leftBy(stage: Stage, jobId: string): Promise<Left> {
   const rowsOf = async <Row extends object>(sql: string) =>
-    (await stage.database.postgres.engine.query<Row>(sql, [jobId])).rows;
+    (await stage.database.postgres.workerPool.query<Row>(sql, [jobId])).rows;
   const { status, content } = await stage.snapshot(jobId);
   const ends = await rowsOf<{ run: string; n: number }>(endsSql);
   return {

@@ -144,7 +144,7 @@ describe('published client package', () => {
 
   it('rejects every example without starting a job on a Node without WebSocket', async () => {
     const count = async () => {
-      const { rows } = await database.postgres.engine.query<{ count: string }>('SELECT count(*) FROM job');
+      const { rows } = await database.postgres.workerPool.query<{ count: string }>('SELECT count(*) FROM job');
       return rows[0]?.count;
     };
     const before = await count();

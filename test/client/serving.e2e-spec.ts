@@ -132,7 +132,7 @@ describe('NightshiftClient.serve: client tools', () => {
       return (claimed.data?.['claimClientTool'] as { claim: object | null }).claim ?? undefined;
     });
     const setClaim = (until: string) =>
-      database.postgres.engine.query(`UPDATE interrupt SET claim_until = ${until} WHERE job_id = $1`, [jobId]);
+      database.postgres.workerPool.query(`UPDATE interrupt SET claim_until = ${until} WHERE job_id = $1`, [jobId]);
     await setClaim(`clock_timestamp() + interval '1 h'`); // the test decides when it lapses
     const refused = Promise.withResolvers<undefined>();
     const one = client('another', async (...asked) => {

@@ -70,7 +70,9 @@ function knock(name: string, key: string | undefined): Promise<Reply> {
 }
 
 async function countJobs(): Promise<number> {
-  const { rows } = await database.postgres.engine.query<{ count: number }>('SELECT count(*)::int AS count FROM job');
+  const { rows } = await database.postgres.workerPool.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM job',
+  );
   return rows[0]?.count ?? 0;
 }
 

@@ -151,7 +151,7 @@ describe('action hooks', () => {
     await running?.stop();
     running = null;
     jobs.app.get(EventActions).register([]);
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job');
   });
   afterAll(async () => {
     await jobs.close();
@@ -190,7 +190,7 @@ describe('action hooks', () => {
   }
 
   const messages = async () => {
-    const { rows } = await database.postgres.engine.query<Message>(
+    const { rows } = await database.postgres.workerPool.query<Message>(
       `SELECT name, state::text, data FROM pgboss.job WHERE name LIKE 'hook.action%' ORDER BY created_on`,
     );
     return rows;
@@ -303,7 +303,7 @@ describe('action hooks', () => {
       await stage.end(job);
       const [dead] = await eventually('there is a dead letter', async () => {
         // The backoff has passed.
-        await database.postgres.engine.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`);
+        await database.postgres.workerPool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`);
         const letters = (await messages()).filter(({ name }) => name === DEAD_ACTIONS);
         return letters.length === 0 ? undefined : letters;
       });

@@ -107,7 +107,7 @@ describe('rights in approvals', () => {
   const find = (who: Pick<TestMember, 'key'>, id: string) =>
     test.call('GET', `/api/interrupts/${id}`, { key: who.key });
   const rows = async (text: string, jobId: string) =>
-    (await test.platform.postgres.engine.query<Record<string, unknown>>(text, [jobId])).rows;
+    (await test.platform.postgres.workerPool.query<Record<string, unknown>>(text, [jobId])).rows;
   const statusOf = async ({ id }: Asked) => (await find(here.viewer, id)).body;
   const remove = (who: MemberPrincipal) => test.auth.members.remove(here.owner.person, who.userId);
   /** Status and body of a response, without its request id. */

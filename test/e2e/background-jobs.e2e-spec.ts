@@ -73,7 +73,7 @@ describe('BACKGROUND_JOBS_ENABLED=false', () => {
       return (job as { status: string }).status === status ? job : undefined;
     });
   const reasonOf = async (jobId: string) => {
-    const { rows } = await database.postgres.engine.query<{ reason: string }>(
+    const { rows } = await database.postgres.workerPool.query<{ reason: string }>(
       `SELECT body->>'reason' AS reason FROM job_event WHERE job_id = $1 AND type = 'job-finished'`,
       [jobId],
     );
@@ -149,7 +149,7 @@ describe('BACKGROUND_JOBS_ENABLED=false', () => {
   });
 
   afterAll(async () => {
-    const { rows } = await database.postgres.engine.query('SELECT id FROM job');
+    const { rows } = await database.postgres.workerPool.query('SELECT id FROM job');
     await test.close();
     await server.close();
     await database.close();
@@ -279,7 +279,7 @@ export default definePlugin({ name: 'audit', version: '1', hooks: [
   /** Queues with a message that a handler has completed, by pg-boss's own table. */
   const workedQueues = async () =>
     (
-      await database.postgres.engine.query<{ name: string }>(
+      await database.postgres.workerPool.query<{ name: string }>(
         `SELECT DISTINCT name FROM pgboss.job WHERE state = 'completed' AND name NOT LIKE '\\_\\_pgboss%' ORDER BY name`,
       )
     ).rows.map(({ name }) => name);

@@ -332,7 +332,7 @@ describe('webhooks of events', () => {
   it('name at most 100 of 1,000 requests that a job waits for', async () => {
     await subscribe(['job.waiting']);
     const job = await stage.startClaimed();
-    const { rows } = await database.postgres.engine.query<{ id: string }>(
+    const { rows } = await database.postgres.workerPool.query<{ id: string }>(
       `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request)
        SELECT $1, gen_random_uuid(), $2, 'human_input', '', '{}' FROM generate_series(1, 1000) RETURNING id`,
       [job.workspaceId, job.jobId],

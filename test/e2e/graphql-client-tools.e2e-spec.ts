@@ -143,7 +143,7 @@ describe('client tools over GraphQL', () => {
 
   it('waits beyond the tool timeout by default', async () => {
     const jobId = await waiting({ timeoutMs: 1_000 });
-    const { rows } = await database.postgres.engine.query<{ hours: number }>(
+    const { rows } = await database.postgres.workerPool.query<{ hours: number }>(
       `SELECT (extract(epoch FROM expires_at - created_at) / 3600)::float8 AS hours FROM interrupt WHERE job_id = $1`,
       [jobId],
     );
@@ -168,7 +168,7 @@ describe('client tool call of a lost client', () => {
     const { claim } = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'laptop' });
     const { claimToken } = claim as { claimToken: string };
     await call(VALIDATE, { jobId, callId: 'c1', claimToken });
-    await database.postgres.engine.query(
+    await database.postgres.workerPool.query(
       `UPDATE interrupt SET claim_until = clock_timestamp() WHERE job_id = $1 AND status = 'open'`,
       [jobId],
     );

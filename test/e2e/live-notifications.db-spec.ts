@@ -37,7 +37,7 @@ interface Sql {
 }
 
 /** Writes notifications of a user; gives the id of the last. */
-async function tell(userId: string, count = 1, by: Sql = jobs.platform.postgres.engine): Promise<string> {
+async function tell(userId: string, count = 1, by: Sql = jobs.platform.postgres.workerPool): Promise<string> {
   const id = newId();
   await by.query(
     `INSERT INTO notification (workspace_id, id, user_id, type, job_id, interrupt_id)
@@ -83,7 +83,7 @@ describe('live notifications', () => {
 
   it('contain a notification that was committed after a later one', async () => {
     const me = newId();
-    const late = await jobs.platform.postgres.engine.connect();
+    const late = await jobs.platform.postgres.workerPool.connect();
     await late.query('BEGIN');
     const lateId = await tell(me, 1, late);
     const next = await watchNotifications(me);
@@ -102,7 +102,7 @@ describe('query of live notifications', () => {
     await owner.connect();
     await owner.query('ANALYZE notification');
     await owner.end();
-    const { rows } = await jobs.platform.postgres.engine.query<{ now: string }>(
+    const { rows } = await jobs.platform.postgres.workerPool.query<{ now: string }>(
       'SELECT pg_current_xact_id()::text AS now',
     );
     const now = rows[0]?.now ?? '';

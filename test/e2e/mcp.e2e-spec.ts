@@ -189,7 +189,7 @@ describe('tools of MCP servers in jobs', () => {
     const { jobId } = await user.start({ message: 'Go', tools: ['test.echo', 'test.add', 'test.steps'] });
     await until('the long one waits', () => given.server.stage.held === 1);
     const progress = await eventually('progress is in the log', async () => {
-      const { rows } = await given.database.postgres.engine.query<{ body: object }>(
+      const { rows } = await given.database.postgres.workerPool.query<{ body: object }>(
         `SELECT body FROM job_event WHERE job_id = $1 AND type = 'tool-progress' ORDER BY seq DESC LIMIT 1`,
         [jobId],
       );

@@ -181,7 +181,7 @@ describe('notification channels', () => {
   it('send a notification whose transaction commits after a later one was dispatched', async () => {
     await save({ kind: 'webhook', address: webhooks.receiver.url() });
     const jobId = await stage.start();
-    const client = await database.postgres.engine.connect();
+    const client = await database.postgres.workerPool.connect();
     try {
       await client.query('BEGIN');
       await client.query(

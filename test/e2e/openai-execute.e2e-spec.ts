@@ -270,7 +270,7 @@ const openStreams = () => stage.test.api.app.get(OpenStreams).size;
 const runs = () => eventually('the tool runs', () => (stage.called.length === 1 ? true : undefined));
 
 async function isStopped(jobId: string): Promise<boolean> {
-  const { rows } = await stage.database.postgres.engine.query<{ stopped: boolean }>(
+  const { rows } = await stage.database.postgres.workerPool.query<{ stopped: boolean }>(
     'SELECT cancel_requested_at IS NOT NULL AS stopped FROM job WHERE id = $1',
     [jobId],
   );

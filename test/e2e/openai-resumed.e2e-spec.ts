@@ -91,7 +91,7 @@ describe.each([
     stage.model.enqueue({ ...textReply(['late']), before });
     const open = stage.client.open(body(messages), named(id));
     await stage.model.request(count + 1);
-    const { rows } = await stage.test.platform.postgres.engine.query<{ id: string }>(
+    const { rows } = await stage.test.platform.postgres.workerPool.query<{ id: string }>(
       `SELECT id FROM job WHERE status = 'running' ORDER BY id DESC LIMIT 1`,
     );
     await stage.test.call('POST', `/api/jobs/${rows[0]?.id ?? ''}/abort`, { key: stage.owner.key, body: {} });

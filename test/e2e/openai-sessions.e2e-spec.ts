@@ -233,7 +233,7 @@ describe('history of /v1 conversations', () => {
       const first = await stage.client.ask(body, headers);
       const repeated = await stage.client.ask(body, headers);
       expect([first.status, repeated.json]).toEqual([200, first.json]);
-      const { rows } = await stage.test.platform.postgres.engine.query<{ id: string }>(
+      const { rows } = await stage.test.platform.postgres.workerPool.query<{ id: string }>(
         'SELECT thread_id AS id FROM job WHERE id = $1',
         [first.headers['x-job-id']],
       );

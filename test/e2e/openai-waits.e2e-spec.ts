@@ -257,7 +257,7 @@ describe('/v1 responses with sub-jobs', () => {
   }
 
   const rows = async <Row extends object>(text: string, values: readonly unknown[]) =>
-    (await stage.test.platform.postgres.engine.query<Row>(text, [...values])).rows;
+    (await stage.test.platform.postgres.workerPool.query<Row>(text, [...values])).rows;
 
   describe('/v1 stream with a question of a sub-job', () => {
     it('shows the question in the stream of its caller, also to a later viewer in any process', async () => {

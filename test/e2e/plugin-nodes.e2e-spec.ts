@@ -340,7 +340,7 @@ describe('a workflow job without the plugin of a node', () => {
   it('looks for the plugin again when its timer is due, and completes once the plugin is back', async () => {
     const due = async (id: string) => {
       const past = `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`;
-      await database.postgres.engine.query(past, [id]);
+      await database.postgres.workerPool.query(past, [id]);
       await announceDue(database);
     };
     const { job, request, release } = await withoutPlugin();

@@ -90,7 +90,7 @@ export default definePlugin({
     server.model.reply([{ name, arguments: args }], 'done');
     const { jobId, status, events } = await server.run({ message: 'Use the tool', tools: [name] });
     expect(status).toBe('completed');
-    const { rows } = await database.postgres.engine.query(
+    const { rows } = await database.postgres.workerPool.query(
       'SELECT executor, exec_owner IS NOT NULL AS "isClaimed" FROM tool_call WHERE job_id = $1',
       [jobId],
     );

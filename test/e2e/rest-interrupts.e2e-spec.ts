@@ -206,7 +206,7 @@ describe('/api/interrupts', () => {
       await test.auth.workspaces.create(await test.auth.authenticator.identify({ authorization: `Bearer ${key}` }), {
         name: `${name}-${i}`,
       });
-    const query = jest.spyOn(test.platform.postgres.engine, 'connect');
+    const query = jest.spyOn(test.platform.postgres.workerPool, 'connect');
     const reads = jest.spyOn(test.platform.postgres.api, 'connect');
     for (const path of ['/api/jobs/%/status', '/api/interrupts/%', '/api/notifications/%/read']) {
       const url = path.replace('%', newId());

@@ -101,7 +101,7 @@ describe('jobs over REST', () => {
         test.call('GET', `/api/jobs?${new URLSearchParams({ threadId, messageId }).toString()}`, { key });
       const named = { threadId: 'thread of a message', messageId: 'message/1' };
       expect((await find(named.threadId, named.messageId)).body).toEqual({ jobId, status: 'complete', ...named });
-      const { rows } = await database.postgres.engine.query<{ thread: string; message: string }>(
+      const { rows } = await database.postgres.workerPool.query<{ thread: string; message: string }>(
         'SELECT thread_id AS thread, message_id AS message FROM job WHERE id = $1',
         [jobId],
       );

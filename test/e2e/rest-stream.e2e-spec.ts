@@ -123,7 +123,9 @@ describe('REST stream of a job', () => {
   it('sends a snapshot instead of a gap after the deltas were trimmed', async () => {
     const { jobId, lastSeq } = await startFinished(['trimmed']);
     await database.postgres.withWorkspaceSql(owner.principal.workspaceId, () => Promise.resolve());
-    await database.postgres.engine.query(`DELETE FROM job_event WHERE job_id = $1 AND type = 'text-delta'`, [jobId]);
+    await database.postgres.workerPool.query(`DELETE FROM job_event WHERE job_id = $1 AND type = 'text-delta'`, [
+      jobId,
+    ]);
     const stream = await jobs.watch(jobId, { query: '?after=1' });
     await stream.over;
     expect(stream.frames).toMatchObject([

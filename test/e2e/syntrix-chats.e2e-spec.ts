@@ -53,7 +53,7 @@ describe('a chat of a Syntrix database', () => {
   const time = (id: string) => ({ id, name: 'get_current_time', arguments: '{}' });
   const jobsOf = (chat: string) =>
     eventually(`the jobs of ${chat} have ended`, async () => {
-      const { rows } = await database.postgres.engine.query<{
+      const { rows } = await database.postgres.workerPool.query<{
         status: string;
         reason: string | null;
         threadId: string;
@@ -104,7 +104,7 @@ describe('a chat of a Syntrix database', () => {
     gate.open();
     await answered(chat, 2);
     await jobsOf(chat);
-    const { rows } = await database.postgres.engine.query<{ path: string }>(
+    const { rows } = await database.postgres.workerPool.query<{ path: string }>(
       `SELECT input->'external'->>'documentPath' AS path FROM job WHERE input->'external'->>'chatPath' = $1
         ORDER BY started_at, finished_at`,
       [chat],
@@ -259,7 +259,7 @@ describe('a Syntrix connection', () => {
       server.store.list(`${chat}/messages`).find(({ role }) => role === 'assistant'),
     );
   const inputOf = async (chat: string) => {
-    const { rows } = await database.postgres.engine.query<{ input: object }>(
+    const { rows } = await database.postgres.workerPool.query<{ input: object }>(
       "SELECT input FROM job WHERE input->'external'->>'chatPath' = $1",
       [chat],
     );

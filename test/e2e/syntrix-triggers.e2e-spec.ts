@@ -281,7 +281,7 @@ describe('a pending tool document', () => {
     await request(chat, 'book');
     const { jobId } = await openRequest();
     const { workspaceId } = admin.principal;
-    await database.postgres.engine.query(
+    await database.postgres.workerPool.query(
       `UPDATE job SET status = 'queued', attempts = 1000 WHERE id = $1 AND status = 'waiting'`,
       [jobId],
     );
@@ -295,7 +295,7 @@ describe('a pending tool document', () => {
     const chat = newChat();
     await request(chat, 'pay');
     await eventually('the call runs', () => (called.length > 0 ? true : undefined));
-    const { rows } = await database.postgres.engine.query<{ id: string; workspaceId: string }>(
+    const { rows } = await database.postgres.workerPool.query<{ id: string; workspaceId: string }>(
       // As if the worker died now and another one took over its started calls.
       `UPDATE job SET lease_epoch = lease_epoch + 1, lease_until = clock_timestamp() - interval '1 s'
         WHERE status = 'running' AND input->'external'->>'chatPath' = $1 RETURNING id, workspace_id AS "workspaceId"`,

@@ -73,7 +73,7 @@ interface JobRow {
 /** The jobs of a chat, oldest first, once all have ended. */
 const jobsOf = (chat: string) =>
   eventually(`the jobs of ${chat} have ended`, async () => {
-    const { rows } = await database.postgres.engine.query<JobRow>(
+    const { rows } = await database.postgres.workerPool.query<JobRow>(
       `SELECT status, reason, error->>'code' AS code, input ? 'call' AS "isCall" FROM job
         WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
       [chat],
@@ -175,7 +175,7 @@ describe('chats of a Syntrix database', () => {
     await answered(chat);
     await server.settled();
     await jobsOf(chat);
-    const { rows } = await database.postgres.engine.query<{ id: string; threadId: string | null }>(
+    const { rows } = await database.postgres.workerPool.query<{ id: string; threadId: string | null }>(
       `SELECT id, thread_id AS "threadId" FROM job WHERE input->'external'->>'chatPath' = $1 ORDER BY id`,
       [chat],
     );

@@ -258,13 +258,13 @@ describe('endpoints of the isolated tool queue', () => {
     api.api.app.get(ExecClaimsRepository).claim([{ ...sent, ttlMs: 60_000 }], 'a process');
   const requests = async () =>
     (
-      await database.postgres.engine.query<{ id: string }>(
+      await database.postgres.workerPool.query<{ id: string }>(
         `SELECT data->>'correlation_id' AS id FROM pgboss.job WHERE name = $1`,
         [TOOL_QUEUES.requests],
       )
     ).rows.map(({ id }) => id);
   const takeRequests = () =>
-    database.postgres.engine.query('DELETE FROM pgboss.job WHERE name = $1', [TOOL_QUEUES.requests]);
+    database.postgres.workerPool.query('DELETE FROM pgboss.job WHERE name = $1', [TOOL_QUEUES.requests]);
 
   it('show dead letters only to operators of the workspace', async () => {
     const sent = await sendOne('once');
@@ -343,9 +343,9 @@ describe('endpoints of the isolated tool queue', () => {
     ];
     await takeRequests();
     for (const sent of [running, lost, lostPure]) await claim(sent);
-    const { engine } = database.postgres;
-    await engine.query(`UPDATE tool_call SET status = 'error', finished_at = now() WHERE id = $1`, [ended.id]);
-    await engine.query(`UPDATE tool_call SET exec_until = now() - interval '1 s' WHERE id = ANY($1)`, [
+    const { workerPool } = database.postgres;
+    await workerPool.query(`UPDATE tool_call SET status = 'error', finished_at = now() WHERE id = $1`, [ended.id]);
+    await workerPool.query(`UPDATE tool_call SET exec_until = now() - interval '1 s' WHERE id = ANY($1)`, [
       [lost.id, lostPure.id],
     ]);
     const answers = [];

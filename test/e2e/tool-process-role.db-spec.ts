@@ -46,7 +46,7 @@ const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
 beforeAll(async () => {
   database = await createTestDatabase();
   const url = database.urls.owner;
-  owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
+  owner = Postgres.connect({ api: url, worker: url }, { poolSize: 1 });
   queue = await openTestToolQueue(database);
   mine = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
   prisma = new PrismaService(mine);
@@ -78,7 +78,7 @@ const claim = async (postgres: Postgres, sent: SentCall) => {
 const send = (postgres: Postgres, sent: SentCall, response: Partial<ToolResponse>) =>
   queuesOf(postgres).send(null, 'tool-results', [{ data: responseTo(sent, 1, response), key: sent.workspaceId }]);
 const fetchedBy = async (postgres: Postgres, sql: string, values: unknown[] = []) =>
-  (await postgres.engine.query<Record<string, unknown>>(sql, values)).rows;
+  (await postgres.workerPool.query<Record<string, unknown>>(sql, values)).rows;
 /** pg-boss's table of a queue. */
 const tableOf = async (name: string) => {
   const [row] = await fetchedBy(mine, `SELECT 'pgboss.' || table_name AS table FROM pgboss.queue WHERE name = $1`, [
@@ -90,7 +90,7 @@ const seedSecret = async (workspaceId: string) => {
   const id = newId();
   const held = { kind: 'root', secret: TEST_SECRET, previous: [] } as const;
   const cipher = toolBox(held).seal(new Secret(secretOf(workspaceId)), secretPlace(workspaceId, id));
-  await owner.engine.query(
+  await owner.workerPool.query(
     `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'TOKEN', $3, 'system')`,
     [workspaceId, id, cipher],
   );
@@ -100,7 +100,7 @@ describe('nightshift_tools', () => {
   it('reads nothing of a workspace without a claimed call', async () => {
     await seedSecret(queue.workspaceId);
     await queue.sendOne('once');
-    const { rows } = await owner.engine.query<{ name: string; columns: string }>(READABLE);
+    const { rows } = await owner.workerPool.query<{ name: string; columns: string }>(READABLE);
     expect(rows.length).toBeGreaterThan(15);
     for (const { name, columns } of rows) {
       expect([name, await fetchedBy(mine, `SELECT ${columns} FROM ${name}`)]).toEqual([name, []]);
@@ -131,7 +131,7 @@ describe('nightshift_tools', () => {
   it('reads policies and the agent of a claimed job, and none of its messages', async () => {
     const sent = await queue.sendOne('once');
     const input = { messages: [{ role: 'user', content: 'private' }], toolApproval: { rules: [] }, agent: { id: 'a' } };
-    await owner.engine.query('UPDATE job SET input = $2 WHERE id = $1', [sent.jobId, input]);
+    await owner.workerPool.query('UPDATE job SET input = $2 WHERE id = $1', [sent.jobId, input]);
     await claim(mine, sent);
     const rows = await fetchedBy(mine, 'SELECT input FROM job WHERE id = $1', [sent.jobId]);
     expect(rows).toEqual([{ input: { toolApproval: { rules: [] }, agent: { id: 'a' } } }]);
@@ -145,18 +145,18 @@ describe('nightshift_tools', () => {
       [newId(), named],
       [newId(), other],
     ]) {
-      await owner.engine.query(
+      await owner.workerPool.query(
         `INSERT INTO stored_file (workspace_id, id, hash, mime, bytes, store, kept_until)
          VALUES ($1, $2, $3, 'text/plain', 4, 'postgres', now())`,
         [queue.workspaceId, id, hash],
       );
-      await owner.engine.query(
+      await owner.workerPool.query(
         `INSERT INTO file_chunk (workspace_id, file_id, number, data) VALUES ($1, $2, 0, 'text')`,
         [queue.workspaceId, id],
       );
     }
     const sent = await queue.sendOne('once');
-    await owner.engine.query('UPDATE tool_call SET arguments = $2, executed_arguments = $2 WHERE id = $1', [
+    await owner.workerPool.query('UPDATE tool_call SET arguments = $2, executed_arguments = $2 WHERE id = $1', [
       sent.id,
       JSON.stringify({ hash: named }),
     ]);

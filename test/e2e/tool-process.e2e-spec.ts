@@ -287,7 +287,7 @@ describe('job with an isolated tool in one process', () => {
   const digging = (count = 1) => eventually(`${count} calls dig`, () => diggings[count - 1]);
   const eventsOf = async (jobId: string) =>
     (
-      await database.postgres.engine.query<{ type: string; body: Record<string, unknown> }>(
+      await database.postgres.workerPool.query<{ type: string; body: Record<string, unknown> }>(
         'SELECT type, body FROM job_event WHERE job_id = $1 ORDER BY seq',
         [jobId],
       )
@@ -386,7 +386,7 @@ describe('job with an isolated tool in one process', () => {
     const { context, finish } = await digging();
     await reached(jobId, 'waiting');
     const [row] = (
-      await database.postgres.engine.query<{ id: string }>('SELECT id FROM tool_call WHERE job_id = $1', [jobId])
+      await database.postgres.workerPool.query<{ id: string }>('SELECT id FROM tool_call WHERE job_id = $1', [jobId])
     ).rows;
     const key = (await api.people.keyOf(owner, ['read', 'write'])).key;
     const reply = await api.call('POST', `/api/tool-queue/calls/${row?.id ?? ''}/cancel`, { key });

@@ -188,8 +188,8 @@ describe('results of isolated calls', () => {
       await claim(sent);
       await sendResult(responseTo(sent, 1));
       const url = database.urls.owner;
-      const owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
-      await owner.engine.query('ALTER TABLE tool_call ADD CONSTRAINT broken CHECK (result IS NULL) NOT VALID');
+      const owner = Postgres.connect({ api: url, worker: url }, { poolSize: 1 });
+      await owner.workerPool.query('ALTER TABLE tool_call ADD CONSTRAINT broken CHECK (result IS NULL) NOT VALID');
       await owner.close();
       await queue.rows(
         'UPDATE pgboss.job SET retry_limit = 1, retry_delay = 0, retry_backoff = false WHERE name = $1',
@@ -211,10 +211,12 @@ describe('results of isolated calls', () => {
       await claim(sent);
       await sendResult(responseTo(sent, 1));
       const url = database.urls.owner;
-      const owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
-      await owner.engine.query(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS
+      const owner = Postgres.connect({ api: url, worker: url }, { poolSize: 1 });
+      await owner.workerPool.query(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE 'too many connections' USING ERRCODE = '53300'; END $$`);
-      await owner.engine.query('CREATE TRIGGER away BEFORE UPDATE ON tool_call FOR EACH ROW EXECUTE FUNCTION away()');
+      await owner.workerPool.query(
+        'CREATE TRIGGER away BEFORE UPDATE ON tool_call FOR EACH ROW EXECUTE FUNCTION away()',
+      );
       await queue.rows(
         'UPDATE pgboss.job SET retry_count = 50, retry_delay = 0, retry_backoff = false WHERE name = $1',
         [TOOL_QUEUES.results],
@@ -224,7 +226,7 @@ describe('results of isolated calls', () => {
       await eventually('it was refused', async () =>
         (await results()).some(({ state }) => state === 'retry') ? true : undefined,
       );
-      await owner.engine.query('DROP TRIGGER away ON tool_call');
+      await owner.workerPool.query('DROP TRIGGER away ON tool_call');
       await owner.close();
       expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
     });

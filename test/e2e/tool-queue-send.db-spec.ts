@@ -44,7 +44,7 @@ describe('isolated tool queue: send', () => {
       migrate: false,
       schedule: false,
       supervise: false,
-      connectionString: database.urls.engine,
+      connectionString: database.urls.worker,
     });
     await boss.start();
   });

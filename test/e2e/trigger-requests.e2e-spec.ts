@@ -261,7 +261,7 @@ describe('requests to triggers', () => {
   };
   const plain = 'text/plain; charset=utf-8';
   const countOf = async (chat: string) => {
-    const { rows } = await database.postgres.engine.query<{ count: number }>(
+    const { rows } = await database.postgres.workerPool.query<{ count: number }>(
       "SELECT count(*)::int AS count FROM job WHERE input->'external'->>'chatPath' = $1",
       [chat],
     );

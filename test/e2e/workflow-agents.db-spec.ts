@@ -269,7 +269,7 @@ describe('external calls of agent nodes', () => {
     await eventually('the miner is called', () => (model.requests.length >= asked + 3 ? true : undefined));
     gate.open();
     expect(await reached(jobId, 'completed')).toMatchObject({ content: 'Thought.' });
-    const { rows } = await database.postgres.engine.query(
+    const { rows } = await database.postgres.workerPool.query(
       `SELECT 1 FROM job_event WHERE job_id = $1 AND type = 'job-waiting'`,
       [jobId],
     );

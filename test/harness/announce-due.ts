@@ -14,7 +14,7 @@ export async function announceDue({ postgres, prisma }: TestDatabase): Promise<v
   const logger = createLogger({ level: 'silent' });
   const queues = new Queues({ config, logger, metrics: new Metrics(), postgres });
   try {
-    await prisma.asEngine(async (client) => {
+    await prisma.asWorker(async (client) => {
       const open = await client.$queryRaw<Message[]>`
         SELECT workspace_id AS "workspaceId", job_id AS "jobId", id AS "interruptId" FROM interrupt WHERE status = 'open'`;
       await queues.send(

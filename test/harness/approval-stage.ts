@@ -71,7 +71,7 @@ function stageOf(engine: TestEngine, people: Record<Role, MemberPrincipal>) {
   const { app } = engine;
   const { workspaceId } = people.owner;
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await engine.platform.postgres.engine.query<Row>(sql, [...values])).rows;
+    (await engine.platform.postgres.workerPool.query<Row>(sql, [...values])).rows;
   const snapshot = async (jobId: string) => app.get(SnapshotRepository).read(workspaceId, jobId);
   return {
     rows,

@@ -75,7 +75,7 @@ export async function refusal(asked: Promise<unknown>): Promise<unknown> {
 export async function openTestClientCalls(database: TestDatabase): Promise<TestClientCalls> {
   const { app, platform } = await openTools(database);
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await platform.postgres.engine.query<Row>(sql, [...values])).rows;
+    (await platform.postgres.workerPool.query<Row>(sql, [...values])).rows;
   const texts = async (sql: string, jobId: string) =>
     (await rows<{ text: string }>(sql, [jobId])).map((row) => row.text);
   return {

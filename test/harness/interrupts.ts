@@ -34,9 +34,9 @@ export async function layOutWaitingJob(
   if (job?.threadId == null) throw new Error('the job cannot be claimed');
   const [written] = await app.get(EventLogRepository).commit([writeOf(job, 1, { rows: [newCallRow(job, 1, call)] })]);
   if (written instanceof Error) throw written;
-  const { engine } = app.get(Postgres);
-  const { rows } = await engine.query<{ id: string }>('SELECT id FROM tool_call WHERE job_id = $1', [jobId]);
-  await engine.query(`UPDATE job SET status = 'waiting', lease_owner = NULL, lease_until = NULL WHERE id = $1`, [
+  const { workerPool } = app.get(Postgres);
+  const { rows } = await workerPool.query<{ id: string }>('SELECT id FROM tool_call WHERE job_id = $1', [jobId]);
+  await workerPool.query(`UPDATE job SET status = 'waiting', lease_owner = NULL, lease_until = NULL WHERE id = $1`, [
     jobId,
   ]);
   return { workspaceId, jobId, threadId: job.threadId, threadRef, createdBy, toolCallId: rows[0]?.id ?? '' };
@@ -63,13 +63,13 @@ export async function openInterrupt(
 
 /** Makes a waiting job a sub-job of another one, with its interrupts. */
 export async function placeBelow(app: INestApplicationContext, { jobId }: WaitingJob, root: WaitingJob): Promise<void> {
-  const { engine } = app.get(Postgres);
+  const { workerPool } = app.get(Postgres);
   const places = [jobId, root.jobId, root.toolCallId];
-  await engine.query(
+  await workerPool.query(
     'UPDATE job SET depth = 1, parent_job_id = $2, root_job_id = $2, parent_call_id = $3 WHERE id = $1',
     places,
   );
-  await engine.query('UPDATE interrupt SET root_job_id = $2 WHERE job_id = $1', places.slice(0, 2));
+  await workerPool.query('UPDATE interrupt SET root_job_id = $2 WHERE job_id = $1', places.slice(0, 2));
 }
 
 const call = {

@@ -37,7 +37,7 @@ export interface TestJobs {
   expire(jobId: string): Promise<void>;
   /** Sets the handler of jobs of kind `chat`. */
   handle(run: (run: JobRun) => Promise<JobOutcome>): void;
-  /** Rows of `sql` as the engine's role. */
+  /** Rows of `sql` as the workers' role. */
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function openTestJobs(
   Reflect.set(app.get(Presence), 'timeoutMs', 100_000);
   await app.get(JobQueue).start();
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await platform.postgres.engine.query<Row>(sql, [...values])).rows;
+    (await platform.postgres.workerPool.query<Row>(sql, [...values])).rows;
   const request = (changes: Partial<StartRequest> = {}) => ({ ...requestOf(workspaceId), ...changes });
   return {
     app,

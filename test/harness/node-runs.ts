@@ -26,7 +26,7 @@ export async function layOutNodeRuns(
     const { nodeId, type = 'agent', label = nodeId, path = [], iteration = [], status = 'completed' } = run;
     const hasEnded = ['completed', 'error', 'skipped', 'cancelled'].includes(status);
     const handles = status === 'completed' ? (run.handles ?? ['output']) : (run.handles ?? null);
-    await postgres.engine.query(
+    await postgres.workerPool.query(
       `INSERT INTO node_run (workspace_id, job_id, ordinal, node_id, path, iteration, type, label, status, input, output, handles,
          extra, error, completion_tokens, epoch, started_at, finished_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1, now(), CASE WHEN $16 THEN now() END)`,
@@ -45,7 +45,7 @@ export async function layOutNodeRuns(
     );
   }
   const hasEnded = ['completed', 'failed', 'cancelled'].includes(job.status);
-  await postgres.engine.query(
+  await postgres.workerPool.query(
     `UPDATE job SET status = $3, finished_at = CASE WHEN $4 THEN now() END WHERE workspace_id = $1 AND id = $2`,
     [job.workspaceId, job.jobId, job.status, hasEnded],
   );

@@ -89,7 +89,7 @@ export async function openTestToolQueue(
   const { app, platform } = await openApp(database, { env: options.env ?? {}, handled });
   const workspaceId = options.workspaceId ?? (await seedWorkspace(database)).workspaceId;
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await platform.postgres.engine.query<Row>(sql, [...values])).rows;
+    (await platform.postgres.workerPool.query<Row>(sql, [...values])).rows;
   const first = async <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row> => {
     const [row] = await rows<Row>(sql, values);
     if (row === undefined) throw new Error(`no row for ${sql}`);

@@ -13,7 +13,7 @@ export interface TestWebhooks {
   readonly app: INestApplicationContext;
   readonly platform: Platform;
   readonly receiver: WebhookReceiver;
-  /** Rows of `sql` as the engine's role. */
+  /** Rows of `sql` as the workers' role. */
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Stops the worker, forgets what arrived, and deletes the queue messages. */
   reset(): Promise<void>;
@@ -34,7 +34,7 @@ export async function openTestWebhooks(
   const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule, TriggersModule] });
   await platform.queues.start();
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
-    (await database.postgres.engine.query(sql, [...values])).rows as Row[]; // the test knows its columns
+    (await database.postgres.workerPool.query(sql, [...values])).rows as Row[]; // the test knows its columns
   return {
     ...{ app, platform, receiver, rows },
     reset: async () => {

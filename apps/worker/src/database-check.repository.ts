@@ -6,7 +6,7 @@ export class DatabaseCheckRepository {
 
   async answers(): Promise<boolean> {
     try {
-      await this.prisma.asEngine((client) => client.$queryRaw`SELECT 1`);
+      await this.prisma.asWorker((client) => client.$queryRaw`SELECT 1`);
       return true;
     } catch {
       return false;

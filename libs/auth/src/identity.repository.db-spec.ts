@@ -52,10 +52,10 @@ describe('SECURITY DEFINER', () => {
     );
   });
 
-  it('refuses the engine role', async () => {
-    await expect(database.postgres.engine.query('SELECT * FROM identity_memberships($1)', [newId()])).rejects.toThrow(
-      /permission denied/,
-    );
+  it('refuses the role of the workers', async () => {
+    await expect(
+      database.postgres.workerPool.query('SELECT * FROM identity_memberships($1)', [newId()]),
+    ).rejects.toThrow(/permission denied/);
   });
 
   it('ignores a table of the same name in the caller’s temporary schema', async () => {

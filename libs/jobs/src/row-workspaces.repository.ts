@@ -17,7 +17,7 @@ export class RowWorkspacesRepository {
   async find(kind: RowKind, id: string, workspaceIds: readonly string[]): Promise<string | null> {
     if (!isId(id)) return null;
     const query = { where: { id, workspaceId: { in: [...workspaceIds] } }, select: { workspaceId: true as const } };
-    const row = await this.prisma.asEngine(async (client) => {
+    const row = await this.prisma.asWorker(async (client) => {
       switch (kind) {
         case 'job':
           return client.job.findFirst(query);

@@ -61,7 +61,7 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
   const { urls, secret, previousSecrets = [] } = init;
   return assemble(init, {
     postgres: Postgres.connect(urls, poolOptions(init)),
-    busUrl: urls.engine,
+    busUrl: urls.worker,
     held: { kind: 'root', secret, previous: previousSecrets },
   });
 }

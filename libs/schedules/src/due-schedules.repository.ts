@@ -63,7 +63,7 @@ export class DueSchedulesRepository {
 
   /** Returns the schedules with a due slot, the oldest first, except `without`. */
   findDue(limit: number, without: readonly string[]): Promise<ScheduleRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<ScheduleRef[]>`
         SELECT workspace_id AS "workspaceId", id AS "scheduleId" FROM workflow_schedule
          WHERE enabled AND next_slot_at <= clock_timestamp() AND id <> ALL(${[...without]}::uuid[])
@@ -73,7 +73,7 @@ export class DueSchedulesRepository {
 
   /** Sends the messages of the slots within the next `ms`. The queue ignores messages that it already has. */
   async announce(limit: number, ms: number): Promise<void> {
-    await this.prisma.asEngine(async (client) => {
+    await this.prisma.asWorker(async (client) => {
       const coming = await client.$queryRaw<(ScheduleRef & { readonly at: number })[]>`
         SELECT workspace_id AS "workspaceId", id AS "scheduleId", (extract(epoch FROM next_slot_at) * 1000)::float8 AS at
           FROM workflow_schedule
@@ -88,7 +88,7 @@ export class DueSchedulesRepository {
 
   /** Returns the slots whose job must start. */
   findToStart(limit: number): Promise<SlotRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<SlotRef[]>`
         SELECT workspace_id AS "workspaceId", schedule_id AS "scheduleId",
                (extract(epoch FROM slot_at) * 1000)::float8 AS "slotAt"

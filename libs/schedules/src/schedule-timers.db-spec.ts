@@ -341,7 +341,7 @@ describe('queue messages of a schedule', () => {
   const messages = async (queue: string, scheduleId: string) => {
     const sent = `SELECT state, (extract(epoch FROM start_after) * 1000)::float8 AS at FROM pgboss.job
       WHERE name = $1 AND data->>'scheduleId' = $2 ORDER BY start_after`;
-    return (await database.postgres.engine.query<{ state: string; at: number }>(sent, [queue, scheduleId])).rows;
+    return (await database.postgres.workerPool.query<{ state: string; at: number }>(sent, [queue, scheduleId])).rows;
   };
   /** Sends a message that a slot has come. */
   const announce = ({ id: scheduleId }: Schedule) => {
@@ -353,7 +353,7 @@ describe('queue messages of a schedule', () => {
 
   afterEach(async () => {
     for (const each of timers()) await each.stop();
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job');
   });
 
   it('exist once for a slot that is announced several times', async () => {
@@ -364,7 +364,7 @@ describe('queue messages of a schedule', () => {
 
   it('come from the sweep for a slot that has lost its message', async () => {
     const { id } = await schedule();
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job');
     await sql(`UPDATE workflow_schedule SET next_slot_at = clock_timestamp() + interval '1 minute' WHERE id = $1`, [
       id,
     ]);

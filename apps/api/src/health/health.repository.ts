@@ -11,7 +11,7 @@ export class HealthRepository {
   async assertUsable(): Promise<void> {
     await Promise.all([
       this.prisma.outsideWorkspaces((client) => client.$queryRaw`SELECT id, format FROM job WHERE false`),
-      this.prisma.asEngine((client) => client.$queryRaw`SELECT id, lease_epoch FROM job WHERE false`),
+      this.prisma.asWorker((client) => client.$queryRaw`SELECT id, lease_epoch FROM job WHERE false`),
     ]);
   }
 }

@@ -39,7 +39,7 @@ describe('nightshift admin tools-key', () => {
 
   beforeAll(async () => {
     server = await EmbeddedPostgres.start({ dataDir });
-    owner = Postgres.connect({ api: server.url, engine: server.url }, { poolSize: 1 });
+    owner = Postgres.connect({ api: server.url, worker: server.url }, { poolSize: 1 });
     first = await accessWith(secrets[0]);
   });
 
@@ -60,7 +60,7 @@ describe('nightshift admin tools-key', () => {
   };
   const login = (access: ToolsAccess) => openToolInstallation(Config.from({ ROLE: 'tools', ...access }));
   const stored = async () => {
-    const { rows } = await owner.engine.query<{ cipher: Buffer }>('SELECT cipher FROM workspace_secret');
+    const { rows } = await owner.workerPool.query<{ cipher: Buffer }>('SELECT cipher FROM workspace_secret');
     return rows[0]?.cipher ?? Buffer.of();
   };
 
@@ -76,8 +76,8 @@ describe('nightshift admin tools-key', () => {
       new Secret('a canary value'),
       place,
     );
-    await owner.engine.query(`INSERT INTO workspace (id, name) VALUES ($1, 'w')`, [row.workspaceId]);
-    await owner.engine.query(
+    await owner.workerPool.query(`INSERT INTO workspace (id, name) VALUES ($1, 'w')`, [row.workspaceId]);
+    await owner.workerPool.query(
       `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'T', $3, 'system')`,
       [row.workspaceId, row.id, sealed],
     );

@@ -99,7 +99,7 @@ describe('a call that no client serves', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'interrupted' })]);
     expect(await calls.requests(jobId)).toEqual(['client_tool expired interrupted', 'unknown_outcome open']);
     expect(await calls.jobStatus(jobId)).toBe('waiting');
-    const { rows } = await database.postgres.engine.query<{ request: object }>(
+    const { rows } = await database.postgres.workerPool.query<{ request: object }>(
       `SELECT request FROM interrupt WHERE job_id = $1 AND kind = 'unknown_outcome'`,
       [jobId],
     );

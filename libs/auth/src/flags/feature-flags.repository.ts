@@ -11,7 +11,7 @@ export class FeatureFlagsRepository {
 
   /** All flags by name, at most 100. */
   async all(): Promise<FeatureFlag[]> {
-    const rows = await this.prisma.asEngine((client) =>
+    const rows = await this.prisma.asWorker((client) =>
       client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MOST_FLAGS }),
     );
     return rows.map(toFeatureFlag);

@@ -121,7 +121,8 @@ describe('FeatureFlags', () => {
 });
 
 describe('the tables of feature flags', () => {
-  const asRole = (role: 'api' | 'engine', sql: string) => database.postgres[role].query<Record<string, unknown>>(sql);
+  const asRole = (role: 'api' | 'workerPool', sql: string) =>
+    database.postgres[role].query<Record<string, unknown>>(sql);
   const writes = [
     `INSERT INTO feature_flag (name) VALUES ('by-a-server')`,
     `UPDATE feature_flag SET default_on = true`,
@@ -130,16 +131,16 @@ describe('the tables of feature flags', () => {
     `DELETE FROM feature_flag_change`,
   ];
 
-  it.each(writes.flatMap((sql) => (['api', 'engine'] as const).map((role) => [role, sql] as const)))(
+  it.each(writes.flatMap((sql) => (['api', 'workerPool'] as const).map((role) => [role, sql] as const)))(
     'refuse the %s role: %s',
     async (role, sql) => {
       await expect(asRole(role, sql)).rejects.toThrow('permission denied');
     },
   );
 
-  it('show to the engine role, but not to the role of the API', async () => {
+  it('show to the role of the workers, but not to the role of the API', async () => {
     await set('readable');
-    const { rows } = await asRole('engine', `SELECT name FROM feature_flag WHERE name = 'readable'`);
+    const { rows } = await asRole('workerPool', `SELECT name FROM feature_flag WHERE name = 'readable'`);
     expect(rows).toEqual([{ name: 'readable' }]);
     for (const table of ['feature_flag', 'feature_flag_change'])
       await expect(asRole('api', `SELECT 1 FROM ${table}`)).rejects.toThrow('permission denied');

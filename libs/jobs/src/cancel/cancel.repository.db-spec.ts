@@ -65,11 +65,11 @@ describe('CancelRepository', () => {
     expect(await registry.getSingleMetricAsString('background_job_rounds')).toMatch(/_sum 7$/m);
   });
 
-  it('changes no job of another workspace, even as the engine role', async () => {
+  it('changes no job of another workspace, even as the role of the workers', async () => {
     const jobId = await startOne();
     const cancels = jobs.app.get(CancelRepository);
     const foreign = { workspaceId: newId(), jobId };
-    const asEngine = <T>(work: (tx: PrismaTransaction) => Promise<T>) => database.prisma.asEngine(work);
+    const asEngine = <T>(work: (tx: PrismaTransaction) => Promise<T>) => database.prisma.asWorker(work);
     expect(await asEngine((tx) => cancels.cancel(tx, { ...order, ...foreign }))).toBeNull();
     expect(await asEngine((tx) => cancels.endIfRequested(tx, foreign))).toBeNull();
     expect(await state(jobId)).toMatchObject({ status: 'queued' });

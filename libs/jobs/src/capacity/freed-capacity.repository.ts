@@ -36,7 +36,7 @@ SELECT n.workspace_id AS "workspaceId", n.id AS "jobId", n.kind
 /** Planning the search takes about ten times as long as the search, and Postgres would plan it for the values of each call. */
 const keepPlan = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)";
 
-/** Finds queued jobs that may run because other jobs have ended or wait. Reads as the engine's role and locks nothing. */
+/** Finds queued jobs that may run because other jobs have ended or wait. Reads as the workers' role and locks nothing. */
 @Injectable()
 export class FreedCapacityRepository {
   constructor(
@@ -48,7 +48,7 @@ export class FreedCapacityRepository {
   async findSuccessors(jobs: readonly InactiveJob[]): Promise<Successors[]> {
     const workspaceIds = jobs.map(({ workspaceId }) => workspaceId);
     const threadIds = jobs.map(({ threadId }) => threadId);
-    const rows = await this.prisma.asEngine((client) =>
+    const rows = await this.prisma.asWorker((client) =>
       client.$queryRawUnsafe<(Successors & { readonly i: bigint })[]>(successorsSql, workspaceIds, threadIds),
     );
     const byIndex = new Map(rows.map(({ i, ...successors }) => [Number(i), successors]));
@@ -59,7 +59,7 @@ export class FreedCapacityRepository {
   async findNext(workspaceIds: readonly string[]): Promise<(JobRef & { readonly kind: string })[]> {
     const { workspace, user } = ceilingsOf(this.config);
     const values = [workspaceIds, jobFormat, 0, workspace, user];
-    const [, next] = await this.prisma.asEngine((client) =>
+    const [, next] = await this.prisma.asWorker((client) =>
       client.$transaction([
         client.$queryRawUnsafe(keepPlan),
         client.$queryRawUnsafe<(JobRef & { readonly kind: string })[]>(nextSql, ...values),

@@ -68,7 +68,7 @@ describe('partClauses', () => {
   afterAll(() => database.close());
 
   const echoed = async (rows: readonly Row[]) => {
-    const found = await database.postgres.engine.query<unknown[]>({
+    const found = await database.postgres.workerPool.query<unknown[]>({
       text: `WITH up AS (SELECT $1::uuid AS workspace_id, $2::uuid AS id, 7 AS lease_epoch)${partClauses([echo], 3)}
         SELECT *, num_nulls(as_json, as_jsonb) FROM echo`,
       values: [

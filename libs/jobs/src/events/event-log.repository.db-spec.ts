@@ -58,14 +58,14 @@ describe('the event log', () => {
   };
   /** The repository with `wrap` around each statement that it sends by the driver. */
   const wrapped = (wrap: (send: () => Promise<unknown>) => Promise<unknown>): EventLogRepository => {
-    const pool = jobs.platform.postgres.engine;
+    const pool = jobs.platform.postgres.workerPool;
     const send = pool.query.bind(pool);
-    const engine = {
+    const workerPool = {
       query: (...args: readonly unknown[]) => wrap(async (): Promise<unknown> => await Reflect.apply(send, pool, args)),
     };
-    // The repository uses nothing of Postgres but engine.query.
+    // The repository uses nothing of Postgres but workerPool.query.
     return new EventLogRepository(
-      { engine } as unknown as Postgres,
+      { workerPool } as unknown as Postgres,
       jobs.app.get(PrismaService),
       jobs.app.get(Config),
       jobs.app.get(JobQueue),
@@ -119,9 +119,9 @@ describe('the event log', () => {
     const rowOf = (name: string) => partRow(part(name), [job.workspaceId, job.jobId]);
     // The parts of a busy worker. Postgres keeps 63 characters of a statement's name.
     const first = ['new_calls', 'opened_interrupts', 'rounds', 'settled_calls', 'started_calls'].map(rowOf);
-    const client = await jobs.platform.postgres.engine.connect();
+    const client = await jobs.platform.postgres.workerPool.connect();
     try {
-      const postgres = { engine: client } as unknown as Postgres; // as above
+      const postgres = { workerPool: client } as unknown as Postgres; // as above
       const repository = new EventLogRepository(
         postgres,
         jobs.app.get(PrismaService),

@@ -101,8 +101,8 @@ export class EventLogRepository {
 
   /** Without queue messages, the statement needs no explicit transaction. */
   private async run(statement: SqlStatement, insertions: readonly SqlStatement[]) {
-    if (insertions.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
-    const [rows = []] = await this.postgres.allAsEngine<WrittenRow>([statement, ...insertions]);
+    if (insertions.length === 0) return (await this.postgres.workerPool.query<WrittenRow>(statement)).rows;
+    const [rows = []] = await this.postgres.allAsWorker<WrittenRow>([statement, ...insertions]);
     return rows;
   }
 
@@ -128,7 +128,7 @@ export class EventLogRepository {
 
   private async findWrite(write: JobWrite): Promise<Written | undefined> {
     const { workspaceId, jobId: id, epoch: leaseEpoch, number: leaseWrites } = write;
-    const row = await this.prisma.asEngine(({ job }) =>
+    const row = await this.prisma.asWorker(({ job }) =>
       job.findFirst({ where: { workspaceId, id, leaseEpoch, leaseWrites }, select: { lastSeq: true } }),
     );
     // A cancel may have appended events since, so the numbers cannot be counted back from the end.

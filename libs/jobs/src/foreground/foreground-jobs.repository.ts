@@ -12,7 +12,7 @@ export class ForegroundJobsRepository {
 
   /** Up to `limit` unfinished jobs without a viewer in any process, oldest first. */
   findUnwatched(limit: number): Promise<JobRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<JobRef[]>`
         SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM job j
          WHERE j.foreground AND j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL

@@ -26,7 +26,7 @@ export class PresenceRepository {
 
   /** Stores and deletes rows in one statement. No job may be in both lists. */
   async store(process: string, watched: readonly WatchedJob[], left: readonly WatchedJob[]): Promise<void> {
-    await this.prisma.asEngine(
+    await this.prisma.asWorker(
       (client) => client.$executeRaw`
         WITH gone AS (
           DELETE FROM job_viewer v USING ${jobsOf(left)}
@@ -39,7 +39,7 @@ export class PresenceRepository {
 
   /** Deletes up to `limit` stale rows and returns how many. A process that is refreshing its rows does not wait. */
   forgetStale(limit: number): Promise<number> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$executeRaw`
         DELETE FROM job_viewer WHERE (workspace_id, job_id, process) IN (
           SELECT workspace_id, job_id, process FROM job_viewer

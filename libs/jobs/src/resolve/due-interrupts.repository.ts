@@ -39,7 +39,7 @@ export class DueInterruptsRepository {
   /** The due requests of any workspace. Each branch uses its own partial index, which contains open requests only. */
   find({ limit, without, ...query }: DueQuery): Promise<InterruptRef[]> {
     const [actable, kinds] = [isActable(without), [...query.kinds]];
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<InterruptRef[]>`(SELECT ${found} FROM interrupt i
          WHERE ${actable} AND i.kind = ANY(${kinds}::text[]) AND i.expires_at < clock_timestamp()
          ORDER BY i.expires_at LIMIT ${limit})
@@ -77,7 +77,7 @@ export class DueInterruptsRepository {
 
   /** Cancels up to `limit` open requests of ended jobs. Their logs end with `job-finished`, so no event is appended. */
   closeLeftOver(limit: number): Promise<InterruptRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<
         InterruptRef[]
       >`UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}',

@@ -23,7 +23,7 @@ export class RefusedWaitsRepository {
 
   /** Root jobs of any workspace to cancel, because they or their descendants opened a refused request: their client chose `reject`. */
   due(limit: number, without: readonly string[]): Promise<JobRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<JobRef[]>`SELECT DISTINCT j.workspace_id AS "workspaceId", j.id AS "jobId"
         FROM interrupt i JOIN job j ON j.workspace_id = i.workspace_id AND j.id = coalesce(i.root_job_id, i.job_id)
        WHERE i.status = 'open' AND i.refused AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL

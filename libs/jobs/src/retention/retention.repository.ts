@@ -8,7 +8,7 @@ import type { JobRef } from '../job.js';
 /** The position in the list of workspaces: the last one visited; null: the beginning. */
 export type WorkspaceCursor = string | null;
 
-/** Rows past their retention. Candidates are found as the engine's role; deletions run inside their workspace. */
+/** Rows past their retention. Candidates are found as the workers' role; deletions run inside their workspace. */
 @Injectable()
 export class RetentionRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -16,7 +16,7 @@ export class RetentionRepository {
   /** Removes the deltas of up to `limit` jobs that ended more than `retentionMs` (or their workspace's own) ago. */
   async trimDeltas(retentionMs: number, limit: number): Promise<number> {
     const types = [...deltaTypes];
-    const [row] = await this.prisma.asEngine(
+    const [row] = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ jobs: number }[]>`WITH old AS (
   SELECT j.workspace_id, j.id FROM job j JOIN workspace w ON w.id = j.workspace_id
    WHERE j.finished_at IS NOT NULL AND NOT j.deltas_trimmed
@@ -39,7 +39,7 @@ SELECT count(*)::int AS jobs FROM marked`,
    * `without`: ids of jobs that could not be deleted.
    */
   findExpired(retentionMs: number, limit: number, without: readonly string[]): Promise<JobRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<JobRef[]>`SELECT w.id AS "workspaceId", old.id AS "jobId" FROM workspace w
  CROSS JOIN LATERAL (SELECT clock_timestamp() - coalesce(w.job_retention_ms, ${retentionMs}::bigint) * interval '1 ms' AS since) c
  CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM c.since) * 1000)::bigint), 12, '0') AS hex) h
@@ -74,7 +74,7 @@ SELECT count(*)::int AS jobs FROM marked`,
   /** The next workspaces after the cursor. */
   async workspacesAfter(cursor: WorkspaceCursor, limit: number): Promise<string[]> {
     const where = cursor === null ? {} : { id: { gt: cursor } };
-    const rows = await this.prisma.asEngine((client) =>
+    const rows = await this.prisma.asWorker((client) =>
       client.workspace.findMany({ where, orderBy: { id: 'asc' }, take: limit, select: { id: true } }),
     );
     return rows.map(({ id }) => id);

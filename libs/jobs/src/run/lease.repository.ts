@@ -151,7 +151,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
    WHERE status = 'running' AND lease_until < clock_timestamp() AND format <= $1) AS runnable
  ORDER BY place, created_at LIMIT $2`;
 
-/** Claims, renewals and the search for work, as the engine's role. Zero rows is a valid result, not an error. */
+/** Claims, renewals and the search for work, as the workers' role. Zero rows is a valid result, not an error. */
 @Injectable()
 export class LeaseRepository {
   constructor(
@@ -170,7 +170,7 @@ export class LeaseRepository {
     const { workspace, user } = this.ceilings;
     const wanted = JSON.stringify(refs);
     const outcome = JSON.stringify(unknownOutcome);
-    const [locks = [], claimed = []] = await this.postgres.allAsEngine([
+    const [locks = [], claimed = []] = await this.postgres.allAsWorker([
       { name: 'claim-lock', text: lockSql, values: [wanted] },
       {
         name: 'claim',
@@ -191,7 +191,7 @@ export class LeaseRepository {
         SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM ${wanted}
          WHERE ${isClaimable} AND (j.status = 'running' OR (j.workspace_id, j.id) IN (SELECT workspace_id, id FROM room))`;
     const values = [JSON.stringify(refs), jobFormat, workspace, user];
-    return this.prisma.asEngine((client) => client.$queryRawUnsafe<JobRef[]>(sql, ...values));
+    return this.prisma.asWorker((client) => client.$queryRawUnsafe<JobRef[]>(sql, ...values));
   }
 
   /** Extends the leases that this process still owns; a job missing from the result is lost. Uses the reserved connection. */
@@ -206,7 +206,7 @@ export class LeaseRepository {
 
   /** The number of answers of each of these jobs of a workspace. Renews nothing. */
   async countAnswers(workspaceId: string, jobIds: readonly string[]): Promise<Map<string, number>> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ jobId: string; answered: number }[]>`
         SELECT id AS "jobId", answered FROM job WHERE workspace_id = ${workspaceId}::uuid AND id = ANY(${[...jobIds]}::uuid[])`,
     );
@@ -219,7 +219,7 @@ export class LeaseRepository {
    */
   findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
     const values = [jobFormat, limit, minAgeMs, this.ceilings.workspace, this.ceilings.user];
-    return this.prisma.asEngine((client) =>
+    return this.prisma.asWorker((client) =>
       client.$queryRawUnsafe<(JobRef & { readonly kind: string })[]>(runnableSql, ...values),
     );
   }
@@ -230,7 +230,7 @@ export class LeaseRepository {
 
   /** Unfinished jobs of all workspaces, by status. */
   countUnfinished(): Promise<{ readonly status: string; readonly jobs: number }[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<{ status: string; jobs: number }[]>`
         SELECT status, count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting') GROUP BY status`,
     );

@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 
 import { PrismaService } from '#platform';
 
-/** Leases of dead processes, as the engine's role. */
+/** Leases of dead processes, as the workers' role. */
 @Injectable()
 export class LostLeasesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /** The owners of leases that have not expired, each once. */
   async findHolders(): Promise<readonly string[]> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ owner: string }[]>`
         SELECT DISTINCT lease_owner AS owner FROM job
          WHERE status = 'running' AND lease_owner IS NOT NULL AND lease_until > clock_timestamp()`,
@@ -19,7 +19,7 @@ export class LostLeasesRepository {
 
   /** Expires the leases of these owners now and returns how many. The epoch is raised by the next claim. */
   end(holders: readonly string[]): Promise<number> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       // Locks rows in the order that every writer of many jobs uses.
       (client) => client.$executeRaw`
         WITH lost AS (

@@ -46,7 +46,7 @@ describe('DelayedJobs', () => {
   /** When the messages of a queue about a job are delivered, ms since the epoch. */
   const messagesOf = async (queue: string, { jobId }: StartRequest) => {
     const sent = `SELECT start_after AS at FROM pgboss.job WHERE name = $1 AND data->>'jobId' = $2`;
-    const { rows } = await database.postgres.engine.query<{ at: Date }>(sent, [queue, jobId]);
+    const { rows } = await database.postgres.workerPool.query<{ at: Date }>(sent, [queue, jobId]);
     return rows.map(({ at }) => at.getTime());
   };
 

@@ -28,7 +28,7 @@ export class ThreadQueueRepository {
 
   /** Threads of any workspace with queued jobs and no active one. */
   findStuck(limit: number, without: readonly string[]): Promise<{ workspaceId: string; threadId: string }[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<{ workspaceId: string; threadId: string }[]>`
         SELECT DISTINCT l.workspace_id AS "workspaceId", l.thread_id AS "threadId" FROM job l
          WHERE l.status = 'queued' AND l.in_line AND l.thread_id IS NOT NULL AND l.thread_id <> ALL(${[...without]}::uuid[]) AND (l.start_at IS NULL OR l.start_at <= clock_timestamp())
@@ -40,7 +40,7 @@ export class ThreadQueueRepository {
 
   /** Delayed jobs of any workspace whose instant has come and that have no earlier job in their thread, the oldest first. */
   findDue(limit: number, without: readonly string[]): Promise<JobRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<JobRef[]>`
         SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM job j
          WHERE j.status = 'queued' AND j.in_line AND j.start_at <= clock_timestamp() AND j.id <> ALL(${[...without]}::uuid[])

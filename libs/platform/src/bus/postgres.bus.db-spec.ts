@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const createBus = () => new PostgresBus({ url: database.urls.engine, logger: quietLogger });
+const createBus = () => new PostgresBus({ url: database.urls.worker, logger: quietLogger });
 
 /** The session ids of the buses of this database, oldest first. */
 async function busSessions(): Promise<number[]> {
@@ -49,7 +49,7 @@ describe('hints on the wire', () => {
   it('need one statement per burst', async () => {
     const bus = createBus();
     await bus.start();
-    const listener = new pg.Client({ connectionString: database.urls.engine });
+    const listener = new pg.Client({ connectionString: database.urls.worker });
     await listener.connect();
     const payloads: string[] = [];
     const last = new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ it('PostgresBus keeps hints while the connection is down, and sends them when it
     logger.warn = () => {
       resolve();
     };
-    bus = new PostgresBus({ url: database.urls.engine, logger, clock });
+    bus = new PostgresBus({ url: database.urls.worker, logger, clock });
   });
   await bus.start();
   await admin.query('SELECT pg_terminate_backend($1)', [(await busSessions()).at(-1)]);

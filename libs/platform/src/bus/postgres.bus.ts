@@ -8,7 +8,7 @@ import { decodeHints, encodeHints } from './hint-codec.js';
 import { PendingHints, toHint } from './pending-hints.js';
 
 export interface PostgresBusOptions {
-  /** The URL of the engine login. It must connect directly, because LISTEN does not work through a transaction pooler. */
+  /** The URL of the workers' login. It must connect directly, because LISTEN does not work through a transaction pooler. */
   readonly url: string;
   readonly logger: Logger;
   readonly clock?: Clock;

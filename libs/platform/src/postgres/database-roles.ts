@@ -61,7 +61,7 @@ async function lackingRights(client: AdminClient): Promise<string[]> {
 /** Sets the passwords of the serving roles to those of their URLs. Does not change a role that can already log in. */
 export async function ensureLogins(client: AdminClient, urls: DatabaseUrls): Promise<void> {
   await ensureLogin(client, 'nightshift_api', urls.api);
-  await ensureLogin(client, 'nightshift_engine', urls.engine);
+  await ensureLogin(client, 'nightshift_engine', urls.worker);
   await ensureLogin(client, 'nightshift_tools', urls.tools);
 }
 

@@ -9,7 +9,7 @@ export interface DatabaseUrls {
   /** `nightshift_api`: endpoints and handlers; row-level security applies. */
   readonly api: string;
   /** `nightshift_engine`: group writer, leases, sweeper, bus; narrow grants. */
-  readonly engine: string;
+  readonly worker: string;
   /** `nightshift_tools`: isolated tool processes; takes and settles calls. */
   readonly tools: string;
 }
@@ -28,7 +28,7 @@ export function databaseUrls(ownerUrl: string, secret: string): DatabaseUrls {
   return {
     owner: ownerUrl,
     api: as('nightshift_api'),
-    engine: as('nightshift_engine'),
+    worker: as('nightshift_engine'),
     tools: toolsDatabaseUrl(ownerUrl, toolsKeyOf(secret)),
   };
 }

@@ -136,8 +136,8 @@ it('EmbeddedPostgres lets a login without superuser rights create the roles and 
   const urls = databaseUrls(owner.toString(), 'x'.repeat(32));
   expect((await migrate(urls)).applied.length).toBeGreaterThan(0);
   expect(await query(urls.api, 'SELECT id FROM job')).toEqual([]);
-  expect(await query(urls.engine, 'SELECT id FROM job')).toEqual([]);
-  await expect(query(urls.engine, 'SELECT id FROM thread')).rejects.toThrow('permission denied');
+  expect(await query(urls.worker, 'SELECT id FROM job')).toEqual([]);
+  await expect(query(urls.worker, 'SELECT id FROM thread')).rejects.toThrow('permission denied');
   const changed = databaseUrls(owner.toString(), 'y'.repeat(32));
   await migrate(changed);
   expect(await query(changed.api, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);

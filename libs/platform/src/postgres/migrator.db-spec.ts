@@ -147,7 +147,7 @@ describe('a login without superuser rights', () => {
       client.query('SELECT * FROM job'),
     );
     expect(none.rows).toEqual([]);
-    expect((await postgres.engine.query('SELECT * FROM job')).rows).toEqual([]);
+    expect((await postgres.workerPool.query('SELECT * FROM job')).rows).toEqual([]);
     await postgres.close();
   });
 

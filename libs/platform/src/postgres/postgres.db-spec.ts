@@ -60,12 +60,12 @@ it('allInWorkspace commits all of its statements, and none when one fails', asyn
 
 describe('the pools', () => {
   it('survive the loss of their idle connections', async () => {
-    await database.postgres.engine.query('SELECT 1');
+    await database.postgres.workerPool.query('SELECT 1');
     await admin.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                         WHERE datname = current_database() AND application_name LIKE 'nightshift:%'`);
-    const again = await database.postgres.engine
+    const again = await database.postgres.workerPool
       .query('SELECT 1 AS one')
-      .catch(() => database.postgres.engine.query('SELECT 1 AS one'));
+      .catch(() => database.postgres.workerPool.query('SELECT 1 AS one'));
     expect(again.rows).toEqual([{ one: 1 }]);
   });
 
@@ -77,22 +77,22 @@ describe('the pools', () => {
       broken.resolve(error);
     };
     const postgres = Postgres.connect(database.urls, { poolSize: 1, applicationName: 'breaking', onIdleError });
-    await postgres.engine.query('SELECT 1');
+    await postgres.workerPool.query('SELECT 1');
     await admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'breaking:engine'`,
     );
     expect(await broken.promise).toMatchObject({ code: '57P01' });
 
-    const client = await postgres.engine.connect();
+    const client = await postgres.workerPool.connect();
     client.release();
     await postgres.close();
-    postgres.engine.emit('error', new Error('too late'), client); // as the pool does when the server is faster than we are
+    postgres.workerPool.emit('error', new Error('too late'), client); // as the pool does when the server is faster than we are
     expect(reported).toHaveLength(1);
   });
 
   it('keep a connection for lease renewals when all others are busy', async () => {
     const postgres = Postgres.connect(database.urls, { poolSize: 1 });
-    const held = await postgres.engine.connect();
+    const held = await postgres.workerPool.connect();
     expect((await postgres.reserved.query('SELECT current_user AS it')).rows).toEqual([{ it: 'nightshift_engine' }]);
     held.release();
     await postgres.close();

@@ -30,15 +30,15 @@ export class Postgres {
     /** Login `nightshift_api`. It sees rows only inside `withWorkspaceSql`. Prisma shares the pool. */
     readonly api: pg.Pool,
     /** Login `nightshift_engine`. */
-    readonly engine: pg.Pool,
-    /** One connection of the engine login for lease renewals, so that no other work can delay them; 5 s per statement. */
+    readonly workerPool: pg.Pool,
+    /** One connection of the workers' login for lease renewals, so that no other work can delay them; 5 s per statement. */
     readonly reserved: pg.Pool,
     /** Whether the login is that of tool processes, which sees rows of a workspace only while this process has a claimed call in it. */
     readonly isToolProcess: boolean,
   ) {}
 
   /** Opens no connections: the first use does. */
-  static connect(urls: Pick<DatabaseUrls, 'api' | 'engine'>, options: PostgresOptions): Postgres {
+  static connect(urls: Pick<DatabaseUrls, 'api' | 'worker'>, options: PostgresOptions): Postgres {
     return Postgres.open(urls, options);
   }
 
@@ -46,15 +46,15 @@ export class Postgres {
   static connectToolProcess(url: string, options: PostgresOptions): Postgres {
     // Random, so that no other tool process can impersonate this one: see the migration of tool processes.
     const owner = `${processName()}#${randomUUID()}`;
-    return Postgres.open({ api: url, engine: url }, options, owner);
+    return Postgres.open({ api: url, worker: url }, options, owner);
   }
 
-  private static open(urls: Pick<DatabaseUrls, 'api' | 'engine'>, options: PostgresOptions, owner?: string): Postgres {
+  private static open(urls: Pick<DatabaseUrls, 'api' | 'worker'>, options: PostgresOptions, owner?: string): Postgres {
     const common = { ...options, ...(owner === undefined ? {} : { session: toolSession(owner) }) };
     return new Postgres(
       createPool({ ...common, url: urls.api, name: 'api', statementMs: 30_000 }),
-      createPool({ ...common, url: urls.engine, name: 'engine', statementMs: 30_000 }),
-      createPool({ ...common, url: urls.engine, name: 'reserved', statementMs: 5_000, poolSize: 1 }),
+      createPool({ ...common, url: urls.worker, name: 'engine', statementMs: 30_000 }),
+      createPool({ ...common, url: urls.worker, name: 'reserved', statementMs: 5_000, poolSize: 1 }),
       owner !== undefined,
     );
   }
@@ -112,9 +112,9 @@ export class Postgres {
     return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
   }
 
-  /** The same with the engine's login, which sees the rows of every workspace. */
-  async allAsEngine<Row extends pg.QueryResultRow>(statements: readonly pg.QueryConfig[]): Promise<Row[][]> {
-    const client = await this.engine.connect().catch((error: unknown) => {
+  /** The same with the workers' login, which sees the rows of every workspace. */
+  async allAsWorker<Row extends pg.QueryResultRow>(statements: readonly pg.QueryConfig[]): Promise<Row[][]> {
+    const client = await this.workerPool.connect().catch((error: unknown) => {
       throw asAvailabilityError(error);
     });
     return allInOneWrite<Row>(client, 'BEGIN', statements);
@@ -128,7 +128,7 @@ export class Postgres {
 
   /** Waits for connections in use, then closes all. Idempotent. */
   close(): Promise<void> {
-    this.closing ??= Promise.all([this.api.end(), this.engine.end(), this.reserved.end()]).then(() => undefined);
+    this.closing ??= Promise.all([this.api.end(), this.workerPool.end(), this.reserved.end()]).then(() => undefined);
     return this.closing;
   }
 }

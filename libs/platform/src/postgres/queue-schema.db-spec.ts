@@ -18,7 +18,7 @@ const settings = { schema: QUEUE_SCHEMA, migrate: false, schedule: false };
 beforeAll(async () => {
   database = await createTestDatabase();
   api = new PgBoss({ ...settings, connectionString: database.urls.api, supervise: false });
-  engine = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: true, useListenNotify: true });
+  engine = new PgBoss({ ...settings, connectionString: database.urls.worker, supervise: true, useListenNotify: true });
   await api.start();
   await engine.start();
 });
@@ -88,12 +88,12 @@ it('the migration gives a queue of an older build its own table, and keeps its m
   await ensureQueueSchema(client);
   await client.end();
 
-  const fresh = await start(database.urls.engine);
+  const fresh = await start(database.urls.worker);
   expect(await fresh.getQueue(TOOL_QUEUES.results)).toMatchObject({ partition: true, retryLimit: 8_640 });
   expect(await fresh.findJobs(TOOL_QUEUES.results)).toMatchObject([{ ...message, state: 'created' }]);
 });
 
-it('the engine role supervises the queues', async () => {
+it('the role of the workers supervises the queues', async () => {
   await expect(engine.supervise()).resolves.toBeUndefined();
 });
 

@@ -124,7 +124,7 @@ describe('nightshift_tools', () => {
 
   it('cannot run any statement on any table that the list does not name', async () => {
     const { rows } = await owner.query<Row>(PRIVILEGES);
-    const client = await mine.engine.connect();
+    const client = await mine.workerPool.connect();
     const refused = async (sql: string) =>
       client.query(sql).then(
         () => `${sql}: passed`,

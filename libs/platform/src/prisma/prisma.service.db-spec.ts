@@ -48,10 +48,10 @@ describe('PrismaService.withWorkspace', () => {
   });
 });
 
-it('PrismaService.asEngine reads rows of every workspace as the engine login', async () => {
-  const names = await database.prisma.asEngine((client) => client.workspace.findMany({ select: { id: true } }));
+it('PrismaService.asWorker reads rows of every workspace as the login of the workers', async () => {
+  const names = await database.prisma.asWorker((client) => client.workspace.findMany({ select: { id: true } }));
   expect(names.map(({ id }) => id).sort()).toEqual([first, second].sort());
-  const [row] = await database.prisma.asEngine(
+  const [row] = await database.prisma.asWorker(
     (client) => client.$queryRaw<{ login: string }[]>`SELECT current_user::text AS login`,
   );
   expect(row?.login).toBe('nightshift_engine');
@@ -59,12 +59,12 @@ it('PrismaService.asEngine reads rows of every workspace as the engine login', a
 
 it('PrismaService rejects with unavailable, as retryable, while no server answers', async () => {
   const nowhere = 'postgres://anyone:x@127.0.0.1:1/none';
-  const postgres = Postgres.connect({ ...database.urls, api: nowhere, engine: nowhere }, { poolSize: 1 });
+  const postgres = Postgres.connect({ ...database.urls, api: nowhere, worker: nowhere }, { poolSize: 1 });
   const prisma = new PrismaService(postgres);
   const unavailable = { code: 'unavailable', retryable: true };
   await expect(prisma.withWorkspace({ workspaceId: first }, (tx) => tx.job.count())).rejects.toMatchObject(unavailable);
   await expect(prisma.outsideWorkspaces((client) => client.job.count())).rejects.toMatchObject(unavailable);
-  await expect(prisma.asEngine((client) => client.job.count())).rejects.toMatchObject(unavailable);
+  await expect(prisma.asWorker((client) => client.job.count())).rejects.toMatchObject(unavailable);
   await prisma.close();
   await postgres.close();
 });

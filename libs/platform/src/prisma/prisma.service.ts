@@ -36,20 +36,20 @@ export class PrismaService {
   /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. */
   readonly client: PrismaClient;
   /** Login `nightshift_engine`. */
-  private readonly engine: PrismaClient;
+  private readonly workerClient: PrismaClient;
 
   private readonly isToolProcess: boolean;
 
-  constructor(postgres: Pick<Postgres, 'api' | 'engine' | 'isToolProcess'>) {
+  constructor(postgres: Pick<Postgres, 'api' | 'workerPool' | 'isToolProcess'>) {
     this.isToolProcess = postgres.isToolProcess;
     this.client = clientOver(postgres.api);
-    this.engine = clientOver(postgres.engine);
+    this.workerClient = clientOver(postgres.workerPool);
   }
 
   /** Also loads Prisma's query compiler for both logins (some 100 ms), so that no request waits for it. Opens no connection. */
-  static async open(postgres: Pick<Postgres, 'api' | 'engine' | 'isToolProcess'>): Promise<PrismaService> {
+  static async open(postgres: Pick<Postgres, 'api' | 'workerPool' | 'isToolProcess'>): Promise<PrismaService> {
     const service = new PrismaService(postgres);
-    await Promise.all([service.client.$connect(), service.engine.$connect()]);
+    await Promise.all([service.client.$connect(), service.workerClient.$connect()]);
     return service;
   }
 
@@ -98,16 +98,16 @@ export class PrismaService {
   }
 
   /**
-   * Runs `run` with the client of the engine login, which sees the rows of every workspace in the tables that it may read. Each statement is
+   * Runs `run` with the client of the workers' login, which sees the rows of every workspace in the tables that it may read. Each statement is
    * its own transaction. Throws `unavailable` like `withWorkspace`.
    */
-  asEngine<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
-    return answered(run(this.engine));
+  asWorker<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
+    return answered(run(this.workerClient));
   }
 
   /** Leaves the pools open: they belong to `Postgres`. */
   async close(): Promise<void> {
-    await Promise.all([this.client.$disconnect(), this.engine.$disconnect()]);
+    await Promise.all([this.client.$disconnect(), this.workerClient.$disconnect()]);
   }
 }
 

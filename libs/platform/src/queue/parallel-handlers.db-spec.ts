@@ -39,7 +39,7 @@ describe('ParallelHandlers', () => {
     isOver = false;
     gates.clear();
     started.length = ended.length = 0;
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job');
   });
 
   afterAll(async () => {
@@ -244,11 +244,11 @@ describe('ParallelHandlers', () => {
       await new Promise<void>((resolve) => gates.set(deliveryId, resolve));
     });
     await hasCount(started, 1);
-    const { engine } = database.postgres;
-    await engine.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 minute' WHERE state = 'active'`);
+    const { workerPool } = database.postgres;
+    await workerPool.query(`UPDATE pgboss.job SET heartbeat_on = now() - interval '1 minute' WHERE state = 'active'`);
     clock.advance(5_000);
     await eventually('the heartbeat is refreshed', async () => {
-      const { rowCount } = await engine.query(
+      const { rowCount } = await workerPool.query(
         `SELECT 1 FROM pgboss.job WHERE state = 'active' AND heartbeat_on > now() - interval '30 seconds'`,
       );
       return rowCount === 1 ? true : undefined;
@@ -271,7 +271,7 @@ describe('ParallelHandlers', () => {
       isStopped = true;
       return [...ended];
     });
-    await database.postgres.engine.query('SELECT 1');
+    await database.postgres.workerPool.query('SELECT 1');
     expect(isStopped).toBe(false);
     gates.get(first)?.();
     expect(await stopped).toEqual([first]);

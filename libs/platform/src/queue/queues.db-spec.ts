@@ -28,7 +28,7 @@ describe('Queues', () => {
 
   afterEach(async () => {
     for (const handler of handlers.splice(0)) await handler.stop();
-    await database.postgres.engine.query('DELETE FROM pgboss.job; DELETE FROM pgboss.schedule');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job; DELETE FROM pgboss.schedule');
   });
 
   afterAll(async () => {
@@ -54,7 +54,9 @@ describe('Queues', () => {
 
   const states = async () =>
     (
-      await database.postgres.engine.query<{ state: string }>('SELECT state FROM pgboss.job WHERE name = $1', [queue])
+      await database.postgres.workerPool.query<{ state: string }>('SELECT state FROM pgboss.job WHERE name = $1', [
+        queue,
+      ])
     ).rows.map(({ state }) => state);
 
   const becomes = (state: string) =>
@@ -152,10 +154,10 @@ describe('Queues', () => {
     expect(delivered).toEqual([null]);
   });
 
-  it('lets the role of the engine schedule a message for each minute', async () => {
+  it('lets the role of the workers schedule a message for each minute', async () => {
     handlers.push(await queues.handleEachMinute(queue, () => Promise.resolve()));
 
-    const { rows } = await database.postgres.engine.query('SELECT name, cron, timezone FROM pgboss.schedule');
+    const { rows } = await database.postgres.workerPool.query('SELECT name, cron, timezone FROM pgboss.schedule');
     expect(rows).toEqual([{ name: queue, cron: '* * * * *', timezone: 'UTC' }]);
   });
 });

@@ -70,7 +70,7 @@ export class Queues {
     // One process of the installation needs to expire, retry and delete messages and to send scheduled ones; pg-boss elects it.
     const maintains = queuesServed(config.values).includes('jobs');
     this.boss = new PgBoss({
-      db: { executeSql: (text, values) => postgres.engine.query(text, values) },
+      db: { executeSql: (text, values) => postgres.workerPool.query(text, values) },
       schema: QUEUE_SCHEMA,
       migrate: false,
       createSchema: false,
@@ -79,7 +79,7 @@ export class Queues {
       maintenanceIntervalSeconds: 600,
       monitorIntervalSeconds,
       clock: unreferencedClock,
-      reindex: false, // the engine's login does not own the indexes
+      reindex: false, // the workers' login does not own the indexes
     });
     this.boss.on('error', (error) => {
       logger.warn({ err: error }, 'pg-boss reported an error');
@@ -265,7 +265,7 @@ export class Queues {
 
   private async inTransaction(run: (db: Db) => Promise<void>): Promise<void> {
     await this.start();
-    const client = await this.postgres.engine.connect();
+    const client = await this.postgres.workerPool.connect();
     let broken = false;
     try {
       await client.query('BEGIN');

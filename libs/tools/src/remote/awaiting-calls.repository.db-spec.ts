@@ -29,7 +29,7 @@ describe('the duration of a call that is settled from outside', () => {
   });
 
   const rows = async (sql: string, values: readonly unknown[]) =>
-    (await engine.platform.postgres.engine.query<{ ms: number | null }>(sql, [...values])).rows;
+    (await engine.platform.postgres.workerPool.query<{ ms: number | null }>(sql, [...values])).rows;
 
   /** Settles a call that began that long ago, and returns its row. */
   async function settled(from: string, ago: string, ms: number | null = null): Promise<number | null | undefined> {

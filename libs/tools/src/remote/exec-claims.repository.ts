@@ -96,7 +96,7 @@ const releasedSql = selectRequestsSql(callsAgainSql('back', '$4::int', "$3::int 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 
 /**
- * The leases of calls in the isolated queue, with the role of the engine or of a tool process. No rows means that the claim is lost, not an
+ * The leases of calls in the isolated queue, with the role of the workers or of a tool process. No rows means that the claim is lost, not an
  * error.
  */
 @Injectable()
@@ -120,7 +120,7 @@ export class ExecClaimsRepository {
 
   private async take(calls: readonly WantedCall[], owner: string, jobs: 'SKIP LOCKED' | ''): Promise<ClaimedCall[]> {
     const values = [JSON.stringify(calls), owner, this.config.values.LEASE_MS];
-    return this.prisma.asEngine((client) => client.$queryRawUnsafe(claimSql(jobs), ...values));
+    return this.prisma.asWorker((client) => client.$queryRawUnsafe(claimSql(jobs), ...values));
   }
 
   /**
@@ -143,7 +143,7 @@ export class ExecClaimsRepository {
     const values = [JSON.stringify([claim]), restartWait, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
     await this.queues.start();
     const text = releaseSql(this.queues.insertionOf(TOOL_QUEUES.requests, releasedSql));
-    const rows = await this.prisma.asEngine((client) => client.$queryRawUnsafe<{ calls: number }[]>(text, ...values));
+    const rows = await this.prisma.asWorker((client) => client.$queryRawUnsafe<{ calls: number }[]>(text, ...values));
     return (rows[0]?.calls ?? 0) > 0;
   }
 }

@@ -39,7 +39,7 @@ const dueSql = (limit: number, tried: readonly string[], claimMs: number) => {
 
 const isHeld = Prisma.sql`t.status = 'running' AND t.executor = 'queue' AND t.exec_until > clock_timestamp()`;
 
-/** Reads calls of the isolated queue: of any workspace with the role of the engine, or of one workspace. */
+/** Reads calls of the isolated queue: of any workspace with the role of the workers, or of one workspace. */
 @Injectable()
 export class QueuedCallsRepository {
   constructor(
@@ -49,14 +49,14 @@ export class QueuedCallsRepository {
 
   /** Ends the claims of processes that have certainly ended; other claims expire after the lease. */
   async endLostClaims(): Promise<void> {
-    const owners = await this.prisma.asEngine(
+    const owners = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ owner: string }[]>`
         SELECT DISTINCT t.exec_owner AS owner FROM tool_call t WHERE ${isHeld} AND t.exec_owner IS NOT NULL`,
     );
     const lost = owners.map(({ owner }) => owner).filter(hasEnded);
     if (lost.length === 0) return;
     // The rows are locked in the same order as by renewals.
-    await this.prisma.asEngine(
+    await this.prisma.asWorker(
       (client) => client.$executeRaw`
         WITH lost AS (
           SELECT t.workspace_id, t.id FROM tool_call t WHERE ${isHeld} AND t.exec_owner = ANY(${lost}::text[])
@@ -69,13 +69,13 @@ export class QueuedCallsRepository {
   /** Up to `limit` of each sort, without the calls that the sweep has tried. */
   due(limit: number, tried: readonly string[]): Promise<DueCall[]> {
     const sql = dueSql(limit, tried, this.config.values.TOOL_QUEUE_TTL_MS);
-    return this.prisma.asEngine((client) => client.$queryRaw<DueCall[]>(sql));
+    return this.prisma.asWorker((client) => client.$queryRaw<DueCall[]>(sql));
   }
 
   /** Calls with an id after `after` that have waited for a lease: their requests may be lost. Before it, a worker may be claiming them. */
   waiting(limit: number, after: string): Promise<DueCall[]> {
     const { LEASE_MS, TOOL_QUEUE_TTL_MS } = this.config.values;
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<DueCall[]>`
         SELECT ${found} AND t.exec_until IS NULL AND t.cancel_requested_at IS NULL AND t.id > ${after}::uuid
            AND t.queued_at BETWEEN clock_timestamp() - ${TOOL_QUEUE_TTL_MS}::int * interval '1 ms'
@@ -86,7 +86,7 @@ export class QueuedCallsRepository {
 
   /** For metrics: the number of calls that wait for a worker, and how long the oldest has waited, in ms. */
   async depth(): Promise<{ readonly waiting: number; readonly oldestMs: number }> {
-    const [row] = await this.prisma.asEngine(
+    const [row] = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ waiting: number; oldestMs: number }[]>`
         SELECT count(*)::int AS waiting,
                coalesce(extract(epoch FROM clock_timestamp() - min(queued_at)) * 1000, 0)::float8 AS "oldestMs"

@@ -63,7 +63,7 @@ export class SubJobCallsRepository {
    */
   findDue(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly SubJobCallRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<
         SubJobCallRef[]
       >`SELECT t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id FROM tool_call t LEFT JOIN job s ON ${ofCall}
@@ -79,7 +79,7 @@ export class SubJobCallsRepository {
    */
   findUnwanted(parent: JobRef | null, limit: number, without: readonly string[]): Promise<readonly JobRef[]> {
     const { workspaceId = null, jobId = null } = parent ?? {};
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<JobRef[]>`SELECT s.workspace_id AS "workspaceId", s.id AS "jobId" FROM job s
   LEFT JOIN job p ON p.workspace_id = s.workspace_id AND p.id = s.parent_job_id
   LEFT JOIN tool_call t ON t.workspace_id = s.workspace_id AND t.job_id = s.parent_job_id AND t.id = s.parent_call_id

@@ -99,7 +99,7 @@ export class ChangesRepository implements ExpiredRows {
 
   /** Workspaces whose changes wait for longer than `ms`: their message may be lost. */
   async waiting(ms: number, limit: number): Promise<string[]> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ workspaceId: string }[]>`
         SELECT DISTINCT workspace_id AS "workspaceId" FROM document_change
          WHERE body IS NOT NULL AND received_at < clock_timestamp() - ${ms}::float8 * interval '1 ms' LIMIT ${limit}`,

@@ -10,14 +10,14 @@ export class FileWorkspacesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   all(): Promise<FileWorkspace[]> {
-    return this.prisma.asEngine((client) => client.workspace.findMany({ select: { id: true, name: true } }));
+    return this.prisma.asWorker((client) => client.workspace.findMany({ select: { id: true, name: true } }));
   }
 
   /** Syntrix connections of any workspace that have one of these ids or names. */
   connections(refs: readonly string[]): Promise<FileConnection[]> {
     const where = { OR: [{ name: { in: [...refs] } }, { id: { in: refs.filter(isId) } }] };
     const select = { id: true, name: true, workspaceId: true } as const;
-    return this.prisma.asEngine((client) => client.syntrixConnection.findMany({ where, select }));
+    return this.prisma.asWorker((client) => client.syntrixConnection.findMany({ where, select }));
   }
 
   /** The principal for whom the triggers of files act: the first owner. */

@@ -287,7 +287,7 @@ export class TriggerRunsRepository implements ExpiredRows {
 
   /** Runs that should have begun; their message may be lost. */
   findOverdue(limit: number, without: readonly string[]): Promise<RunRef[]> {
-    return this.prisma.asEngine(
+    return this.prisma.asWorker(
       (client) => client.$queryRaw<RunRef[]>`
         SELECT workspace_id AS "workspaceId", id AS "runId" FROM trigger_run
          WHERE status = 'due' AND try_at <= clock_timestamp() - interval '30 s' AND id <> ALL(${[...without]}::uuid[])

@@ -145,7 +145,7 @@ export class TriggersRepository {
 
   /** Finds an enabled trigger by its id alone; null: there is none. */
   async locate(id: string): Promise<TriggerRef | null> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<TriggerRef[]>`
         SELECT workspace_id AS "workspaceId", id FROM trigger_definition WHERE id = ${id}::uuid AND enabled`,
     );

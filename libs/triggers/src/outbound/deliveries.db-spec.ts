@@ -374,13 +374,13 @@ describe('Deliveries', () => {
 
   it('sends messages of overdue deliveries again', async () => {
     await add(deliveryOf());
-    await database.postgres.engine.query('DELETE FROM pgboss.job');
+    await database.postgres.workerPool.query('DELETE FROM pgboss.job');
     const clock = new ManualClock(Date.now() + 120_000);
     const deliveries = webhooks.app.get(Deliveries);
     deliveries.clock = clock;
     await deliveries.sweep();
     await deliveries.sweep();
-    const { rows: messages } = await database.postgres.engine.query('SELECT 1 FROM pgboss.job WHERE name = $1', [
+    const { rows: messages } = await database.postgres.workerPool.query('SELECT 1 FROM pgboss.job WHERE name = $1', [
       'webhook.deliver',
     ]);
     expect(messages).toHaveLength(1);

@@ -187,7 +187,7 @@ export class DeliveriesRepository {
 
   /** The messages of deliveries that are overdue since before `before`. pg-boss drops those that are still stored. */
   async findOverdue(before: number, limit: number): Promise<readonly DeliverMessage[]> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<(SentRow & { readonly workspaceId: string })[]>`
         SELECT workspace_id AS "workspaceId", ${sent} FROM webhook_delivery d
          WHERE status = 'pending' AND next_at < ${new Date(before)} AND ${isNext} ORDER BY d.next_at LIMIT ${limit}`,

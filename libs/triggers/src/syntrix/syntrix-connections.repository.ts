@@ -71,7 +71,7 @@ export class SyntrixConnectionsRepository {
     if (ref.includes('\0')) return []; // no name has it, and Postgres rejects it
     const within = workspaceId === undefined ? {} : { workspaceId };
     const where = { ...(isId(ref) ? { id: ref } : { name: ref }), ...within };
-    const rows = await this.prisma.asEngine((client) =>
+    const rows = await this.prisma.asWorker((client) =>
       client.syntrixConnection.findMany({ where, orderBy: { createdAt: 'asc' }, take: maxOfName }),
     );
     return rows.map(toConnection);

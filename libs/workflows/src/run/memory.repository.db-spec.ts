@@ -17,7 +17,7 @@ afterAll(async () => {
 it('MemoryRepository deletes old memories, and all but the newest of a session', async () => {
   const { workspaceId } = stage.people.owner;
   const remember = (session: string, ageMs: number, count: number) =>
-    stage.engine.platform.postgres.engine.query(
+    stage.engine.platform.postgres.workerPool.query(
       `INSERT INTO workflow_memory (workspace_id, id, session_id, text, node_run_key)
        SELECT $1, (left($2::text, 24) || lpad(to_hex(n), 12, '0'))::uuid, $3, $3 || n, $3 || n FROM generate_series(1, $4::int) AS n`,
       [workspaceId, firstIdAt(Date.now() - ageMs), session, count],

@@ -177,7 +177,7 @@ export class NotificationChannelsRepository {
 
   /** Workspaces that have an active channel, without those in `without`. */
   async workspaces(limit: number, without: readonly string[]): Promise<string[]> {
-    const rows = await this.prisma.asEngine(
+    const rows = await this.prisma.asWorker(
       (client) => client.$queryRaw<{ workspaceId: string }[]>`
         SELECT DISTINCT workspace_id AS "workspaceId" FROM notification_channel
          WHERE enabled AND confirmed_at IS NOT NULL AND workspace_id <> ALL(${[...without]}::uuid[]) LIMIT ${limit}`,
