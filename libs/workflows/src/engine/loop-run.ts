@@ -60,8 +60,8 @@ export class LoopRun implements Container {
   }
 
   begin(): void {
-    if (!this.around.engine.beginContainer(this.run)) return;
-    if (this.entries.length === 0) this.around.engine.fail(this.run, refusal('While loop body is not connected'));
+    if (!this.around.state.beginContainer(this.run)) return;
+    if (this.entries.length === 0) this.around.state.fail(this.run, refusal('While loop body is not connected'));
     else this.startNextPass();
   }
 
@@ -71,7 +71,7 @@ export class LoopRun implements Container {
 
   decided(iteration: number, continues: boolean): void {
     if (iteration !== this.outputs.length + 1 || this.run.place === 'none') return;
-    this.around.engine.places.leave(this.run);
+    this.around.state.places.leave(this.run);
     if (continues) this.beginPass();
     else this.end();
   }
@@ -86,21 +86,21 @@ export class LoopRun implements Container {
   }
 
   private decide(): void {
-    const { engine } = this.around;
+    const { state } = this.around;
     const { current, outputs } = this;
-    engine.places.enter(this.run, () => {
+    state.places.enter(this.run, () => {
       const iteration = outputs.length + 1;
-      engine.say({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
+      state.say({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
     });
   }
 
   private beginPass(): void {
-    const { engine, graph, iteration, path } = this.around;
+    const { state, graph, iteration, path } = this.around;
     const { data, id } = this.node;
     const number = this.outputs.length + 1;
     if (number > this.begunBefore) {
-      engine.change(this.run, { status: 'active', extra: { ...this.run.row.extra, iterations: number } });
-      engine.say({ type: 'iterate', key: this.run.key, iteration: number, of: data.maxIterations });
+      state.change(this.run, { status: 'active', extra: { ...this.run.row.extra, iterations: number } });
+      state.say({ type: 'iterate', key: this.run.key, iteration: number, of: data.maxIterations });
     }
     this.pass = new Scope({
       ...this.around,
@@ -120,7 +120,7 @@ export class LoopRun implements Container {
     const output = this.pass?.endings ?? '';
     this.pass = null;
     if (end.type === 'failed') {
-      this.around.engine.fail(this.run, end.failure);
+      this.around.state.fail(this.run, end.failure);
       return;
     }
     this.current = output;
@@ -132,18 +132,18 @@ export class LoopRun implements Container {
     const { loopMode, maxIterations, onMaxIterations } = this.node.data;
     const text = `While loop reached max iterations (${maxIterations})`;
     if (loopMode === 'condition' && onMaxIterations === 'error') {
-      this.around.engine.fail(this.run, refusal(text));
+      this.around.state.fail(this.run, refusal(text));
       return;
     }
     if (loopMode === 'condition' && onMaxIterations === 'warning' && !this.hasEnded)
-      this.around.engine.say({ type: 'warn', key: this.run.key, code: 'MAX_ITERATIONS', text });
+      this.around.state.say({ type: 'warn', key: this.run.key, code: 'MAX_ITERATIONS', text });
     this.end();
   }
 
   private end(): void {
     const { outputs, current } = this;
     const accumulated = { iterations: outputs.length, outputs, finalOutput: current };
-    this.around.engine.complete(this.run, {
+    this.around.state.complete(this.run, {
       output: this.node.data.outputMode === 'accumulate' ? JSON.stringify(accumulated) : current,
       handles: ['done'],
       handOn: 'output',

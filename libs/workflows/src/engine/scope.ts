@@ -1,6 +1,6 @@
 import { edgesOnward } from '../definition/edge-lookup.js';
 import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
-import type { Engine } from './engine.js';
+import type { EngineState } from './engine-state.js';
 import { type Container, type Home, LiveRun } from './live-run.js';
 import { isFinished, spoke } from './node-run.js';
 import { edgesTaken, handedOn, handlesOf, type NodeFailed, refusal, stopsAll } from './outcome.js';
@@ -14,7 +14,7 @@ export type ScopeEnd =
   | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
 
 export interface ScopeTerms extends Omit<Home, 'ended'> {
-  readonly engine: Engine;
+  readonly state: EngineState;
   /** The loop or map whose body this scope runs; null: the top level of its graph. */
   readonly level: string | null;
   /** The node run around this scope; null: the run of the job. */
@@ -55,7 +55,7 @@ export class Scope implements Home {
   readonly depth: number;
   /** The executed nodes, in execution order. */
   readonly outputs = new Map<string, string>();
-  private readonly engine: Engine;
+  private readonly state: EngineState;
   private readonly readiness: Readiness;
   private readonly handedOn = new Map<string, string>();
   private given: ReadonlyMap<string, string> = new Map();
@@ -74,7 +74,7 @@ export class Scope implements Home {
       path: this.path,
       iteration: this.iteration,
       depth: this.depth,
-      engine: this.engine,
+      state: this.state,
     } = terms);
     this.readiness = new Readiness(terms.graph, terms.level);
   }
@@ -156,18 +156,18 @@ export class Scope implements Home {
     const runs = nodeIds.flatMap((nodeId) => this.toRun(nodeId));
     this.wave = runs;
     this.open = runs.length;
-    for (const run of runs) this.engine.open(run);
+    for (const run of runs) this.state.open(run);
     for (const run of runs) if (!run.isOver && !isFinished(run.row.status)) this.begin(run);
     // The failure that stopped the earlier lease is handled last, because results of its siblings count.
     for (const run of runs) if (!run.isOver && run.row.status === 'completed') this.begin(run);
-    for (const run of runs) if (!run.isOver && run.row.status === 'error') this.engine.recall(run);
+    for (const run of runs) if (!run.isOver && run.row.status === 'error') this.state.recall(run);
   }
 
   private begin(run: LiveRun): void {
     run.container = this.terms.containerOf(run, this.terms);
     if (run.container !== null) run.container.begin();
-    else if (isFinished(run.row.status)) this.engine.recall(run);
-    else this.engine.work(run);
+    else if (isFinished(run.row.status)) this.state.recall(run);
+    else this.state.work(run);
   }
 
   private readonly finish = (): void => {
@@ -181,7 +181,7 @@ export class Scope implements Home {
   /** Ends at once: running nodes are cancelled, and all others are skipped. */
   private fail(run: LiveRun): void {
     this.isOver = true;
-    this.engine.cancel(this.unfinished());
+    this.state.cancel(this.unfinished());
     for (const { node, row } of this.wave) if (row.ordinal > 0) this.noted.add(node.id);
     for (const nodeId of this.nodeIds) if (!this.noted.has(nodeId)) this.skip(nodeId);
     for (const sibling of this.wave) if (sibling.row.status === 'completed') this.remember(sibling);
@@ -210,7 +210,7 @@ export class Scope implements Home {
     const place = { graph: this.graph, node };
     const handles = ended.handles ?? handlesOf(place, edgesOnward(this.graph, nodeId));
     const end = { ...ended, handles, status: 'completed', extra: { ...extra, isReused: true } } as const;
-    const row = this.engine.note(node, this, end);
+    const row = this.state.note(node, this, end);
     this.remember({ node, row, container: null }, isInSession);
     this.handedOn.set(nodeId, handedOn(row));
     return edgesTaken(this.graph, node, row);
@@ -220,7 +220,7 @@ export class Scope implements Home {
     const node = this.graph.nodes.get(nodeId);
     if (node === undefined) return;
     this.noted.add(nodeId);
-    this.engine.note(node, this, { status: 'skipped', handles: [], handOn: 'nothing' });
+    this.state.note(node, this, { status: 'skipped', handles: [], handOn: 'nothing' });
   }
 
   private toRun(nodeId: string): readonly LiveRun[] {
@@ -243,7 +243,7 @@ export class Scope implements Home {
 
   /** Runs `step` later, unless its container has ended. */
   private soon(step: () => void): void {
-    this.engine.soon(() => {
+    this.state.soon(() => {
       if (this.terms.owner?.isOver !== true) step();
     });
   }

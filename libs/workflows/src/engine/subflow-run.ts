@@ -20,9 +20,9 @@ export class SubflowRun implements Container {
   ) {}
 
   begin(): void {
-    const { engine, depth, subflows } = this.around;
+    const { state, depth, subflows } = this.around;
     const { subflowId } = this.node.data;
-    if (!engine.beginContainer(this.run)) return;
+    if (!state.beginContainer(this.run)) return;
     const graph = subflows.get(subflowId);
     if (depth >= LIMITS.subflowDepth) this.fail(refusal(TOO_DEEP));
     else if (graph === undefined) this.fail(refusal(`Subflow "${subflowId}" not found`));
@@ -88,11 +88,11 @@ export class SubflowRun implements Container {
       return;
     }
     const output = this.inside?.finalOutput ?? '';
-    this.around.engine.complete(this.run, { output, handles: ['output'], handOn: 'output' });
+    this.around.state.complete(this.run, { output, handles: ['output'], handOn: 'output' });
   };
 
   private fail(failure: NodeFailed): void {
-    this.around.engine.fail(this.run, failure);
+    this.around.state.fail(this.run, failure);
   }
 }
 

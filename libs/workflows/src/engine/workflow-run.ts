@@ -3,7 +3,7 @@ import { defined } from '#platform';
 
 import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
 import { reachableFrom } from '../definition/loop-bodies.js';
-import { Engine, type Halt } from './engine.js';
+import { EngineState, type Halt } from './engine-state.js';
 import type { Container, LiveRun } from './live-run.js';
 import { LoopRun } from './loop-run.js';
 import type { ScopeView } from './node-executor.js';
@@ -36,12 +36,12 @@ class MapRun implements Container {
   ) {}
 
   begin(): void {
-    const { engine } = this.around;
-    if (!engine.beginContainer(this.run)) return;
-    if (this.entries.length === 0) engine.fail(this.run, refusal('Map body is not connected'));
+    const { state } = this.around;
+    if (!state.beginContainer(this.run)) return;
+    if (this.entries.length === 0) state.fail(this.run, refusal('Map body is not connected'));
     else
-      engine.places.enter(this.run, () => {
-        engine.say({ type: 'list', run: this.run.row });
+      state.places.enter(this.run, () => {
+        state.say({ type: 'list', run: this.run.row });
       });
   }
 
@@ -51,11 +51,11 @@ class MapRun implements Container {
 
   listed(items: readonly string[]): void {
     if (this.items !== null || this.run.place === 'none') return;
-    this.around.engine.places.leave(this.run);
+    this.around.state.places.leave(this.run);
     this.items = items;
     const { extra } = this.run.row;
     if (extra.iterations !== items.length)
-      this.around.engine.change(this.run, { status: 'active', extra: { ...extra, iterations: items.length } });
+      this.around.state.change(this.run, { status: 'active', extra: { ...extra, iterations: items.length } });
     this.proceed(items);
   }
 
@@ -86,8 +86,8 @@ class MapRun implements Container {
     const pass = this.passes.get(at);
     this.passes.delete(at);
     if (end.type === 'failed' && this.node.data.onItemError === 'stop') {
-      this.around.engine.cancel(this.unfinished());
-      this.around.engine.fail(this.run, end.failure);
+      this.around.state.cancel(this.unfinished());
+      this.around.state.fail(this.run, end.failure);
       return;
     }
     this.results[at] = end.type === 'failed' ? '' : (pass?.endings ?? '');
@@ -96,7 +96,7 @@ class MapRun implements Container {
   }
 
   private end(): void {
-    this.around.engine.complete(this.run, {
+    this.around.state.complete(this.run, {
       output: JSON.stringify(this.results),
       handles: ['done'],
       handOn: 'output',
@@ -113,7 +113,7 @@ class MapRun implements Container {
  * and the stored rows rebuild it after a crash at any point.
  */
 export class WorkflowRun {
-  private readonly engine: Engine;
+  private readonly state: EngineState;
   private readonly top: Scope;
   private isEnded = false;
 
@@ -122,9 +122,9 @@ export class WorkflowRun {
     readonly plan: RunPlan,
     rows: readonly NodeRunRow[] = [],
   ) {
-    this.engine = new Engine(new Rows(rows), plan.maxSteps);
+    this.state = new EngineState(new Rows(rows), plan.maxSteps);
     this.top = new Scope({
-      engine: this.engine,
+      state: this.state,
       graph: plan.graph,
       level: null,
       owner: null,
@@ -145,9 +145,9 @@ export class WorkflowRun {
     const { input, graph, resumeFrom } = this.plan;
     if (resumeFrom === undefined) this.top.enter(input);
     else this.top.takeOver(toTakenOver(graph, input, resumeFrom));
-    this.engine.drain();
-    this.engine.haltIfCut(this.top.unfinished());
-    this.engine.places.sortResumed();
+    this.state.drain();
+    this.state.haltIfCut(this.top.unfinished());
+    this.state.places.sortResumed();
     return this.followUp();
   }
 
@@ -160,17 +160,17 @@ export class WorkflowRun {
 
   /** Returns whether no node runs, and none can run before an event arrives from outside. */
   get resting(): boolean {
-    return !this.isEnded && this.engine.places.areIdle;
+    return !this.isEnded && this.state.places.areIdle;
   }
 
   /** How many nodes have been executed, including those under earlier leases. */
   get steps(): number {
-    return this.engine.steps;
+    return this.state.steps;
   }
 
   /** Returns what a running node sees: the same object for all nodes of a wave. */
   viewOf(key: NodeKey): ScopeView | undefined {
-    const run = this.engine.find(key);
+    const run = this.state.find(key);
     return run?.container?.kept ?? run?.home.memory;
   }
 
@@ -182,21 +182,21 @@ export class WorkflowRun {
       case 'listed':
       case 'waiting':
       case 'resumed': {
-        const run = this.engine.find(event.key);
+        const run = this.state.find(event.key);
         if (run !== undefined) this.report(run, event);
         return;
       }
       case 'exhausted':
-        this.engine.places.isHeld = true;
+        this.state.places.isHeld = true;
         return;
       case 'granted':
-        this.engine.grant(event.steps ?? 0);
+        this.state.grant(event.steps ?? 0);
         return;
       case 'stopped':
-        this.engine.halt = { status: 'failed', code: event.code, message: event.message };
+        this.state.halt = { status: 'failed', code: event.code, message: event.message };
         return;
       case 'cancelled':
-        this.engine.halt = CANCELLED;
+        this.state.halt = CANCELLED;
         return;
     }
   }
@@ -207,10 +207,10 @@ export class WorkflowRun {
     if ('input' in event) run.row = { ...run.row, input: event.input };
     switch (event.type) {
       case 'settled':
-        if (run.container === null) this.engine.complete(run, event.settlement);
+        if (run.container === null) this.state.complete(run, event.settlement);
         return;
       case 'failed':
-        this.engine.fail(run, event);
+        this.state.fail(run, event);
         return;
       case 'decided':
         run.container?.decided?.(event.iteration, event.continues);
@@ -219,32 +219,32 @@ export class WorkflowRun {
         run.container?.listed?.(event.items);
         return;
       case 'waiting':
-        this.engine.places.wait(run);
-        if (run.row.status !== 'waiting') this.engine.change(run, { status: 'waiting' });
+        this.state.places.wait(run);
+        if (run.row.status !== 'waiting') this.state.change(run, { status: 'waiting' });
         return;
       case 'resumed':
-        this.engine.places.resume(run);
+        this.state.places.resume(run);
         return;
     }
   }
 
   private followUp(): readonly RunCommand[] {
-    const commands = this.engine.followUp();
-    const { halt } = this.engine;
+    const commands = this.state.followUp();
+    const { halt } = this.state;
     if (halt === null || this.isEnded) return commands;
     return [...commands, ...this.stop(halt)];
   }
 
   /** Ends the run, whatever state its nodes have. */
   private stop(halt: Halt): readonly RunCommand[] {
-    this.engine.cancel(this.top.unfinished());
+    this.state.cancel(this.top.unfinished());
     this.end(haltedResult(this.top, halt));
-    return this.engine.hear();
+    return this.state.hear();
   }
 
   private end(result: RunResult): void {
     this.isEnded = true;
-    this.engine.end(result);
+    this.state.end(result);
   }
 
   /** A container that finished in an earlier lease is not rebuilt, except a loop: later nodes read its results. */

@@ -18,7 +18,7 @@ export interface Halt {
  * The state that all scopes and containers of a run share: running node runs, used ordinals, and commands to emit. Follow-up steps are queued and
  * run one after the other, so the call stack stays shallow.
  */
-export class Engine {
+export class EngineState {
   private readonly atWork = new Map<string, LiveRun>();
   private commands: RunCommand[] = [];
   private later: (() => void)[] = [];
