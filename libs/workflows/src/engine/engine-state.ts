@@ -42,12 +42,12 @@ export class EngineState {
     return this.atWork.get(textOf(key));
   }
 
-  say(command: RunCommand): void {
+  emit(command: RunCommand): void {
     this.commands.push(command);
   }
 
   /** Runs `step` after the current step. */
-  soon(step: () => void): void {
+  defer(step: () => void): void {
     this.later.push(step);
   }
 
@@ -57,7 +57,7 @@ export class EngineState {
       this.drain();
       if (this.halt === null) this.places.fill();
     } while (this.later.length > 0 && this.halt === null);
-    return this.hear();
+    return this.takeCommands();
   }
 
   /** Runs all deferred steps; starts no node. */
@@ -68,7 +68,7 @@ export class EngineState {
   }
 
   /** Returns the commands collected so far. */
-  hear(): readonly RunCommand[] {
+  takeCommands(): readonly RunCommand[] {
     const commands = this.commands;
     this.commands = [];
     return commands;
@@ -87,7 +87,7 @@ export class EngineState {
   work(run: LiveRun): void {
     this.places.enter(run, () => {
       const isNew = run.row.ordinal === 0;
-      if (this.begin(run)) this.say({ type: 'run', run: run.row, isNew });
+      if (this.begin(run)) this.emit({ type: 'run', run: run.row, isNew });
     });
   }
 
@@ -95,7 +95,7 @@ export class EngineState {
   beginContainer(run: LiveRun): boolean {
     const isNew = run.row.ordinal === 0;
     if (!this.begin(run)) return false;
-    if (isNew) this.say({ type: 'store', run: run.row });
+    if (isNew) this.emit({ type: 'store', run: run.row });
     return true;
   }
 
@@ -106,7 +106,7 @@ export class EngineState {
     if (known !== undefined) return known;
     const noted = { ...row, ...end };
     const stored = this.numbered(noted);
-    if (stored !== null) this.say({ type: 'store', run: stored });
+    if (stored !== null) this.emit({ type: 'store', run: stored });
     return stored ?? noted;
   }
 
@@ -114,7 +114,7 @@ export class EngineState {
   change(run: LiveRun, changed: Partial<NodeRunRow>): void {
     if (isFinished(run.row.status)) return;
     run.row = { ...run.row, ...changed };
-    this.say({ type: 'store', run: run.row });
+    this.emit({ type: 'store', run: run.row });
   }
 
   /** Records that a node succeeded. */
@@ -136,7 +136,7 @@ export class EngineState {
   cancel(runs: Iterable<LiveRun>): void {
     const all = [...runs];
     const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
-    if (working.length > 0) this.say({ type: 'cancel', keys: working.map(({ key }) => key) });
+    if (working.length > 0) this.emit({ type: 'cancel', keys: working.map(({ key }) => key) });
     for (const run of all) {
       this.leave(run);
       if (run.row.ordinal > 0) this.change(run, cancelled(run.row));
@@ -145,8 +145,8 @@ export class EngineState {
 
   /** Emits the last command. */
   end(result: RunResult): void {
-    for (const row of this.rows.unfinished) this.say({ type: 'store', run: cancelled(row) });
-    this.say({ type: 'end', result });
+    for (const row of this.rows.unfinished) this.emit({ type: 'store', run: cancelled(row) });
+    this.emit({ type: 'end', result });
   }
 
   grant(steps: number): void {
@@ -178,7 +178,7 @@ export class EngineState {
       return;
     }
     run.row = row;
-    this.say({ type: 'store', run: row });
+    this.emit({ type: 'store', run: row });
     run.home.ended(run);
   }
 
@@ -202,7 +202,7 @@ export class EngineState {
 
   private mayBegin(): boolean {
     if (this.maxSteps === null || this.rows.steps < this.maxSteps) return true;
-    if (!this.exhaustedSent) this.say({ type: 'exhausted', maxSteps: this.maxSteps });
+    if (!this.exhaustedSent) this.emit({ type: 'exhausted', maxSteps: this.maxSteps });
     this.exhaustedSent = true;
     return false;
   }

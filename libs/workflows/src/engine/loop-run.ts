@@ -90,7 +90,7 @@ export class LoopRun implements Container {
     const { current, outputs } = this;
     state.places.enter(this.run, () => {
       const iteration = outputs.length + 1;
-      state.say({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
+      state.emit({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
     });
   }
 
@@ -100,7 +100,7 @@ export class LoopRun implements Container {
     const number = this.outputs.length + 1;
     if (number > this.begunBefore) {
       state.change(this.run, { status: 'active', extra: { ...this.run.row.extra, iterations: number } });
-      state.say({ type: 'iterate', key: this.run.key, iteration: number, of: data.maxIterations });
+      state.emit({ type: 'iterate', key: this.run.key, iteration: number, of: data.maxIterations });
     }
     this.pass = new Scope({
       ...this.around,
@@ -136,7 +136,7 @@ export class LoopRun implements Container {
       return;
     }
     if (loopMode === 'condition' && onMaxIterations === 'warning' && !this.hasEnded)
-      this.around.state.say({ type: 'warn', key: this.run.key, code: 'MAX_ITERATIONS', text });
+      this.around.state.emit({ type: 'warn', key: this.run.key, code: 'MAX_ITERATIONS', text });
     this.end();
   }
 

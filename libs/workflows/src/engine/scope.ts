@@ -131,7 +131,7 @@ export class Scope implements Home {
       return;
     }
     this.open -= 1;
-    if (this.open === 0) this.soon(this.endWave);
+    if (this.open === 0) this.defer(this.endWave);
   }
 
   private readonly endWave = (): void => {
@@ -149,7 +149,7 @@ export class Scope implements Home {
     const { ready, skipped } = this.readiness.next();
     for (const nodeId of skipped) this.skip(nodeId);
     if (ready.length > 0) this.beginWave(ready);
-    else this.soon(this.finish);
+    else this.defer(this.finish);
   }
 
   private beginWave(nodeIds: readonly string[]): void {
@@ -187,7 +187,7 @@ export class Scope implements Home {
     for (const sibling of this.wave) if (sibling.row.status === 'completed') this.remember(sibling);
     const { error } = run.row;
     const failure = error === null ? refusal('') : { error };
-    this.soon(() => {
+    this.defer(() => {
       this.terms.onEnd({ type: 'failed', failure, run });
     });
   }
@@ -242,8 +242,8 @@ export class Scope implements Home {
   }
 
   /** Runs `step` later, unless its container has ended. */
-  private soon(step: () => void): void {
-    this.state.soon(() => {
+  private defer(step: () => void): void {
+    this.state.defer(() => {
       if (this.terms.owner?.isOver !== true) step();
     });
   }

@@ -41,7 +41,7 @@ class MapRun implements Container {
     if (this.entries.length === 0) state.fail(this.run, refusal('Map body is not connected'));
     else
       state.places.enter(this.run, () => {
-        state.say({ type: 'list', run: this.run.row });
+        state.emit({ type: 'list', run: this.run.row });
       });
   }
 
@@ -239,7 +239,7 @@ export class WorkflowRun {
   private stop(halt: Halt): readonly RunCommand[] {
     this.state.cancel(this.top.unfinished());
     this.end(haltedResult(this.top, halt));
-    return this.state.hear();
+    return this.state.takeCommands();
   }
 
   private end(result: RunResult): void {
