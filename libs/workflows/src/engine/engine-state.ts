@@ -1,9 +1,9 @@
 import type { GraphNode } from '../definition/graph.js';
 import { LIMITS } from '../definition/limits.js';
-import { type Home, LiveRun, textOf } from './live-run.js';
+import { LiveRun, type ScopeOfRun, textOf } from './live-run.js';
 import { isFinished, type NodeKey, type NodeRunRow, type Settlement } from './node-run.js';
+import { NodeSlots } from './node-slots.js';
 import { completed, failed, type NodeFailed } from './outcome.js';
-import { Places } from './places.js';
 import type { Rows } from './rows.js';
 import type { RunCommand, RunResult } from './run-command.js';
 
@@ -22,7 +22,7 @@ export class EngineState {
   private readonly atWork = new Map<string, LiveRun>();
   private commands: RunCommand[] = [];
   private later: (() => void)[] = [];
-  readonly places: Places;
+  readonly slots: NodeSlots;
   /** If set, no node run begins any more, and the run is about to end. */
   halt: Halt | null = null;
   private exhaustedSent = false;
@@ -31,7 +31,7 @@ export class EngineState {
     private readonly rows: Rows,
     private maxSteps: number | null,
   ) {
-    this.places = new Places(LIMITS.nodesAtOnce, () => this.mayBegin());
+    this.slots = new NodeSlots(LIMITS.nodesAtOnce, () => this.mayBegin());
   }
 
   get steps(): number {
@@ -55,7 +55,7 @@ export class EngineState {
   followUp(): readonly RunCommand[] {
     do {
       this.drain();
-      if (this.halt === null) this.places.fill();
+      if (this.halt === null) this.slots.fill();
     } while (this.later.length > 0 && this.halt === null);
     return this.takeCommands();
   }
@@ -85,7 +85,7 @@ export class EngineState {
 
   /** Queues a node for its executor, which runs it as soon as a slot is free. */
   work(run: LiveRun): void {
-    this.places.enter(run, () => {
+    this.slots.enter(run, () => {
       const isNew = run.row.ordinal === 0;
       if (this.begin(run)) this.emit({ type: 'run', run: run.row, isNew });
     });
@@ -100,8 +100,8 @@ export class EngineState {
   }
 
   /** Records a node that this run does not execute: it was skipped, or an earlier run executed it. */
-  note(node: GraphNode, home: Home, end: Partial<NodeRunRow>): NodeRunRow {
-    const { row } = new LiveRun(node, home, '');
+  note(node: GraphNode, scope: ScopeOfRun, end: Partial<NodeRunRow>): NodeRunRow {
+    const { row } = new LiveRun(node, scope, '');
     const known = this.rows.take(row);
     if (known !== undefined) return known;
     const noted = { ...row, ...end };
@@ -124,7 +124,7 @@ export class EngineState {
 
   /** Records that a node failed. Its error mode and its edges determine what runs next. */
   fail(run: LiveRun, failure: NodeFailed): void {
-    this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
+    this.close(run, failed(run.row, failure, { graph: run.scope.graph, node: run.node }));
   }
 
   /** Continues after a node run that ended under an earlier lease. */
@@ -135,7 +135,7 @@ export class EngineState {
   /** Ends these node runs without notifying their scopes. A node run that had not begun leaves no row. */
   cancel(runs: Iterable<LiveRun>): void {
     const all = [...runs];
-    const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
+    const working = all.filter(({ slot }) => slot === 'taken' || slot === 'waiting');
     if (working.length > 0) this.emit({ type: 'cancel', keys: working.map(({ key }) => key) });
     for (const run of all) {
       this.leave(run);
@@ -152,7 +152,7 @@ export class EngineState {
   grant(steps: number): void {
     if (this.maxSteps !== null) this.maxSteps += steps;
     this.exhaustedSent = false;
-    this.places.isHeld = false;
+    this.slots.isPaused = false;
   }
 
   /** Halts the run if it reached its limit of node runs under an earlier lease and the worker crashed before it stored the failure. */
@@ -174,18 +174,18 @@ export class EngineState {
     if (run.isOver) return;
     this.leave(run);
     if (isFinished(run.row.status)) {
-      run.home.ended(run);
+      run.scope.ended(run);
       return;
     }
     run.row = row;
     this.emit({ type: 'store', run: row });
-    run.home.ended(run);
+    run.scope.ended(run);
   }
 
   private leave(run: LiveRun): void {
     run.isOver = true;
     this.atWork.delete(textOf(run.row));
-    this.places.leave(run);
+    this.slots.leave(run);
   }
 
   private numbered(row: NodeRunRow): NodeRunRow | null {

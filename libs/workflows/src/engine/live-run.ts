@@ -3,7 +3,7 @@ import type { NodeKey, NodeRunRow } from './node-run.js';
 import type { ScopeMemory } from './scope-memory.js';
 
 /** The part of its scope that a node run needs. */
-export interface Home {
+export interface ScopeOfRun {
   readonly graph: WorkflowGraph;
   readonly memory: ScopeMemory;
   /** The prefix of its nodes' ids in reports. */
@@ -29,12 +29,12 @@ export interface Container {
 }
 
 /** Whether a node run has a slot. */
-export type Place = 'none' | 'queued' | 'taken' | 'waiting';
+export type SlotState = 'none' | 'queued' | 'taken' | 'waiting';
 
 /** A node run that has not ended, or that belongs to the current wave. Only its row is stored. */
 export class LiveRun {
   row: NodeRunRow;
-  place: Place = 'none';
+  slot: SlotState = 'none';
   /** Its reports are ignored from now on. */
   isOver = false;
   /** An earlier lease stored a row for it. */
@@ -43,14 +43,14 @@ export class LiveRun {
 
   constructor(
     readonly node: GraphNode,
-    readonly home: Home,
+    readonly scope: ScopeOfRun,
     input: string,
   ) {
     this.row = {
-      nodeId: home.prefix + node.id,
-      iteration: home.iteration,
+      nodeId: scope.prefix + node.id,
+      iteration: scope.iteration,
       ordinal: 0,
-      path: home.path,
+      path: scope.path,
       type: node.typeName,
       label: node.label,
       status: 'pending',

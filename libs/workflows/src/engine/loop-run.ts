@@ -70,8 +70,8 @@ export class LoopRun implements Container {
   }
 
   decided(iteration: number, continues: boolean): void {
-    if (iteration !== this.outputs.length + 1 || this.run.place === 'none') return;
-    this.around.state.places.leave(this.run);
+    if (iteration !== this.outputs.length + 1 || this.run.slot === 'none') return;
+    this.around.state.slots.leave(this.run);
     if (continues) this.beginPass();
     else this.end();
   }
@@ -88,7 +88,7 @@ export class LoopRun implements Container {
   private decide(): void {
     const { state } = this.around;
     const { current, outputs } = this;
-    state.places.enter(this.run, () => {
+    state.slots.enter(this.run, () => {
       const iteration = outputs.length + 1;
       state.emit({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
     });

@@ -1,7 +1,7 @@
 import { edgesOnward } from '../definition/edge-lookup.js';
 import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
 import type { EngineState } from './engine-state.js';
-import { type Container, type Home, LiveRun } from './live-run.js';
+import { type Container, LiveRun, type ScopeOfRun } from './live-run.js';
 import { isFinished, spoke } from './node-run.js';
 import { edgesTaken, handedOn, handlesOf, type NodeFailed, refusal, stopsAll } from './outcome.js';
 import { joined, Readiness } from './readiness.js';
@@ -13,7 +13,7 @@ export type ScopeEnd =
   /** `run`: the node that failed; null: no node failed. */
   | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
 
-export interface ScopeTerms extends Omit<Home, 'ended'> {
+export interface ScopeTerms extends Omit<ScopeOfRun, 'ended'> {
   readonly state: EngineState;
   /** The loop or map whose body this scope runs; null: the top level of its graph. */
   readonly level: string | null;
@@ -46,7 +46,7 @@ const CIRCLE = 'Workflow execution exceeded maximum iterations - check for cycle
  * One pass through a graph, or through a body, in waves: all ready nodes run at once, and the next wave is computed when the last of them has ended.
  * Nothing depends on the order in which they end.
  */
-export class Scope implements Home {
+export class Scope implements ScopeOfRun {
   readonly graph: WorkflowGraph;
   readonly memory: ScopeMemory;
   readonly prefix: string;

@@ -40,7 +40,7 @@ class MapRun implements Container {
     if (!state.beginContainer(this.run)) return;
     if (this.entries.length === 0) state.fail(this.run, refusal('Map body is not connected'));
     else
-      state.places.enter(this.run, () => {
+      state.slots.enter(this.run, () => {
         state.emit({ type: 'list', run: this.run.row });
       });
   }
@@ -50,8 +50,8 @@ class MapRun implements Container {
   }
 
   listed(items: readonly string[]): void {
-    if (this.items !== null || this.run.place === 'none') return;
-    this.around.state.places.leave(this.run);
+    if (this.items !== null || this.run.slot === 'none') return;
+    this.around.state.slots.leave(this.run);
     this.items = items;
     const { extra } = this.run.row;
     if (extra.iterations !== items.length)
@@ -147,7 +147,7 @@ export class WorkflowRun {
     else this.top.takeOver(toTakenOver(graph, input, resumeFrom));
     this.state.drain();
     this.state.haltIfCut(this.top.unfinished());
-    this.state.places.sortResumed();
+    this.state.slots.sortResumed();
     return this.followUp();
   }
 
@@ -160,7 +160,7 @@ export class WorkflowRun {
 
   /** Returns whether no node runs, and none can run before an event arrives from outside. */
   get resting(): boolean {
-    return !this.isEnded && this.state.places.areIdle;
+    return !this.isEnded && this.state.slots.areIdle;
   }
 
   /** How many nodes have been executed, including those under earlier leases. */
@@ -171,7 +171,7 @@ export class WorkflowRun {
   /** Returns what a running node sees: the same object for all nodes of a wave. */
   viewOf(key: NodeKey): ScopeView | undefined {
     const run = this.state.find(key);
-    return run?.container?.kept ?? run?.home.memory;
+    return run?.container?.kept ?? run?.scope.memory;
   }
 
   private apply(event: RunEvent): void {
@@ -187,7 +187,7 @@ export class WorkflowRun {
         return;
       }
       case 'exhausted':
-        this.state.places.isHeld = true;
+        this.state.slots.isPaused = true;
         return;
       case 'granted':
         this.state.grant(event.steps ?? 0);
@@ -203,7 +203,7 @@ export class WorkflowRun {
 
   /** Handles an event of one node run. Only a run that has a slot, or waits, can have caused one. */
   private report(run: LiveRun, event: Extract<RunEvent, { readonly key: NodeKey }>): void {
-    if (run.place !== 'taken' && run.place !== 'waiting') return;
+    if (run.slot !== 'taken' && run.slot !== 'waiting') return;
     if ('input' in event) run.row = { ...run.row, input: event.input };
     switch (event.type) {
       case 'settled':
@@ -219,11 +219,11 @@ export class WorkflowRun {
         run.container?.listed?.(event.items);
         return;
       case 'waiting':
-        this.state.places.wait(run);
+        this.state.slots.wait(run);
         if (run.row.status !== 'waiting') this.state.change(run, { status: 'waiting' });
         return;
       case 'resumed':
-        this.state.places.resume(run);
+        this.state.slots.resume(run);
         return;
     }
   }

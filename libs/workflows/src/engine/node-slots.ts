@@ -10,7 +10,7 @@ interface Turn {
  * The slots of a run: at most as many node runs work at once as there are slots; the others wait in order, those of an earlier
  * lease first. A node run that waits for an outside answer releases its slot.
  */
-export class Places {
+export class NodeSlots {
   private readonly resumed: Turn[] = [];
   private readonly fresh: Turn[] = [];
   private readonly handOuts = new Map<LiveRun, () => void>();
@@ -20,7 +20,7 @@ export class Places {
   private queued = 0;
   private isRefused = false;
   /** While this is set, no slot is assigned. */
-  isHeld = false;
+  isPaused = false;
 
   /** `mayBegin` is called before a new node run gets a slot. */
   constructor(
@@ -34,20 +34,20 @@ export class Places {
   }
 
   wait(run: LiveRun): void {
-    if (run.place !== 'taken') return;
-    run.place = 'waiting';
+    if (run.slot !== 'taken') return;
+    run.slot = 'waiting';
     this.taken -= 1;
   }
 
   resume(run: LiveRun): void {
     const handOut = this.handOuts.get(run);
-    if (run.place === 'waiting' && handOut !== undefined) this.queue({ run, handOut });
+    if (run.slot === 'waiting' && handOut !== undefined) this.queue({ run, handOut });
   }
 
   leave(run: LiveRun): void {
-    if (run.place === 'taken') this.taken -= 1;
-    if (run.place === 'queued') this.queued -= 1;
-    run.place = 'none';
+    if (run.slot === 'taken') this.taken -= 1;
+    if (run.slot === 'queued') this.queued -= 1;
+    run.slot = 'none';
     this.handOuts.delete(run);
   }
 
@@ -59,10 +59,10 @@ export class Places {
   /** Assigns the free slots. */
   fill(): void {
     this.isRefused = false;
-    while (!this.isHeld && this.taken < this.count) {
+    while (!this.isPaused && this.taken < this.count) {
       const turn = this.next();
       if (turn === null) return;
-      turn.run.place = 'taken';
+      turn.run.slot = 'taken';
       this.taken += 1;
       this.queued -= 1;
       turn.handOut();
@@ -71,11 +71,11 @@ export class Places {
 
   /** Returns whether no node run has a slot and none could get one. */
   get areIdle(): boolean {
-    return this.taken === 0 && (this.queued === 0 || this.isHeld || this.isRefused);
+    return this.taken === 0 && (this.queued === 0 || this.isPaused || this.isRefused);
   }
 
   private queue(turn: Turn): void {
-    turn.run.place = 'queued';
+    turn.run.slot = 'queued';
     this.queued += 1;
     (turn.run.isKnown ? this.resumed : this.fresh).push(turn);
   }
@@ -96,7 +96,7 @@ export class Places {
     for (let at = from; ; at += 1) {
       const turn = turns[at];
       if (turn === undefined) return { turn: null, after: at };
-      if (turn.run.place === 'queued') return { turn, after: at + 1 };
+      if (turn.run.slot === 'queued') return { turn, after: at + 1 };
     }
   }
 }
