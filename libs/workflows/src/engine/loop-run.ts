@@ -2,7 +2,7 @@ import type { GraphNodeOf } from '../definition/graph.js';
 import type { Container, LiveRun } from './live-run.js';
 import { isFinished } from './node-run.js';
 import { refusal } from './outcome.js';
-import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
+import { Scope, type ScopeEnd, type ScopeOptions } from './scope.js';
 import type { ScopeMemory } from './scope-memory.js';
 
 const longestAttempt = 500;
@@ -51,7 +51,7 @@ export class LoopRun implements Container {
   constructor(
     private readonly run: LiveRun,
     private readonly node: GraphNodeOf<'whileLoop'>,
-    private readonly around: ScopeTerms,
+    private readonly around: ScopeOptions,
   ) {
     this.kept = around.memory.inside();
     this.current = run.row.input;

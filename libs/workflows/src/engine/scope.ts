@@ -13,14 +13,14 @@ export type ScopeEnd =
   /** `run`: the node that failed; null: no node failed. */
   | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
 
-export interface ScopeTerms extends Omit<ScopeOfRun, 'ended'> {
+export interface ScopeOptions extends Omit<ScopeOfRun, 'ended'> {
   readonly state: EngineState;
   /** The loop or map whose body this scope runs; null: the top level of its graph. */
   readonly level: string | null;
   /** The node run around this scope; null: the run of the job. */
   readonly owner: LiveRun | null;
   /** The inside of a container node; null: the node has an executor. */
-  readonly containerOf: (run: LiveRun, around: ScopeTerms) => Container | null;
+  readonly containerOf: (run: LiveRun, around: ScopeOptions) => Container | null;
   readonly onEnd: (end: ScopeEnd) => void;
 }
 
@@ -66,7 +66,7 @@ export class Scope implements ScopeOfRun {
   private open = 0;
   private isOver = false;
 
-  constructor(private readonly terms: ScopeTerms) {
+  constructor(private readonly options: ScopeOptions) {
     ({
       graph: this.graph,
       memory: this.memory,
@@ -75,8 +75,8 @@ export class Scope implements ScopeOfRun {
       iteration: this.iteration,
       depth: this.depth,
       state: this.state,
-    } = terms);
-    this.readiness = new Readiness(terms.graph, terms.level);
+    } = options);
+    this.readiness = new Readiness(options.graph, options.level);
   }
 
   /** Begins at the start node. */
@@ -164,7 +164,7 @@ export class Scope implements ScopeOfRun {
   }
 
   private begin(run: LiveRun): void {
-    run.container = this.terms.containerOf(run, this.terms);
+    run.container = this.options.containerOf(run, this.options);
     if (run.container !== null) run.container.begin();
     else if (isFinished(run.row.status)) this.state.recall(run);
     else this.state.work(run);
@@ -175,7 +175,7 @@ export class Scope implements ScopeOfRun {
     const end: ScopeEnd = this.readiness.isStuck
       ? { type: 'failed', failure: refusal(CIRCLE), run: null }
       : { type: 'completed' };
-    this.terms.onEnd(end);
+    this.options.onEnd(end);
   };
 
   /** Ends at once: running nodes are cancelled, and all others are skipped. */
@@ -188,7 +188,7 @@ export class Scope implements ScopeOfRun {
     const { error } = run.row;
     const failure = error === null ? refusal('') : { error };
     this.defer(() => {
-      this.terms.onEnd({ type: 'failed', failure, run });
+      this.options.onEnd({ type: 'failed', failure, run });
     });
   }
 
@@ -236,7 +236,7 @@ export class Scope implements ScopeOfRun {
 
   /** In document order. */
   private get nodeIds(): readonly string[] {
-    const { level } = this.terms;
+    const { level } = this.options;
     if (level !== null) return this.graph.bodies.get(level)?.nodeIds ?? [];
     return [...this.graph.nodes.keys()].filter(this.readiness.isOnLevel);
   }
@@ -244,7 +244,7 @@ export class Scope implements ScopeOfRun {
   /** Runs `step` later, unless its container has ended. */
   private defer(step: () => void): void {
     this.state.defer(() => {
-      if (this.terms.owner?.isOver !== true) step();
+      if (this.options.owner?.isOver !== true) step();
     });
   }
 }

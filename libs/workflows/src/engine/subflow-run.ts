@@ -5,7 +5,7 @@ import { LIMITS } from '../definition/limits.js';
 import { fillJson, type Lookup, lookupIn } from '../definition/template.js';
 import { type Container, type LiveRun, textOf } from './live-run.js';
 import { type NodeFailed, refusal } from './outcome.js';
-import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
+import { Scope, type ScopeEnd, type ScopeOptions } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
 
 /** A `subflow`: another workflow, which sees only its inputs of this one. */
@@ -16,7 +16,7 @@ export class SubflowRun implements Container {
   constructor(
     private readonly run: LiveRun,
     private readonly node: GraphNodeOf<'subflow'>,
-    private readonly around: ScopeTerms & { readonly subflows: ReadonlyMap<string, WorkflowGraph> },
+    private readonly around: ScopeOptions & { readonly subflows: ReadonlyMap<string, WorkflowGraph> },
   ) {}
 
   begin(): void {

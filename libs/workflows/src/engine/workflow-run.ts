@@ -13,7 +13,7 @@ import { Rows } from './rows.js';
 import type { RunCommand, RunError, RunResult } from './run-command.js';
 import type { RunEvent } from './run-event.js';
 import type { ResumeFrom, RunPlan } from './run-plan.js';
-import { Scope, type ScopeEnd, type ScopeTerms, type TakenOver } from './scope.js';
+import { Scope, type ScopeEnd, type ScopeOptions, type TakenOver } from './scope.js';
 import { ScopeMemory } from './scope-memory.js';
 import { SubflowRun } from './subflow-run.js';
 
@@ -32,7 +32,7 @@ class MapRun implements Container {
   constructor(
     private readonly run: LiveRun,
     private readonly node: GraphNodeOf<'map'>,
-    private readonly around: ScopeTerms,
+    private readonly around: ScopeOptions,
   ) {}
 
   begin(): void {
@@ -248,7 +248,7 @@ export class WorkflowRun {
   }
 
   /** A container that finished in an earlier lease is not rebuilt, except a loop: later nodes read its results. */
-  private containerOf(run: LiveRun, around: ScopeTerms): Container | null {
+  private containerOf(run: LiveRun, around: ScopeOptions): Container | null {
     const { node } = run;
     if (node.type === 'whileLoop') return new LoopRun(run, node, around);
     if (isFinished(run.row.status)) return null;
