@@ -34,12 +34,12 @@ import { RefusedWaitsRepository } from './resolve/refused-waits.repository.js';
 import { Retention } from './retention/retention.js';
 import { RetentionRepository } from './retention/retention.repository.js';
 import { RowWorkspacesRepository } from './row-workspaces.repository.js';
+import { HandlerRunner } from './run/handler-runner.js';
 import { JobHandlers } from './run/job-handlers.js';
 import { JobRunner } from './run/job-runner.js';
 import { LeaseRepository } from './run/lease.repository.js';
 import { LostLeases } from './run/lost-leases.js';
 import { LostLeasesRepository } from './run/lost-leases.repository.js';
-import { RunEnder } from './run/run-ender.js';
 import { Sweeper } from './run/sweeper.js';
 import { Worker } from './run/worker.js';
 import { SnapshotRepository } from './snapshot/snapshot.repository.js';
@@ -124,7 +124,7 @@ const shared = [
   Retention,
   RetentionRepository,
   RowWorkspacesRepository,
-  RunEnder,
+  HandlerRunner,
   ShownTextsRepository,
   SnapshotRepository,
   StartAdmission,

@@ -5,12 +5,12 @@ import { type Clock, Config, processName, systemClock, type Timer } from '#platf
 import { EventLog } from '../events/event-log.js';
 import type { JobKind } from '../job.js';
 import { DeadlineReached, Draining, JobCancelled } from './end-reason.js';
+import { HandlerRunner } from './handler-runner.js';
 import { JobHandlers } from './job-handlers.js';
 import { JobRun } from './job-run.js';
 import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import type { FlushPolicy } from './pending-write.js';
-import { RunEnder } from './run-ender.js';
 
 /** A draining process aborts a model stream that sends nothing for this long; another worker sends the request again. */
 const silentModelMs = 3_000;
@@ -41,11 +41,11 @@ export class JobRunner {
     private readonly leases: LeaseRepository,
     private readonly log: EventLog,
     private readonly handlers: JobHandlers,
-    private readonly ender: RunEnder,
+    private readonly handlerRunner: HandlerRunner,
     config: Config,
   ) {
     const { values } = config;
-    const telemetry = ender.telemetry;
+    const telemetry = handlerRunner.telemetry;
     this.slots = values.WORKER_SLOTS;
     this.firstByteTimeoutMs = values.MODEL_FIRST_BYTE_TIMEOUT_MS;
     this.flush = values.FEATURE_DELTA_BATCHING
@@ -90,11 +90,11 @@ export class JobRunner {
     this.log.hint({ workspaceId, jobId, seq: lastSeq, status: 'running' });
     const done = this.run(job, claimedAt).finally(() => {
       this.active.delete(done);
-      this.ender.telemetry.running.set(this.active.size);
+      this.handlerRunner.telemetry.running.set(this.active.size);
       this.onSlotFree();
     });
     this.active.add(done);
-    this.ender.telemetry.running.set(this.active.size);
+    this.handlerRunner.telemetry.running.set(this.active.size);
   }
 
   /** Cancels the job if this process runs it. */
@@ -130,7 +130,7 @@ export class JobRunner {
   }
 
   warn(error: unknown, message: string): void {
-    this.ender.telemetry.logger.warn({ err: error }, message);
+    this.handlerRunner.telemetry.logger.warn({ err: error }, message);
   }
 
   private async run(job: ClaimedJob, claimedAt: number): Promise<void> {
@@ -146,7 +146,7 @@ export class JobRunner {
     const deadline = this.watchDeadline(run);
     if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
     try {
-      await this.ender.runToEnd(run, this.handlers.of(job));
+      await this.handlerRunner.run(run, this.handlers.of(job));
     } finally {
       deadline.cancel();
       lease.release();

@@ -27,7 +27,7 @@ const failed = (code: string, message: string, retryable = false): RunResult => 
 
 /** Runs a handler until its job ends, waits or is released: derives the outcome from the handler's result and the abort reason, and commits it. */
 @Injectable()
-export class RunEnder {
+export class HandlerRunner {
   constructor(
     readonly telemetry: JobTelemetry,
     private readonly capacity: FreedCapacity,
@@ -40,7 +40,7 @@ export class RunEnder {
    * Never rejects. After a lost lease, a transient error of the database or a failed commit it writes nothing more, and a later claim continues
    * the job. Any other error of the handler fails the job.
    */
-  async runToEnd(run: JobRun, handler: JobHandler | undefined): Promise<void> {
+  async run(run: JobRun, handler: JobHandler | undefined): Promise<void> {
     const { jobId, workspaceId, epoch, kind } = run.job;
     try {
       if (epoch === 1) this.telemetry.queueWait.observe(Math.max(0, run.job.waitedMs) / 1_000);
