@@ -4,7 +4,7 @@ import type { EventLog } from '../events/event-log.js';
 import type { Renewed } from './lease.repository.js';
 import type { FlushPolicy } from './pending-write.js';
 
-type AskedLease = Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>;
+type RenewedLease = Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>;
 
 /** The values that a run gets from its process. */
 export interface JobRunOptions {
@@ -12,7 +12,7 @@ export interface JobRunOptions {
   readonly clock: Clock;
   readonly flush: FlushPolicy;
   /** Renews the lease after a write was refused, and returns its state. Undefined: this worker no longer has the lease. */
-  readonly askLease: () => Promise<AskedLease | undefined>;
+  readonly renewLease: () => Promise<RenewedLease | undefined>;
   /** Whether the lease is still valid on the monotonic clock. */
   readonly isValid: () => boolean;
 }

@@ -19,7 +19,7 @@ const turn = () => new Promise(setImmediate);
 type Asked = (Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>) | undefined;
 
 /** A run over a log whose writes succeed or fail when the test decides. */
-function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
+function scene(renewLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
   const writes: JobWrite[] = [];
   const stored: JobWrite[] = [];
   const waiting: { readonly write: JobWrite; readonly ends: PromiseWithResolvers<{ lineWaits: boolean }> }[] = [];
@@ -41,7 +41,7 @@ function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRe
     log: log as unknown as EventLog,
     clock,
     flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
-    askLease,
+    renewLease,
     isValid: () => true,
   });
   const store = async () => {

@@ -29,7 +29,7 @@ function scene() {
     log: log as unknown as EventLog,
     clock,
     flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
-    askLease: () => Promise.resolve(undefined),
+    renewLease: () => Promise.resolve(undefined),
     isValid: () => true,
   });
   const endWrite = async () => {

@@ -139,7 +139,7 @@ export class JobRunner {
       log: this.log,
       clock: this.clock,
       flush: this.flush,
-      askLease: async () => (await this.leases.renew([{ workspaceId, jobId, epoch }])).get(jobId),
+      renewLease: async () => (await this.leases.renew([{ workspaceId, jobId, epoch }])).get(jobId),
       isValid: () => lease.isValid(),
     });
     const lease = this.keeper.add(run, claimedAt);

@@ -232,7 +232,7 @@ export class LeaseWriter {
   private async refusalOf(error: unknown, move: JobMove | undefined): Promise<Refusal> {
     // If the lease cannot be read, treat it as lost: the next claim sees the cancel or the answer.
     const mayAsk = error instanceof LeaseLost && this.lost === undefined;
-    const lease = mayAsk ? await this.options.askLease().catch(() => undefined) : undefined;
+    const lease = mayAsk ? await this.options.renewLease().catch(() => undefined) : undefined;
     this.seen = lease?.answered ?? this.seen;
     if (lease?.cancelRequested === true) {
       this.cancelledFor = lease.reason ?? undefined;

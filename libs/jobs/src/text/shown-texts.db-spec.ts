@@ -36,7 +36,7 @@ describe('the text of a workflow with concurrent rounds', () => {
       log: jobs.app.get(EventLog),
       clock: systemClock,
       flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
-      askLease: () => Promise.resolve(undefined),
+      renewLease: () => Promise.resolve(undefined),
       isValid: () => true,
     });
   const contentOf = async (jobId: string) =>
