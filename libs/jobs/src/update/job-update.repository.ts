@@ -27,7 +27,7 @@ export interface JobUpdate {
   readonly events: readonly NewJobEvent[];
   readonly requeue: boolean;
   /** Whether the job's worker must read its rows again before it waits. */
-  readonly answers: boolean;
+  readonly concernsWorker: boolean;
 }
 
 /** Members of a job's input by name; undefined removes the member. */
@@ -58,19 +58,19 @@ export class JobUpdateRepository {
   }
 
   /**
-   * Raises `answered` if `answers` is true. A worker that is about to wait then reads its rows again, because it may not have seen this
+   * Raises `answered` if `concernsWorker` is true. A worker that is about to wait then reads its rows again, because it may not have seen this
    * change.
    */
   async update(
     tx: PrismaTransaction,
     job: { readonly workspaceId: string; readonly jobId: string },
-    { events, requeue, answers }: JobUpdate,
+    { events, requeue, concernsWorker }: JobUpdate,
   ): Promise<UpdatedJob> {
     const count = events.length;
     const numbered = events.map(({ type, body }, i) => ({ ordinal: i + 1, type, body }));
     const [updated] = await tx.$queryRaw<UpdatedJob[]>`
       WITH up AS (
-        UPDATE job SET last_seq = last_seq + ${count}::int, answered = answered + ${answers ? 1 : 0}::int,
+        UPDATE job SET last_seq = last_seq + ${count}::int, answered = answered + ${concernsWorker ? 1 : 0}::int,
                status = CASE WHEN ${requeue}::bool AND status = 'waiting' THEN 'queued' ELSE status END
          WHERE workspace_id = ${job.workspaceId}::uuid AND id = ${job.jobId}::uuid
         RETURNING workspace_id, id, status, last_seq, lease_epoch, restarts),

@@ -15,7 +15,7 @@ export class LockedJob {
   readonly events: NewJobEvent[] = [];
   readonly messages: AddressedMessage[] = [];
   /** Whether the change is more than an event for viewers. */
-  isAnswered = false;
+  concernsWorker = false;
   inputChanges: InputMembers | undefined;
   /** Why the job is re-queued; undefined if it is not. */
   requeueReason: string | undefined;
@@ -40,7 +40,7 @@ export class LockedJob {
 
   append(event: NewJobEvent): void {
     this.events.push(event);
-    this.isAnswered = true;
+    this.concernsWorker = true;
   }
 
   /** Appends an event for viewers that does not wake the worker. */
@@ -56,7 +56,7 @@ export class LockedJob {
   /** Re-queues the job if it waits. A running job needs no queue message: it reads the change. */
   requeue(reason: string): void {
     this.requeueReason ??= reason;
-    this.isAnswered = true;
+    this.concernsWorker = true;
   }
 }
 
@@ -109,12 +109,12 @@ export class JobUpdater {
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });
     if (events.length === 0 && requeueReason === undefined) return null;
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
-    const update = { events, requeue, answers: job.isAnswered };
+    const update = { events, requeue, concernsWorker: job.concernsWorker };
     const { lastSeq, webhooks } = await this.repository.update(client, job, update);
     const actions = this.actions.messagesOf(job, events);
     await this.queue.sendAll(client, [...webhookMessages(workspaceId, webhooks), ...actions]);
     if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
-    const concernsRequests = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
+    const concernsRequests = concernsInterrupts(events) || (job.concernsWorker && row.status === 'running');
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, concernsRequests };
   }
 
