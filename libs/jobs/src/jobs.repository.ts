@@ -213,6 +213,6 @@ function toJob(row: ShownRow): Job {
 
 function toError(value: unknown): Job['error'] {
   if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return null;
-  const isPassing = 'retryable' in value && value.retryable === true;
-  return { code: String(value.code), message: String(value.message), ...(isPassing && { retryable: true }) };
+  const isRetryable = 'retryable' in value && value.retryable === true;
+  return { code: String(value.code), message: String(value.message), ...(isRetryable && { retryable: true }) };
 }

@@ -12,7 +12,7 @@ import { DueSchedulesRepository, type DueStart, type SlotRef } from './due-sched
 import type { ScheduledChat } from './schedule.js';
 
 /** The errors that pass by themselves: the start is tried again, for an hour. */
-const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable']);
+const transient: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable']);
 const tryAgainMs = 30_000;
 const giveUpMs = 3_600_000;
 
@@ -66,8 +66,8 @@ export class ScheduledStarts {
     const shown = isKnown
       ? { code: error.code, message: error.message, retryable: error.retryable }
       : { code: 'internal', message: 'The job could not be started', retryable: true };
-    const isPassing = !isKnown || passing.has(error.code);
-    if (isPassing && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
+    const isTransient = !isKnown || transient.has(error.code);
+    if (isTransient && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
     else await this.due.settle(slot, { error: shown });
   }
 }

@@ -33,7 +33,7 @@ interface JobViewerParts {
 type Followed = { readonly type: 'over' } | { readonly type: 'again'; readonly from: number | undefined };
 
 /** Whether the same client may reconnect with the same credential. */
-const isPassing: Readonly<Record<CloseReason, boolean>> = {
+const isRetryable: Readonly<Record<CloseReason, boolean>> = {
   unauthorized: false,
   token_expired: false,
   slow_viewer: true,
@@ -73,7 +73,7 @@ export class JobViewer {
   close(reason: CloseReason): void {
     if (this.abort.signal.aborted) return;
     this.abort.abort();
-    const frame = sseFrame({ event: 'closed', data: { reason, retryable: isPassing[reason], after: this.lastSent } });
+    const frame = sseFrame({ event: 'closed', data: { reason, retryable: isRetryable[reason], after: this.lastSent } });
     if (reason === 'slow_viewer') this.parts.writer.cut(frame);
     else this.parts.writer.end(frame);
   }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import {
   type AddressedMessage,
   Config,
-  isPassing,
+  isTransient,
   Postgres,
   PrismaService,
   type SqlStatement,
@@ -119,7 +119,7 @@ export class EventLogRepository {
           return answer instanceof LeaseLost ? ((await this.findWrite(write)) ?? answer) : answer;
       } catch (error) {
         last = error;
-        if (!isPassing(error)) break; // sending again is safe: a write is applied once
+        if (!isTransient(error)) break; // sending again is safe: a write is applied once
       }
       await new Promise<void>((resolve) => systemClock.after(pauseMs, resolve));
     }

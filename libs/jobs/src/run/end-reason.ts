@@ -1,4 +1,4 @@
-import { isPassing } from '#platform';
+import { isTransient } from '#platform';
 
 /** Why a run was aborted. The worker reads it from `signal.reason`, and the end of the job depends on it. */
 export class JobCancelled extends Error {
@@ -33,7 +33,7 @@ export class Draining extends Error {
 
 /** Whether the job ends with the error that its handler threw; otherwise another worker continues it. */
 export function endsWith({ signal }: { readonly signal: AbortSignal }, thrown: unknown): boolean {
-  return signal.aborted ? endsJob(signal.reason) : !isPassing(thrown);
+  return signal.aborted ? endsJob(signal.reason) : !isTransient(thrown);
 }
 
 /** Whether a run that was aborted for this reason ends its job; otherwise another worker continues it. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { AppError, BUS, type Bus, Config, crashpoint, defined, isPassing, newId } from '#platform';
+import { AppError, BUS, type Bus, Config, crashpoint, defined, isTransient, newId } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { FreedCapacity } from '../capacity/freed-capacity.js';
@@ -119,7 +119,7 @@ export class HandlerRunner {
   private failure(run: JobRun, error: unknown): RunResult {
     if (error instanceof LeaseLost) throw error;
     // The error is not caused by the job. As after a failed write, the lease expires and the next claim continues the job.
-    if (isPassing(error)) throw run.lose(error);
+    if (isTransient(error)) throw run.lose(error);
     if (error instanceof AppError) return failed(error.code, error.message, error.retryable);
     const { jobId, workspaceId } = run.job;
     this.telemetry.logger.error({ jobId, workspaceId, err: error }, 'a handler failed unexpectedly');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { asAnswerable, asAvailabilityError, isPassing } from './availability.js';
+import { asAvailabilityError, isTransient, toUnavailable } from './availability.js';
 import { DatabaseUnavailable } from './postgres.errors.js';
 
 /** As Prisma throws them. */
@@ -15,7 +15,7 @@ describe('asAvailabilityError', () => {
 
   it('returns the error of a transaction that ran too long unchanged, because the database responds', () => {
     expect(asAvailabilityError(tooLong)).toBe(tooLong);
-    expect(isPassing(tooLong)).toBe(true);
-    expect(asAnswerable(tooLong)).toBeInstanceOf(DatabaseUnavailable);
+    expect(isTransient(tooLong)).toBe(true);
+    expect(toUnavailable(tooLong)).toBeInstanceOf(DatabaseUnavailable);
   });
 });

@@ -19,15 +19,15 @@ export function asAvailabilityError(error: unknown): unknown {
 }
 
 /** The same for a caller that waits for a response: every transient failure becomes `unavailable`. */
-export function asAnswerable(error: unknown): unknown {
-  return !(error instanceof AppError) && isPassing(error) ? new DatabaseUnavailable(error) : error;
+export function toUnavailable(error: unknown): unknown {
+  return !(error instanceof AppError) && isTransient(error) ? new DatabaseUnavailable(error) : error;
 }
 
 /**
  * Whether a failure of the database is transient: it was down or overloaded, or concurrent transactions locked the same rows. The same
  * statement may succeed a moment later.
  */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof AppError) return error instanceof DatabaseUnavailable;
   return isAway(error) || isExpiredTransaction(error) || codesOf(error).some((code) => crossed.has(code));
 }

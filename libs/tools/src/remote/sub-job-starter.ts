@@ -33,14 +33,14 @@ export class SubJobStarter {
     try {
       return { type: 'started', jobId: String(await tool.handler(args.value, contextOf(call))) };
     } catch (error) {
-      if (!(error instanceof AppError) || isPassing(error)) throw error;
+      if (!(error instanceof AppError) || isTransient(error)) throw error;
       return refused('execution', executionError(name, error.message));
     }
   }
 }
 
 /** Whether a retry may get past the error. The limit of jobs is excluded, because the model reads that error at once. */
-function isPassing({ retryable, code }: AppError): boolean {
+function isTransient({ retryable, code }: AppError): boolean {
   return retryable && code !== 'job_limit_reached';
 }
 

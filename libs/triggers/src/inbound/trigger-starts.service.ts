@@ -15,7 +15,7 @@ import { type DueRun, type ReservedRun, type RunRef, TriggerRunsRepository } fro
 import { TriggersRepository } from './triggers.repository.js';
 
 /** A start that fails because of a limit or an unavailable service is retried for an hour. */
-const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
+const transient: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable', 'thread_busy']);
 const tryAgainMs = 30_000;
 const rightLost = {
   api: 'The member who saved the trigger may not manage triggers any more. Save it again.',
@@ -140,7 +140,7 @@ export class TriggerStarts {
     const shown = isKnown
       ? { code: error.code, message: error.message, retryable: error instanceof AppError && error.retryable }
       : { code: 'internal', message: 'The job could not be started', retryable: true };
-    if ((!isKnown || passing.has(error.code)) && run.ageMs <= giveUpMs + (run.definition.start?.delay ?? 0)) {
+    if ((!isKnown || transient.has(error.code)) && run.ageMs <= giveUpMs + (run.definition.start?.delay ?? 0)) {
       await this.runs.putOff(ref, { error: shown, delayMs: tryAgainMs });
       return;
     }

@@ -15,7 +15,7 @@ import {
   toWantedPage,
 } from '#platform/api';
 
-import { isPassingCode, type NodeError } from '../engine/node-run.js';
+import { isTransientCode, type NodeError } from '../engine/node-run.js';
 import { type NodeRun, ShownNodeRunsRepository } from '../state/shown-node-runs.repository.js';
 import type { WorkflowState } from '../state/workflow-state.js';
 import { WorkflowStateReader } from '../state/workflow-state-reader.js';
@@ -79,6 +79,6 @@ export class JobWorkflowResolver {
 export class NodeRunErrorResolver {
   @ResolveField(() => Boolean)
   retryable(@Parent() { code }: NodeError): boolean {
-    return isPassingCode(code);
+    return isTransientCode(code);
   }
 }

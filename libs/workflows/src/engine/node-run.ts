@@ -21,11 +21,11 @@ export type HookedEnd =
   | { readonly type: 'failed'; readonly code: 'hook_denied' | 'hook_failed'; readonly reason: string };
 
 /** Codes of failures that may end without any change. */
-const passing: ReadonlySet<string> = new Set<NodeErrorCode>(['RATE_LIMIT', 'TIMEOUT', 'NETWORK']);
+const transient: ReadonlySet<string> = new Set<NodeErrorCode>(['RATE_LIMIT', 'TIMEOUT', 'NETWORK']);
 
 /** Returns whether the same work may succeed later without a change. */
-export function isPassingCode(code: string): boolean {
-  return passing.has(code);
+export function isTransientCode(code: string): boolean {
+  return transient.has(code);
 }
 
 /** Why a node failed, as its `<id>_error` output reports it: without a stack. */

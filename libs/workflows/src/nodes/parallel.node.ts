@@ -1,5 +1,5 @@
 import { ConversationFailed } from '#chat';
-import { AppError, type Clock, isPassing } from '#platform';
+import { AppError, type Clock, isTransient } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
 import {
@@ -9,7 +9,7 @@ import {
   type NodeOutcome,
   type Waiting,
 } from '../engine/node-executor.js';
-import { isPassingCode } from '../engine/node-run.js';
+import { isTransientCode } from '../engine/node-run.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 import { refusal, toNodeError } from './to-node-error.js';
@@ -49,7 +49,7 @@ async function runBranch(context: ContextOf<'parallel'>, branch: Branch, clock: 
     const { message, code } = overtime.signal.aborted
       ? ({ message: `Branch "${branch.label}" timed out after ${timeoutMs}ms`, code: 'TIMEOUT' } as const)
       : toNodeError(error, node.id);
-    ports.branchFinished(branch.id, branch.label, { error: message, retryable: isPassingCode(code) });
+    ports.branchFinished(branch.id, branch.label, { error: message, retryable: isTransientCode(code) });
     return { type: 'failed', message };
   } finally {
     timer?.cancel();
@@ -58,7 +58,7 @@ async function runBranch(context: ContextOf<'parallel'>, branch: Branch, clock: 
 
 function isExpected(error: unknown): boolean {
   if (error instanceof ConversationFailed && error.endsJob) return false;
-  return error instanceof NodeFailure || (error instanceof AppError && !isPassing(error));
+  return error instanceof NodeFailure || (error instanceof AppError && !isTransient(error));
 }
 
 function converse(context: ContextOf<'parallel'>, branch: Branch, overtime: AbortSignal): Promise<Conversed> {

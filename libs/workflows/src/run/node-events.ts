@@ -2,7 +2,7 @@ import type { NewJobEvent } from '#jobs';
 import { defined } from '#platform';
 import { projectResult } from '#tools';
 
-import { isPassingCode, type NodeRunRow } from '../engine/node-run.js';
+import { isTransientCode, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run.part.js';
 
 /** Ids of node runs as clients see them. */
@@ -37,7 +37,11 @@ export function nodeFinished(jobId: string, row: NodeRunRow, facts: NodeRunFacts
       ...(error === null
         ? {}
         : {
-            error: { code: error.code, message: error.message, ...(isPassingCode(error.code) && { retryable: true }) },
+            error: {
+              code: error.code,
+              message: error.message,
+              ...(isTransientCode(error.code) && { retryable: true }),
+            },
           }),
       ...(tokenCount === 0 ? {} : { tokenCount }),
       ...defined({ route }),

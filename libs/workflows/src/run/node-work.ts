@@ -1,6 +1,6 @@
 import { ConversationFailed } from '#chat';
 import { Draining, type JobRun, LeaseLost } from '#jobs';
-import { isPassing, systemClock, toStorableText, waitUnlessAborted } from '#platform';
+import { isTransient, systemClock, toStorableText, waitUnlessAborted } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
 import {
@@ -135,7 +135,7 @@ export class NodeWork {
 
   private stopsRun(thrown: unknown): boolean {
     if (this.run.signal.aborted || thrown instanceof LeaseLost || thrown instanceof Draining) return true;
-    if (isPassing(thrown)) throw this.run.lose(thrown);
+    if (isTransient(thrown)) throw this.run.lose(thrown);
     return thrown instanceof ConversationFailed && thrown.endsJob;
   }
 }

@@ -15,7 +15,7 @@ import { crashpoint, defined } from '#platform';
 import type { ClientSide } from '#tools';
 
 import { toWorkflowInput } from '../definitions/workflow-input.js';
-import { isPassingCode } from '../engine/node-run.js';
+import { isTransientCode } from '../engine/node-run.js';
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
 import { NodeQuestions } from './node-questions.js';
@@ -117,7 +117,7 @@ export class WorkflowHandler implements JobHandler {
     if (!success) {
       await this.keepContent(scope);
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
-      return { status: 'failed', code, message, retryable: isPassingCode(code) };
+      return { status: 'failed', code, message, retryable: isTransientCode(code) };
     }
     const { MAX_OUTPUT_BYTES } = this.instance.config.values;
     if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) {

@@ -5,7 +5,7 @@ import { projectResult, type ToolCallStatus, toToolCallItem, toWireCall } from '
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { toWorkflowInput } from '../definitions/workflow-input.js';
-import { isFinished, isPassingCode } from '../engine/node-run.js';
+import { isFinished, isTransientCode } from '../engine/node-run.js';
 import { pendingBeside } from '../start/to-resume-from.js';
 import { branchesOf, publishedByNode } from './branches-of.js';
 import type { RunState, ShownQuestion, ShownRun, Spoken } from './run-state.repository.js';
@@ -88,7 +88,7 @@ function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCal
     output: outputOf(run),
     ...defined({ streamingText }),
     ...(model === null ? {} : { modelId: model }),
-    ...(error === null ? {} : { error: error.message, retryable: isPassingCode(error.code) }),
+    ...(error === null ? {} : { error: error.message, retryable: isTransientCode(error.code) }),
     ...(startedAt === null ? {} : { startedAt }),
     ...(finishedAt === null ? {} : { finishedAt }),
     ...(tokens === 0 ? {} : { tokenCount: tokens }),
