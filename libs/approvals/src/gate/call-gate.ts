@@ -102,7 +102,7 @@ export class CallGate {
 
   private async answer(job: GateJob, asked: Asked): Promise<GateDecision> {
     const requester = await this.requesterOf(job);
-    if (requester === null) return lost('the requester is not a member any more');
+    if (requester === null) return withdrawn('the requester is not a member any more');
     const verdict = await this.verdictOf({ ...asked, job, requester });
     if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
     if (asked.call.mustAsk !== undefined) return { type: 'ask', verdict: toAsk(verdict, asked.call) };
@@ -118,7 +118,7 @@ export class CallGate {
       fourEyes: terms?.fourEyes === true || (asks && verdict.fourEyes),
       adminRequired: terms?.adminRequired === true || (asks && verdict.locked),
     });
-    return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
+    return mayStill ? { type: 'run', approval: 'policy', grantId: null } : withdrawn('approval withdrawn');
   }
 
   /** A job without a requester acts as the system principal; approvers decide about its calls. */
@@ -201,6 +201,6 @@ function toAsk(verdict: Verdict, { name, mustAsk = '' }: GateCall): Verdict {
   return { ...verdict, action: 'require_approval', rule };
 }
 
-function lost(reason: string): GateDecision {
+function withdrawn(reason: string): GateDecision {
   return { type: 'refuse', approval: 'withdrawn', reason };
 }
