@@ -41,7 +41,7 @@ export class ClientCalls {
   async hold<T>(
     principal: Principal,
     ref: { readonly jobId: string; readonly callId: string },
-    work: (held: LockedClientCall) => Promise<T>,
+    work: (locked: LockedClientCall) => Promise<T>,
   ): Promise<T> {
     const { workspaceId, id } = await this.findJob(principal, ref.jobId);
     const done = await this.updater.update(workspaceId, id, async (job) => {

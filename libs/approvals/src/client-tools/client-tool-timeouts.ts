@@ -45,26 +45,26 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   }
 
   /** Handles the timeout that the request declared. A claim extends the timeout, so a client that runs the call can finish. */
-  async expire(held: LockedInterrupt): Promise<InterruptSettlement | null> {
-    const { call, claim } = await this.look(held);
+  async expire(locked: LockedInterrupt): Promise<InterruptSettlement | null> {
+    const { call, claim } = await this.look(locked);
     if (claim.isHeld) return null;
-    if (call.status === 'running' && call.effect === 'once') return this.lose(held, { call, claim });
-    const { request, expireAction } = held.interrupt;
+    if (call.status === 'running' && call.effect === 'once') return this.lose(locked, { call, claim });
+    const { request, expireAction } = locked.interrupt;
     const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
-    await this.ends.record(held.job, call, end);
+    await this.ends.record(locked.job, call, end);
     // A job that is about to fail does not wait for the results of its other open calls.
     const runnable = expireAction === 'fail';
     return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
   }
 
   /** Handles the end of a validated claim. Another client may claim the call, except if its effect is `once`. */
-  async lapse(held: LockedInterrupt): Promise<InterruptSettlement | null> {
-    const { call, claim } = await this.look(held);
+  async lapse(locked: LockedInterrupt): Promise<InterruptSettlement | null> {
+    const { call, claim } = await this.look(locked);
     if (claim.isHeld || !claim.isValidated) return null;
-    if (call.effect === 'once') return this.lose(held, { call, claim });
-    await this.claims.free(held.job, claim.id);
-    await this.calls.backToClients(held.job, call);
-    held.job.append(callUpdated({ ...call, status: 'awaiting_client' }));
+    if (call.effect === 'once') return this.lose(locked, { call, claim });
+    await this.claims.free(locked.job, claim.id);
+    await this.calls.backToClients(locked.job, call);
+    locked.job.append(callUpdated({ ...call, status: 'awaiting_client' }));
     return null;
   }
 
@@ -72,11 +72,11 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
    * Marks the outcome of the call as unknown. A call has one open request at a time, so this request ends before the request to a person
    * opens.
    */
-  private async lose(held: LockedInterrupt, { call, claim }: Looked): Promise<null> {
-    const { job } = held;
+  private async lose(locked: LockedInterrupt, { call, claim }: Looked): Promise<null> {
+    const { job } = locked;
     const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;
     await this.ends.record(job, call, { status: 'interrupted', failure });
-    await this.settler.store(held, { status: 'expired', outcome: { outcome: 'interrupted' }, by: null });
+    await this.settler.store(locked, { status: 'expired', outcome: { outcome: 'interrupted' }, by: null });
     await this.unknown.open(job, call, { worker: claim.device === null ? null : `client ${claim.device}` });
     await this.settler.requeueIfSettled(job);
     return null;

@@ -73,9 +73,9 @@ export class ClientToolsService {
     jobId: string,
     { callId, deviceId }: { readonly callId: string; readonly deviceId: string },
   ): Promise<Claim> {
-    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
-      const { job, call, interrupt, claim, payload } = held;
-      if (!isPending(held)) throw notPending(call.status);
+    return this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+      const { job, call, interrupt, claim, payload } = locked;
+      if (!isPending(locked)) throw notPending(call.status);
       if (interrupt.deviceId !== null && interrupt.deviceId !== deviceId) throw otherDevice(call.status);
       if (claim.isHeld || claim.isValidated) throw alreadyClaimed(call.status);
       const claimToken = newClaimToken();
@@ -109,13 +109,13 @@ export class ClientToolsService {
     { callId, claimToken }: ClaimRef,
   ): Promise<{ readonly valid: true; readonly expiresAt: number }> {
     const mayRun = await this.mayRun(principal, jobId, callId);
-    const validated = await this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
-      const { job, call, claim, toolTimeoutMs } = held;
-      if (!isPending(held) || !holdsClaim(held, claimToken)) throw claimChanged(call.status);
+    const validated = await this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+      const { job, call, claim, toolTimeoutMs } = locked;
+      if (!isPending(locked) || !holdsClaim(locked, claimToken)) throw claimChanged(call.status);
       if (claim.isValidated && claim.until !== null)
         return { valid: true, expiresAt: Math.round(claim.until) } as const;
       if (!mayRun) {
-        await this.ends.deny(held);
+        await this.ends.deny(locked);
         return null;
       }
       const expiresAt = await this.claims.validate(job, claim.id, toolTimeoutMs + CLAIM_MS);
@@ -157,16 +157,16 @@ export class ClientToolsService {
   /** Settles the call, or leaves it unchanged and returns the check that must run first. */
   private take({ principal, jobId, callId, claimToken, answer }: Offer, { mayRun, end }: Known): Promise<Taken> {
     const submission = submissionDigest(claimToken, answer);
-    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
-      if (held.interrupt.outcome?.['submission'] === submission) return 'accepted';
-      if (!isPending(held)) throw notPending(held.call.status);
-      if (!holdsClaim(held, claimToken)) throw claimLost(held.call.status);
-      if (!held.claim.isValidated && mayRun !== true) {
+    return this.clientCalls.hold(principal, { jobId, callId }, async (locked) => {
+      if (locked.interrupt.outcome?.['submission'] === submission) return 'accepted';
+      if (!isPending(locked)) throw notPending(locked.call.status);
+      if (!holdsClaim(locked, claimToken)) throw claimLost(locked.call.status);
+      if (!locked.claim.isValidated && mayRun !== true) {
         if (mayRun === null) return 'unjudged';
-        await this.ends.deny(held);
+        await this.ends.deny(locked);
         return 'denied';
       }
-      const { job, call, claim } = held;
+      const { job, call, claim } = locked;
       const { workspaceId } = job;
       if (end === null && this.ends.hooksMs !== null) {
         // The client has reported in time, so its claim must not expire while the hooks run.
@@ -174,7 +174,7 @@ export class ClientToolsService {
         return { unfiltered: { workspaceId, jobId: job.jobId, id: call.id, name: call.name } };
       }
       const settled = end ?? this.ends.unhooked(call, answer, workspaceId);
-      await this.ends.take(held, settled, { submission, by: principal.id });
+      await this.ends.take(locked, settled, { submission, by: principal.id });
       return 'accepted';
     });
   }

@@ -75,15 +75,15 @@ export class ApprovalDecisions implements DueHandler {
       await this.assertValidEdit(interrupt, answer.edited);
     }
     const { argumentsHash: hash, ...kept } = answer;
-    return this.settler.settle(interrupt, async (held) => {
-      if (!mayTakeAnswer(held, principal, kept)) return null;
-      const call = await this.callOf(held);
-      if (hash !== null && hash !== held.interrupt.request['argumentsHash']) throw argumentsChanged();
+    return this.settler.settle(interrupt, async (locked) => {
+      if (!mayTakeAnswer(locked, principal, kept)) return null;
+      const call = await this.callOf(locked);
+      if (hash !== null && hash !== locked.interrupt.request['argumentsHash']) throw argumentsChanged();
       const settlement =
         answer.decision === 'approve'
-          ? await this.approve(held, { call, answer, by: principal.id })
-          : await this.deny(held, { call, reason: answer.reason, by: principal.id });
-      await recordDecision(held.job.client, {
+          ? await this.approve(locked, { call, answer, by: principal.id })
+          : await this.deny(locked, { call, reason: answer.reason, by: principal.id });
+      await recordDecision(locked.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
         action: `tool_approval.${settlement.outcome.outcome}`,
@@ -101,21 +101,21 @@ export class ApprovalDecisions implements DueHandler {
   }
 
   /** Denies the call, never approves it. The job continues or fails. */
-  async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
-    const call = await this.callOf(held);
-    const failJob = held.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
+  async expire(locked: LockedInterrupt): Promise<InterruptSettlement> {
+    const call = await this.callOf(locked);
+    const failJob = locked.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
     const failure: ToolFailure = { phase: 'approval', message: APPROVAL_EXPIRED_TEXT, ...failJob };
-    await this.refuse(held, { call, failure, approval: 'expired', by: null });
+    await this.refuse(locked, { call, failure, approval: 'expired', by: null });
     // A job that is about to fail does not wait for the results of its other open calls.
-    const runnable = held.interrupt.expireAction === 'fail_job';
+    const runnable = locked.interrupt.expireAction === 'fail_job';
     return { status: 'expired', outcome: { outcome: 'expired' }, by: null, runnable };
   }
 
   private async approve(
-    held: LockedInterrupt,
+    locked: LockedInterrupt,
     { call, answer, by }: { call: LockedCall; answer: ApprovalAnswer; by: string },
   ): Promise<InterruptSettlement> {
-    const { job, interrupt } = held;
+    const { job, interrupt } = locked;
     if (interrupt.request['approvable'] !== true) throw notApprovable();
     if (answer.argumentsHash === null) throw missingArgumentsHash(interrupt.id);
     // The call runs the arguments that the approver saw, even if another writer has changed the row.
@@ -125,16 +125,16 @@ export class ApprovalDecisions implements DueHandler {
     if (argumentsHash({ tool, arguments: args, jobId, round, ordinal, expiresAt }) !== answer.argumentsHash)
       throw argumentsChanged();
     await this.calls.approve(job, call, { arguments: answer.edited ?? args, by, decisionId: interrupt.id });
-    if (answer.grantMinutes !== null) await this.grant(held, { minutes: answer.grantMinutes, by });
+    if (answer.grantMinutes !== null) await this.grant(locked, { minutes: answer.grantMinutes, by });
     return { status: 'resolved', outcome: { outcome: 'approved' }, by, runnable: true };
   }
 
   private async deny(
-    held: LockedInterrupt,
+    locked: LockedInterrupt,
     { call, reason, by }: { call: LockedCall; reason: string | null; by: string },
   ): Promise<InterruptSettlement> {
     const failure: ToolFailure = { phase: 'approval', message: deniedText(reason) };
-    await this.refuse(held, { call, failure, approval: 'denied', by });
+    await this.refuse(locked, { call, failure, approval: 'denied', by });
     return { status: 'resolved', outcome: { outcome: 'denied', reason }, by };
   }
 
@@ -146,15 +146,15 @@ export class ApprovalDecisions implements DueHandler {
     await this.ends.record(job, call, { status: 'denied', failure, approval, by, decisionId: interrupt.id });
   }
 
-  private async grant(held: LockedInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
-    const { workspaceId, id: interruptId, threadId, requester, adminRequired, request } = held.interrupt;
+  private async grant(locked: LockedInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
+    const { workspaceId, id: interruptId, threadId, requester, adminRequired, request } = locked.interrupt;
     const operation = request['operation'];
     // A grant covers the requester's own job, not its sub-jobs.
-    const isOfSubJob = held.interrupt.rootJobId !== held.interrupt.jobId;
+    const isOfSubJob = locked.interrupt.rootJobId !== locked.interrupt.jobId;
     if (isOfSubJob || adminRequired || threadId === null || requester === null || typeof operation !== 'string')
       throw invalidAnswer('grantMinutes', 'This call cannot be granted for a time');
     const agent = typeof request['agent'] === 'string' ? request['agent'] : null;
-    await this.grants.create(held.job.client, {
+    await this.grants.create(locked.job.client, {
       workspaceId,
       threadId,
       requester,

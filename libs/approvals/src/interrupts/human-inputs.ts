@@ -52,7 +52,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   onModuleInit(): void {
     for (const kind of ['human_input', 'wait'] as const) {
       this.deciders.register(kind, this);
-      this.timers.register({ kind, expire: (held) => this.expire(held) });
+      this.timers.register({ kind, expire: (locked) => this.expire(locked) });
     }
   }
 
@@ -63,11 +63,11 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toHumanAnswer(given, interrupt);
     const end = await this.endOf(principal, interrupt, answer);
-    return this.settler.settle(interrupt, async (held) => {
-      if (!mayTakeAnswer(held, principal, { ...answer })) return null;
-      assertOffered(held.interrupt, answer);
-      await this.settleCall(held, { settlement: end, by: principal.id });
-      await recordDecision(held.job.client, {
+    return this.settler.settle(interrupt, async (locked) => {
+      if (!mayTakeAnswer(locked, principal, { ...answer })) return null;
+      assertOffered(locked.interrupt, answer);
+      await this.settleCall(locked, { settlement: end, by: principal.id });
+      await recordDecision(locked.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
         action: `${interrupt.kind}.${answer.action}`,
@@ -79,13 +79,13 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   }
 
   /** Handles a request that expired: it counts as rejected, unless the request sets another outcome. */
-  async expire(held: LockedInterrupt): Promise<InterruptSettlement> {
-    const skips = held.interrupt.expireAction === 'skip';
-    const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
+  async expire(locked: LockedInterrupt): Promise<InterruptSettlement> {
+    const skips = locked.interrupt.expireAction === 'skip';
+    const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(locked.interrupt);
     const settlement: FilteredEnd = skips
       ? { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } }
       : { status: 'denied', failure: { phase: 'approval', message: PERSON_SILENT_TEXT } };
-    await this.settleCall(held, { settlement, by: null });
+    await this.settleCall(locked, { settlement, by: null });
     return { status: 'expired', outcome: { outcome: defaultAction }, by: null };
   }
 

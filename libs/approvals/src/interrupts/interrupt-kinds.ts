@@ -35,9 +35,9 @@ class RetriedWaits implements InterruptDecider, DueHandler {
     const decision = decisions.find((word) => word === given.decision);
     if (decision === undefined) throw invalidWord('decision', decisions);
     const answer = { decision, reason: given.reason ?? null };
-    return this.settler.settle(interrupt, async (held) => {
-      if (!mayTakeAnswer(held, principal, answer)) return null;
-      await recordDecision(held.job.client, {
+    return this.settler.settle(interrupt, async (locked) => {
+      if (!mayTakeAnswer(locked, principal, answer)) return null;
+      await recordDecision(locked.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
         action: `${this.kind}.${decision}`,

@@ -70,10 +70,10 @@ export class UnknownOutcomes implements DueHandler {
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const decided = toDecided(given);
     const end = await this.endOf(principal, interrupt, decided);
-    return this.settler.settle(interrupt, async (held) => {
-      if (!mayTakeAnswer(held, principal, { ...decided })) return null;
-      await this.apply(held, { decided, end, by: principal.id });
-      await recordDecision(held.job.client, {
+    return this.settler.settle(interrupt, async (locked) => {
+      if (!mayTakeAnswer(locked, principal, { ...decided })) return null;
+      await this.apply(locked, { decided, end, by: principal.id });
+      await recordDecision(locked.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
         action: `unknown_outcome.${decided.decision}`,

@@ -41,7 +41,7 @@ interface Continuation {
 /** The result of a continuation, or the results that must pass the hooks first. */
 type Applied = { readonly answer: Answer } | { readonly unfiltered: Pick<Continuation, 'handed' | 'order'> };
 
-type Decide = (held: LockedAnswer) => ContinuationInput | null;
+type Decide = (locked: LockedAnswer) => ContinuationInput | null;
 
 /** Applies the results of client tools to the job that waits for them. */
 @Injectable()

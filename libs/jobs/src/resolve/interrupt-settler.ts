@@ -26,14 +26,14 @@ export interface Settlement {
 export interface DueHandler {
   readonly kind: InterruptKind;
   /**
-   * Writes the effects of the expiry with `held.job.client` and returns the settlement. Returns null if the expiry was postponed meanwhile.
+   * Writes the effects of the expiry with `locked.job.client` and returns the settlement. Returns null if the expiry was postponed meanwhile.
    */
-  expire(held: LockedInterrupt): Promise<Settlement | null>;
+  expire(locked: LockedInterrupt): Promise<Settlement | null>;
   /**
    * The client that claimed the request stopped renewing its claim. Only for kinds that can be claimed. Returns null if the request is open
    * to all clients again.
    */
-  lapse?(held: LockedInterrupt): Promise<Settlement | null>;
+  lapse?(locked: LockedInterrupt): Promise<Settlement | null>;
 }
 
 /**
@@ -54,7 +54,7 @@ export class InterruptSettler {
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
-    decide: (held: LockedInterrupt) => Promise<Settlement | null>,
+    decide: (locked: LockedInterrupt) => Promise<Settlement | null>,
   ): Promise<Interrupt> {
     const settled = await this.updater.update(ref.workspaceId, ref.jobId, (job) => this.settleLocked(job, ref, decide));
     if (settled === null) throw requestNotFound();
@@ -66,7 +66,7 @@ export class InterruptSettler {
   async settleLocked(
     job: LockedJob,
     ref: { readonly workspaceId: string; readonly id: string },
-    decide: (held: LockedInterrupt) => Promise<Settlement | null>,
+    decide: (locked: LockedInterrupt) => Promise<Settlement | null>,
   ): Promise<Interrupt> {
     const interrupt = await this.interrupts.read(job.client, ref.workspaceId, ref.id);
     if (interrupt === null || interrupt.jobId !== job.jobId) throw requestNotFound();

@@ -82,8 +82,8 @@ export class InterruptTimers extends QueueWorker {
       if (timer.due === 'reminder') await this.remind(job, ref);
       else if (timer.due !== null) {
         if (handler === undefined) return; // the sweep of a process that knows the kind finds it
-        await this.settler.settleLocked(job, ref, async (held) =>
-          timer.due === 'claim' ? ((await handler.lapse?.(held)) ?? null) : handler.expire(held),
+        await this.settler.settleLocked(job, ref, async (locked) =>
+          timer.due === 'claim' ? ((await handler.lapse?.(locked)) ?? null) : handler.expire(locked),
         );
       }
       const at = await this.dues.nextInstant(job.client, ref);

@@ -55,7 +55,9 @@ export class DeadToolCallsService {
     if (stored === null) throw letterNotFound();
     const { jobId, toolCallId: callId } = stored;
     if (jobId === null || callId === null) throw notRedrivable('it names no call');
-    const sent = await this.updater.update(workspaceId, jobId, (held) => this.sendAgain(held, callId, principal.id));
+    const sent = await this.updater.update(workspaceId, jobId, (locked) =>
+      this.sendAgain(locked, callId, principal.id),
+    );
     if (sent === null) throw notRedrivable('its job is gone');
     this.queue.hint(workspaceId);
     const [letter] = await this.withCalls(workspaceId, [stored]);
@@ -64,16 +66,16 @@ export class DeadToolCallsService {
     return letter;
   }
 
-  private async sendAgain(held: LockedJob, callId: string, by: string): Promise<true> {
-    const call = await this.settler.find(held, callId);
+  private async sendAgain(locked: LockedJob, callId: string, by: string): Promise<true> {
+    const call = await this.settler.find(locked, callId);
     if (call === null) throw notRedrivable('its call is gone');
-    const state = await this.states.find(held, callId);
+    const state = await this.states.find(locked, callId);
     if (state === null) throw notRedrivable(`its call has ended as ${call.status}`);
-    const obstacle = obstacleOf(state, call.effect === 'once') ?? (held.isOpen ? null : 'its job is being stopped');
+    const obstacle = obstacleOf(state, call.effect === 'once') ?? (locked.isOpen ? null : 'its job is being stopped');
     if (obstacle !== null) throw notRedrivable(obstacle);
-    if (state.isTaken) await this.states.retry(held, callId, 0);
-    else await this.states.sendAgain(held, callId);
-    await this.states.recordRedrive(held, callId, by);
+    if (state.isTaken) await this.states.retry(locked, callId, 0);
+    else await this.states.sendAgain(locked, callId);
+    await this.states.recordRedrive(locked, callId, by);
     return true;
   }
 

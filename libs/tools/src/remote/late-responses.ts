@@ -30,20 +30,20 @@ export class LateResponses {
   ) {}
 
   /** `endOf` returns how the response ends the call. It runs only if the call can still end this way. */
-  async take(held: LockedJob, call: LockedCall, endOf: () => QueueEnd | null): Promise<void> {
-    if (call.status !== 'interrupted' || !held.isOpen) return;
-    const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
+  async take(locked: LockedJob, call: LockedCall, endOf: () => QueueEnd | null): Promise<void> {
+    if (call.status !== 'interrupted' || !locked.isOpen) return;
+    const interrupt = await this.interrupts.openOfCall(locked.client, locked.workspaceId, call.id);
     const isAsked = interrupt?.kind === 'unknown_outcome';
     // No person was asked yet, and no worker is about to ask one.
-    const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
+    const isUndecided = locked.row.status !== 'running' && !(await this.states.wasAsked(locked, call.id));
     if (!isAsked && !isUndecided) return;
     const settlement = endOf();
     if (settlement?.status !== 'completed') return;
     if (isAsked) {
-      const about = { job: held, interrupt };
+      const about = { job: locked, interrupt };
       await this.requests.store(about, await this.happened(about, call, settlement));
-      await this.requests.requeueIfSettled(held);
-    } else await this.settler.settle(held, call, settlement);
+      await this.requests.requeueIfSettled(locked);
+    } else await this.settler.settle(locked, call, settlement);
   }
 
   /** Settles the open request, like a person who knows the outcome. */

@@ -29,33 +29,33 @@ export class QueueSettler {
     private readonly ends: CallEnds,
   ) {}
 
-  find(held: LockedJob, id: string): Promise<LockedCall | null> {
-    return this.calls.find(held, id);
+  find(locked: LockedJob, id: string): Promise<LockedCall | null> {
+    return this.calls.find(locked, id);
   }
 
   /**
    * A call that ended as `interrupted` stays so until a decision. The job's next lease holder finds it and applies the tool's policy (verify,
    * ask, report, fail), as for any call whose worker was lost.
    */
-  async settle(held: LockedJob, call: LockedCall, { started, ...end }: QueueEnd): Promise<void> {
-    if (!started) await this.states.neverStarted(held, call.id);
-    await this.ends.end(held, call, end);
+  async settle(locked: LockedJob, call: LockedCall, { started, ...end }: QueueEnd): Promise<void> {
+    if (!started) await this.states.neverStarted(locked, call.id);
+    await this.ends.end(locked, call, end);
     crashpoint('in-tool-result');
   }
 
   /** Returns a call that did not start and now needs approval: its job handles it like a new call, and opens a request. */
-  async giveBack(held: LockedJob, call: LockedCall): Promise<void> {
-    await this.states.giveBack(held, call.id);
-    held.append(callUpdated({ ...call, status: 'pending' }));
-    held.requeue('a call needs approval');
+  async giveBack(locked: LockedJob, call: LockedCall): Promise<void> {
+    await this.states.giveBack(locked, call.id);
+    locked.append(callUpdated({ ...call, status: 'pending' }));
+    locked.requeue('a call needs approval');
   }
 
   /** Ends a cancelled call: the outcome of a `once` call is unknown unless it certainly did not start. */
-  stopped(held: LockedJob, call: LockedCall, { started }: { readonly started: boolean }): Promise<void> {
+  stopped(locked: LockedJob, call: LockedCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: FilteredEnd =
       started && call.effect === 'once'
         ? { status: 'interrupted', failure: unknownOutcome }
         : { status: 'cancelled', failure: stoppedCall };
-    return this.settle(held, call, { ...end, started });
+    return this.settle(locked, call, { ...end, started });
   }
 }

@@ -75,20 +75,20 @@ export class QueueStateRepository {
   }
 
   /** Enqueues a call that no worker has claimed once more. If its request is still in the queue, no second one is added. */
-  async sendAgain(held: LockedJob, id: string): Promise<void> {
-    await this.send(held, id, 0);
+  async sendAgain(locked: LockedJob, id: string): Promise<void> {
+    await this.send(locked, id, 0);
   }
 
   /** Enqueues a lost call again. A process can claim it after `delayMs`. */
-  async retry(held: LockedJob, id: string, delayMs: number): Promise<void> {
-    const { client, workspaceId } = held;
+  async retry(locked: LockedJob, id: string, delayMs: number): Promise<void> {
+    const { client, workspaceId } = locked;
     await client.$executeRawUnsafe(
       `UPDATE tool_call SET exec_until = NULL, exec_owner = NULL, queued_at = clock_timestamp()
         WHERE workspace_id = $1 AND id = $2`,
       workspaceId,
       id,
     );
-    await this.send(held, id, delayMs);
+    await this.send(locked, id, delayMs);
   }
 
   /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */

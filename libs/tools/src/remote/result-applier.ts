@@ -77,34 +77,34 @@ export class ResultApplier {
   /** `endOf` is called only if the result of a response counts. */
   private async update(
     { message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>,
-    endOf: (held: LockedJob, call: LockedCall) => QueueEnd | null,
+    endOf: (locked: LockedJob, call: LockedCall) => QueueEnd | null,
   ): Promise<Applied> {
     const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
-    const fate = await this.updater.update(workspaceId, jobId, async (held): Promise<Applied> => {
-      const call = await this.settler.find(held, id);
+    const fate = await this.updater.update(workspaceId, jobId, async (locked): Promise<Applied> => {
+      const call = await this.settler.find(locked, id);
       if (call === null) return 'unknown';
-      const state = await this.states.find(held, id);
+      const state = await this.states.find(locked, id);
       return message.type === 'tool_response'
-        ? this.respond(held, { call, state, response: message, end: () => endOf(held, call) })
-        : this.progress(held, { call, state, arrived: { message, ageMs } });
+        ? this.respond(locked, { call, state, response: message, end: () => endOf(locked, call) })
+        : this.progress(locked, { call, state, arrived: { message, ageMs } });
     });
     return fate ?? 'unknown';
   }
 
   private async respond(
-    held: LockedJob,
+    locked: LockedJob,
     about: { call: LockedCall; state: QueueState | null; response: ToolResponse; end: () => QueueEnd | null },
   ): Promise<'done'> {
     const { call, state, response, end } = about;
     const stands = state === null ? 'none' : standingOf(state, response);
     // A job that is being cancelled closes its calls itself, so a concurrent result loses.
-    if (stands === 'none') await this.late.take(held, call, end);
-    else if (held.isOpen) {
+    if (stands === 'none') await this.late.take(locked, call, end);
+    else if (locked.isOpen) {
       const settlement = stands === 'withdrawn' ? null : end();
       const goesBack = settlement !== null && response.needs_approval === true && !response.started;
-      if (goesBack) await this.settler.giveBack(held, call);
-      else if (settlement === null) await this.settler.stopped(held, call, response);
-      else await this.settler.settle(held, call, settlement);
+      if (goesBack) await this.settler.giveBack(locked, call);
+      else if (settlement === null) await this.settler.stopped(locked, call, response);
+      else await this.settler.settle(locked, call, settlement);
     }
     return 'done';
   }
@@ -123,19 +123,19 @@ export class ResultApplier {
 
   /** Progress is for display only: it is shown or dropped, and changes nothing else. */
   private async progress(
-    held: LockedJob,
+    locked: LockedJob,
     about: { call: LockedCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
   ): Promise<MessageFate> {
     const { call, state } = about;
     const { message, ageMs } = about.arrived;
-    const isOver = state === null || state.cancelRequested || state.epoch !== message.exec_epoch || !held.isOpen;
+    const isOver = state === null || state.cancelRequested || state.epoch !== message.exec_epoch || !locked.isOpen;
     if (isOver || message.seq <= state.progressSeq) return 'done';
     if (message.seq > state.progressSeq + 1 && ageMs < gapTimeoutMs) return { againInMs: gapLookMs };
     const restMs = state.shownMsAgo === null ? 0 : betweenShownMs - state.shownMsAgo;
     if (restMs > 0) return { againInMs: Math.ceil(restMs) };
-    await this.states.shown(held, call.id, message.seq);
+    await this.states.shown(locked, call.id, message.seq);
     const seqInCall = state.progressShown + 1;
-    held.show({ type: 'tool-progress', body: { callId: call.callId, seqInCall, ...toShown(message.chunk) } });
+    locked.show({ type: 'tool-progress', body: { callId: call.callId, seqInCall, ...toShown(message.chunk) } });
     return 'done';
   }
 }

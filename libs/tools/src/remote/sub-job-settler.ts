@@ -26,32 +26,32 @@ export class SubJobSettler {
   async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
     const { workspaceId, jobId } = call;
     const end = await this.hooks.filter(call, this.endOf(call, subJob));
-    await this.updater.update(workspaceId, jobId, (held) => this.settle(held, call, end));
+    await this.updater.update(workspaceId, jobId, (locked) => this.settle(locked, call, end));
   }
 
   /** Ends a call whose sub-job cannot start. Does nothing if another process has started it meanwhile: a start takes the same lock. */
   async refuse(ref: SubJobCallRef, refused: Settlement): Promise<void> {
     const end = await this.hooks.filter(ref, refused);
-    await this.updater.update(ref.workspaceId, ref.jobId, async (held) => {
-      if (!(await this.calls.hasSubJob(held, ref.id))) await this.settle(held, ref, end);
+    await this.updater.update(ref.workspaceId, ref.jobId, async (locked) => {
+      if (!(await this.calls.hasSubJob(locked, ref.id))) await this.settle(locked, ref, end);
     });
   }
 
   /** Notifies viewers of the parent which sub-job runs the call. */
   async show({ workspaceId, jobId, id, callId }: SubJobCall, subJobId: string): Promise<void> {
-    await this.updater.update(workspaceId, jobId, async (held) => {
-      const call = await this.calls.find(held, id);
-      if (call?.status !== 'running' || !held.isOpen) return;
+    await this.updater.update(workspaceId, jobId, async (locked) => {
+      const call = await this.calls.find(locked, id);
+      if (call?.status !== 'running' || !locked.isOpen) return;
       const message = `Runs as job ${subJobId}`;
-      held.show({ type: 'tool-progress', body: { callId, seqInCall: 1, message, subJobId } });
+      locked.show({ type: 'tool-progress', body: { callId, seqInCall: 1, message, subJobId } });
     });
   }
 
   /** A job that is being cancelled closes its open calls itself. */
-  private async settle(held: LockedJob, ref: SubJobCallRef, end: FilteredEnd): Promise<void> {
-    const call = await this.calls.find(held, ref.id);
-    if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
-    await this.ends.end(held, call, end);
+  private async settle(locked: LockedJob, ref: SubJobCallRef, end: FilteredEnd): Promise<void> {
+    const call = await this.calls.find(locked, ref.id);
+    if (call?.status !== 'running' || call.executor !== 'job' || !locked.isOpen) return;
+    await this.ends.end(locked, call, end);
     crashpoint('in-sub-job-result');
   }
 

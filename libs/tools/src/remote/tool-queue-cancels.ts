@@ -50,17 +50,17 @@ export class ToolQueueCancels {
 
   /** Withdraws the right to submit a result before it notifies the process, so that a concurrent result loses. Idempotent. */
   async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {
-    const done = await this.updater.update(workspaceId, jobId, async (held): Promise<CancelState> => {
-      const call = await this.settler.find(held, toolCallId);
+    const done = await this.updater.update(workspaceId, jobId, async (locked): Promise<CancelState> => {
+      const call = await this.settler.find(locked, toolCallId);
       if (call?.executor !== 'queue') return 'not_found';
-      const state = await this.states.find(held, toolCallId);
-      if (state === null || !held.isOpen) return 'settled';
+      const state = await this.states.find(locked, toolCallId);
+      if (state === null || !locked.isOpen) return 'settled';
       if (state.cancelRequested) return 'stopping';
       if (!state.isTaken) {
-        await this.settler.stopped(held, call, { started: false });
+        await this.settler.stopped(locked, call, { started: false });
         return 'cancelled';
       }
-      await this.states.withdraw(held, toolCallId, issuedBy);
+      await this.states.withdraw(locked, toolCallId, issuedBy);
       return 'stopping';
     });
     if (done === 'stopping') this.bus.publish('tool-cancel', { workspaceId, jobId, toolCallId });

@@ -20,7 +20,7 @@ const mostPages = 10;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
-  readonly held: LockedJob;
+  readonly locked: LockedJob;
   readonly call: LockedCall;
   readonly state: QueueState;
 }
@@ -81,28 +81,28 @@ export class ToolQueueSweeper extends QueueWorker {
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
-    await this.updater.update(workspaceId, jobId, async (held) => {
-      const call = await this.settler.find(held, id);
-      const state = await this.states.find(held, id);
-      if (call === null || state === null || !held.isOpen) return;
-      await this.decide({ held, call, state });
+    await this.updater.update(workspaceId, jobId, async (locked) => {
+      const call = await this.settler.find(locked, id);
+      const state = await this.states.find(locked, id);
+      if (call === null || state === null || !locked.isOpen) return;
+      await this.decide({ locked, call, state });
     });
   }
 
   /** What is true now, under the lock; the call may need nothing any more. */
   private async decide(due: Due): Promise<void> {
-    const { held, call, state } = due;
+    const { locked, call, state } = due;
     if (state.cancelRequested) {
       if (!state.isOverdue) return;
       await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
-      await this.settler.stopped(held, call, { started: true });
+      await this.settler.stopped(locked, call, { started: true });
     } else if (state.isLost) {
       if (await this.hasResponse(call, state)) return;
       await this.queues.remove(TOOL_QUEUES.requests, state.takenId);
       await this.lost(due);
     } else if (state.isLate) await this.giveUp(due, notTaken(call.name, this.states.ttlMs), 'not_taken');
     else if (!state.isTaken && (await this.hasLostRequest(state))) {
-      await this.states.sendAgain(held, call.id);
+      await this.states.sendAgain(locked, call.id);
       this.telemetry.resent.inc({ why: 'request lost' });
     }
   }
@@ -125,9 +125,9 @@ export class ToolQueueSweeper extends QueueWorker {
   }
 
   private async lost(due: Due): Promise<void> {
-    const { held, call, state } = due;
+    const { locked, call, state } = due;
     if (call.effect === 'once') {
-      await this.settler.settle(held, call, { status: 'interrupted', failure: unknownOutcome, started: true });
+      await this.settler.settle(locked, call, { status: 'interrupted', failure: unknownOutcome, started: true });
       return;
     }
     const pauseMs = pausesMs[state.attempts - 1];
@@ -135,14 +135,14 @@ export class ToolQueueSweeper extends QueueWorker {
       await this.giveUp(due, lostTooOften(call.name, state.attempts), 'attempts');
       return;
     }
-    await this.states.retry(held, call.id, pauseMs);
+    await this.states.retry(locked, call.id, pauseMs);
     this.telemetry.resent.inc({ why: 'process lost' });
   }
 
-  private async giveUp({ held, call }: Due, end: QueueEnd, reason: DeadReason): Promise<void> {
-    const { client, workspaceId, jobId } = held;
+  private async giveUp({ locked, call }: Due, end: QueueEnd, reason: DeadReason): Promise<void> {
+    const { client, workspaceId, jobId } = locked;
     await this.dead.note(client, { workspaceId, jobId, id: call.id, reason });
-    await this.settler.settle(held, call, end);
+    await this.settler.settle(locked, call, end);
   }
 }
 

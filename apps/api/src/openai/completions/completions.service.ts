@@ -117,9 +117,9 @@ export class Completions {
     const { idempotencyKey: key } = headers;
     const { model, bodyHash: requestHash, about, parameters } = request;
     try {
-      const answer = await this.continuations.apply(principal, run, (held): ContinuationInput | null => {
-        if (held.answer.state !== 'paused') return null;
-        const pending = toPending(held.answer, held.callIds);
+      const answer = await this.continuations.apply(principal, run, (locked): ContinuationInput | null => {
+        if (locked.answer.state !== 'paused') return null;
+        const pending = toPending(locked.answer, locked.callIds);
         const verdict = checkContinuation({ isBusy: false, pending, model, continuation });
         if (verdict.type === 'new') return null;
         return {
