@@ -39,7 +39,7 @@ export type OutagePolicy = Pick<ConversationOutage, 'before' | 'after'>;
 export class LoopSession {
   /** The newest committed round; null if there is none. */
   last: LastRound | null = null;
-  private held: DeferredRoundCommit | undefined;
+  private deferredRound: DeferredRoundCommit | undefined;
   private stream: ModelStream | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
@@ -175,7 +175,7 @@ export class LoopSession {
       case 'provider-down':
         return undefined;
       case 'take-call-ids':
-        return { held: await this.calls.takeIds(step.callIds) };
+        return { takenIds: await this.calls.takeIds(step.callIds) };
       case 'round-finished':
         crashpoint('after-response');
         return this.commitRound(step);
@@ -199,7 +199,7 @@ export class LoopSession {
       // No call starts, so the round need not be durable yet. The next commit, which ends the job or sets it to `waiting`, writes it.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
     } else if (this.mayDefer(step, routeTypes)) {
-      this.held = new DeferredRoundCommit(this.run, round, systemClock);
+      this.deferredRound = new DeferredRoundCommit(this.run, round, systemClock);
     } else {
       cancelled = !(await this.commitAndStart(round));
     }
@@ -224,15 +224,15 @@ export class LoopSession {
   }
 
   private async runCalls(step: Extract<LoopStep, { type: 'run-calls' }>): Promise<LoopReply> {
-    const { held } = this;
-    this.held = undefined;
+    const { deferredRound } = this;
+    this.deferredRound = undefined;
     let results;
     try {
-      results = await this.calls.settle(step, held);
+      results = await this.calls.settle(step, deferredRound);
     } finally {
-      held?.close();
+      deferredRound?.close();
     }
-    if (held?.hasLongResult === true) await this.run.commit();
+    if (deferredRound?.hasLongResult === true) await this.run.commit();
     for (const { ordinal, status, text } of results) this.last?.ends.set(ordinal, { status, text });
     return { results };
   }

@@ -182,7 +182,7 @@ export class JobCalls {
   }
 
   /** Runs the open calls of the round that may run. A call without a result in the returned list is still open. */
-  async settle(step: RunStep, held: DeferredRoundCommit | undefined): Promise<readonly CallResult[]> {
+  async settle(step: RunStep, deferredRound: DeferredRoundCommit | undefined): Promise<readonly CallResult[]> {
     const { round, calls } = step;
     const results: CallResult[] = [];
     const runnable: RunnableCall[] = [];
@@ -195,8 +195,13 @@ export class JobCalls {
       if (route?.type === 'answered')
         results.push({ ordinal: call.ordinal, status: route.outcome.status, text: route.outcome.modelText });
     }
-    const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held, hooks: this.hooks });
-    const ended = held?.wasAbortedUnwritten === true ? runnable : [...results, ...ran];
+    const ran = await this.services.tools.runCalls(this.run, runnable, {
+      round,
+      isStarted,
+      deferredRound,
+      hooks: this.hooks,
+    });
+    const ended = deferredRound?.wasAbortedUnwritten === true ? runnable : [...results, ...ran];
     for (const { ordinal } of ended) this.open.delete(keyOf({ round, ordinal }));
     const decided = this.run.signal.aborted ? ran : ran.filter(({ status }) => status !== 'interrupted');
     this.hasUndecided = decided.length < ran.length;

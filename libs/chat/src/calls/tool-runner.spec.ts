@@ -49,7 +49,7 @@ it('tracks a call as work of its run, from the commit of its start until it is s
   const results = await runner.runCalls(asCallingRun, [call], {
     round: 1,
     isStarted: true,
-    held: undefined,
+    deferredRound: undefined,
     hooks: { has: () => false } as never,
   });
   expect(results).toMatchObject([{ ordinal: 1, status: 'error' }]);

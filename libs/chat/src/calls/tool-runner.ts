@@ -45,7 +45,7 @@ interface RoundState {
   /** Whether this run has committed the round. That commit starts all calls that may be repeated (`pure`, `idempotent`). */
   readonly isStarted: boolean;
   /** Buffers the outcomes of a round that is not written yet. */
-  readonly held: DeferredRoundCommit | undefined;
+  readonly deferredRound: DeferredRoundCommit | undefined;
   readonly hooks: StepHooks;
 }
 
@@ -71,7 +71,7 @@ export class ToolRunner {
 
   /** Returns the results in the order of the calls, without calls that could not be started. */
   async runCalls(run: CallingRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
-    const { round, held } = state;
+    const { round, deferredRound } = state;
     // All calls count as one unit of work, from the commit that starts a call to the commit that settles it. Otherwise a draining process
     // could conclude between them that the job only waits for a model.
     const work = runCalls(calls, {
@@ -85,7 +85,7 @@ export class ToolRunner {
       execute: async (call) => this.filtered(state.hooks, call, await this.execute(run, round, call)),
       settled: async (call, outcome) => {
         crashpoint('before-tool-commit');
-        const isHeld = (await held?.take(call.ordinal, outcome)) ?? false;
+        const isHeld = (await deferredRound?.take(call.ordinal, outcome)) ?? false;
         await this.settle(run, { round, call, outcome, isHeld });
       },
     });

@@ -137,7 +137,7 @@ export type LoopStep =
  */
 export type LoopReply =
   | { readonly results: readonly CallResult[] }
-  | { readonly held: ReadonlySet<string> }
+  | { readonly takenIds: ReadonlySet<string> }
   | { readonly ask: 'again' | 'probe' }
   | { readonly committed: readonly PlannedCall[] }
   | undefined;
