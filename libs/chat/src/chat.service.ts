@@ -53,17 +53,17 @@ export class ChatService {
   async start(principal: Principal, given: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
-    const terms = await this.termsOf(principal, given);
-    if ('jobId' in terms) return terms;
+    const pinned = await this.pinnedAgentOf(principal, given);
+    if ('jobId' in pinned) return pinned;
     const messages = await this.orStarted(principal, given, () => this.attached.accept(principal, given.messages));
     if ('jobId' in messages) return messages;
     const request = { ...given, messages };
-    const toolPins = await this.check(principal, request, terms);
+    const toolPins = await this.check(principal, request, pinned);
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
     const isCall = request.external?.call !== undefined;
-    const options = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
+    const options = { workspaceId, wanted: pinned.model ?? request.model, hasOwnKey: providerKey !== null };
     const model = isCall ? '' : await this.models.modelNameFor(options);
     this.attached.assertReadable(model, userMessagesSinceAnswer(request.messages));
     return this.starter.start({
@@ -72,8 +72,8 @@ export class ChatService {
       messageClientId: request.messageClientId,
       model,
       ...defined({ labels: request.labels }),
-      ...agentIdOf(terms),
-      ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
+      ...agentIdOf(pinned),
+      ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...pinned.input, ...toolPins })),
       ...externalOf(request.external?.reference),
       backgroundMode: request.backgroundMode,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -92,10 +92,10 @@ export class ChatService {
   async acceptForLater(principal: Principal, request: StartChat): Promise<readonly ChatMessage[]> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
-    const terms = await this.termsOf(principal, request);
-    if ('jobId' in terms) return request.messages;
-    await this.check(principal, request, terms);
-    const wanted = terms.model ?? request.model;
+    const pinned = await this.pinnedAgentOf(principal, request);
+    if ('jobId' in pinned) return request.messages;
+    await this.check(principal, request, pinned);
+    const wanted = pinned.model ?? request.model;
     const model = await this.models.modelNameFor({ workspaceId, wanted, hasOwnKey: false });
     const messages = await this.attached.accept(principal, request.messages);
     this.attached.assertReadable(model, messages);
@@ -124,16 +124,16 @@ export class ChatService {
     // The provider key was erased at the job's end. Another key must not replace it.
     if (chat.hasOwnKey === true) throw missingModelKey();
     const isAgents = agent !== undefined || routing !== undefined;
-    const terms = isAgents ? await this.agents.again(principal, jobId, toChatInput(input)) : NO_AGENT;
-    const pins = await this.pinsOf(principal, chat.tools, terms);
+    const pinned = isAgents ? await this.agents.again(principal, jobId, toChatInput(input)) : NO_AGENT;
+    const pins = await this.pinsOf(principal, chat.tools, pinned);
     return this.starter.start({
       ...this.identityOf(principal, newId()),
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
       labels: job.labels,
-      ...agentIdOf(terms),
-      ...formatted({ ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId }),
+      ...agentIdOf(pinned),
+      ...formatted({ ...chat, ...this.allowed(client), ...pinned.input, ...pins, retryOf: jobId }),
       ...externalOf(chat.external),
       backgroundMode,
       keyCipher: null,
@@ -143,7 +143,7 @@ export class ChatService {
   }
 
   /** Finds the agent and pins it. If the agent does not exist any more, but the key started a job before, returns that job. */
-  private async termsOf(principal: Principal, given: StartChat): Promise<PinnedAgent | StartedJob> {
+  private async pinnedAgentOf(principal: Principal, given: StartChat): Promise<PinnedAgent | StartedJob> {
     const { agent } = given;
     return agent === undefined
       ? NO_AGENT
@@ -179,13 +179,13 @@ export class ChatService {
   private async check(
     principal: Principal,
     request: StartChat,
-    terms: PinnedAgent,
+    pinned: PinnedAgent,
   ): Promise<Pick<ChatInput, 'toolPins'>> {
     const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.config.values;
     if (request.messages.length === 0 && request.external === undefined) throw missingMessages();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
-    if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    return this.pinsOf(principal, request.tools, terms);
+    if (request.tools.length + pinned.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
+    return this.pinsOf(principal, request.tools, pinned);
   }
 
   /**
