@@ -42,7 +42,8 @@ const ownerships: Readonly<Record<string, Ownership>> = {
   interrupt: {
     owner: 'libs/jobs',
     others: {
-      'libs/approvals': 'reads the terms of an approval when a call starts, and records which client claimed a call',
+      'libs/approvals':
+        'reads the decision rules of an approval when a call starts, and records which client claimed a call',
       'libs/chat': conversation,
       'libs/tools': 'checks whether a person was asked about a call that ended late',
       'libs/workflows': nodeState,

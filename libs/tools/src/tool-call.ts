@@ -73,7 +73,7 @@ export interface CallState {
   /** The tool process that last claimed it; null: none. */
   readonly worker: string | null;
   /** Who could decide, according to the request. */
-  readonly terms: {
+  readonly decisionRules: {
     readonly decidableBy: 'requester' | 'approvers' | 'members';
     readonly fourEyes: boolean;
     readonly adminRequired: boolean;

@@ -56,13 +56,13 @@ const judge = (over: Partial<GateJob> = {}, what: GateCall = call): Promise<Gate
 /** Checks the call again right before it runs, after `by` (null: the policy) has approved it. */
 function recheck(
   by: MemberPrincipal | null,
-  over: Partial<NonNullable<Allowance['terms']>> = {},
+  over: Partial<NonNullable<Allowance['decisionRules']>> = {},
 ): Promise<GateDecision> {
-  const terms = { decidableBy: 'requester', fourEyes: false, adminRequired: false, ...over } as const;
+  const decisionRules = { decidableBy: 'requester', fourEyes: false, adminRequired: false, ...over } as const;
   const allowed: Allowance =
     by === null
-      ? { approval: 'policy', decidedBy: null, terms: null }
-      : { approval: 'person', decidedBy: by.id, terms };
+      ? { approval: 'policy', decidedBy: null, decisionRules: null }
+      : { approval: 'person', decidedBy: by.id, decisionRules };
   return gate().recheck(job, { call, tool: null, allowed });
 }
 
@@ -160,7 +160,7 @@ describe('a grant', () => {
     const grantId = await give(red.member);
     expect(await judge({}, { ...call, isPreview: true })).toEqual({ type: 'run', approval: 'grant', grantId });
     expect(await judge()).toEqual({ type: 'run', approval: 'grant', grantId });
-    const allowed: Allowance = { approval: 'grant', decidedBy: null, terms: null };
+    const allowed: Allowance = { approval: 'grant', decidedBy: null, decisionRules: null };
     expect(await gate().recheck(job, { call, tool: null, allowed })).toEqual({
       type: 'run',
       approval: 'grant',

@@ -56,7 +56,7 @@ export type GateDecision =
   | { readonly type: 'refuse'; readonly approval: 'blocked' | 'withdrawn'; readonly reason: string };
 
 /** How a call that is about to run was allowed. */
-export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'terms'>;
+export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'decisionRules'>;
 
 interface Asked {
   readonly call: GateCall;
@@ -111,12 +111,16 @@ export class CallGate {
     return (await this.byGrant(job, asked, verdict)) ?? { type: 'ask', verdict };
   }
 
-  private async byPerson(job: GateJob, { decidedBy, terms }: Allowance, verdict: Verdict): Promise<GateDecision> {
+  private async byPerson(
+    job: GateJob,
+    { decidedBy, decisionRules }: Allowance,
+    verdict: Verdict,
+  ): Promise<GateDecision> {
     const asks = verdict.action === 'require_approval';
     const mayStill = await this.mayDecide(job, decidedBy, {
-      decidableBy: narrowerOf(terms?.decidableBy ?? 'members', asks ? verdict.decidableBy : 'members'),
-      fourEyes: terms?.fourEyes === true || (asks && verdict.fourEyes),
-      adminRequired: terms?.adminRequired === true || (asks && verdict.locked),
+      decidableBy: narrowerOf(decisionRules?.decidableBy ?? 'members', asks ? verdict.decidableBy : 'members'),
+      fourEyes: decisionRules?.fourEyes === true || (asks && verdict.fourEyes),
+      adminRequired: decisionRules?.adminRequired === true || (asks && verdict.locked),
     });
     return mayStill ? { type: 'run', approval: 'policy', grantId: null } : withdrawn('approval withdrawn');
   }
@@ -131,11 +135,11 @@ export class CallGate {
   private async mayDecide(
     { workspaceId, createdBy }: GateJob,
     principalId: string | null,
-    terms: NonNullable<Allowance['terms']>,
+    decisionRules: NonNullable<Allowance['decisionRules']>,
   ): Promise<boolean> {
     const person = principalId === null ? null : await this.principals.find(workspaceId, principalId);
     if (person === null) return false;
-    return mayDecide(person, { ...terms, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
+    return mayDecide(person, { ...decisionRules, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
   }
 
   private async verdictOf(asked: Asked & { job: GateJob; requester: Requester }): Promise<Verdict> {
@@ -168,8 +172,8 @@ export class CallGate {
     const need = { threadId, requester, agent, operation, policyVersion };
     const grant = await this.grants.findUsable(workspaceId, need);
     const { decidableBy, fourEyes } = verdict;
-    const terms = { decidableBy, fourEyes, adminRequired: false };
-    if (grant === null || !(await this.mayDecide(job, grant.grantedBy, terms))) return null;
+    const decisionRules = { decidableBy, fourEyes, adminRequired: false };
+    if (grant === null || !(await this.mayDecide(job, grant.grantedBy, decisionRules))) return null;
     if (asked.allowed?.approval !== 'grant' && asked.call.isPreview !== true)
       await this.grants.recordUse(workspaceId, { grantId: grant.id, jobId, tool: asked.call.name });
     return { type: 'run', approval: 'grant', grantId: grant.id };

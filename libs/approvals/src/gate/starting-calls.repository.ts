@@ -27,7 +27,7 @@ interface Row {
   readonly arguments: string;
   readonly approval: Allowance['approval'];
   readonly decidedBy: string | null;
-  readonly terms: Allowance['terms'];
+  readonly decisionRules: Allowance['decisionRules'];
 }
 
 /** Reads calls that a process other than the job's worker is about to run. */
@@ -40,11 +40,11 @@ export class StartingCallsRepository {
     const [row] = await this.prisma.queryInWorkspace<Row>({ workspaceId }, startingCall(ref));
     if (row === undefined) return null;
     const { threadId, createdBy, principal, requestPolicy, callerPolicies, agent, agentPolicy } = row;
-    const { name, version, approval, decidedBy, terms } = row;
+    const { name, version, approval, decidedBy, decisionRules } = row;
     return {
       job: { workspaceId, jobId, threadId, createdBy, principal, agent, agentPolicy, callerPolicies, requestPolicy },
       call: { name, version, arguments: row.arguments },
-      allowed: { approval, decidedBy, terms },
+      allowed: { approval, decidedBy, decisionRules },
     };
   }
 }
@@ -61,7 +61,7 @@ function startingCall(ref: StartingRef): Prisma.Sql {
     c.decided_by AS "decidedBy", coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
     (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
        FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
-        AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS terms
+        AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS "decisionRules"
   FROM tool_call c JOIN job j ON j.workspace_id = c.workspace_id AND j.id = c.job_id
   CROSS JOIN LATERAL (SELECT coalesce(j.input->'agent', CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
      WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END) AS agent) a

@@ -101,7 +101,7 @@ describe('buildHistory', () => {
       decidedBy: 'u',
       startedAt: null,
       worker: null,
-      terms: null,
+      decisionRules: null,
       interruptId: null,
       isReported: false,
     };

@@ -61,7 +61,7 @@ const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
       'toolVersion', c.tool_version, 'approvedArguments', c.approved_arguments, 'decidedBy', c.decided_by,
       'sensitiveFields', (SELECT i.request->'sensitiveFields' FROM interrupt i WHERE i.workspace_id = c.workspace_id
           AND i.tool_call_id = c.id AND i.kind = 'tool_approval' ORDER BY i.id DESC LIMIT 1),
-      'terms', (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
+      'decisionRules', (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
          FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
           AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1),
       'startedAt', (extract(epoch FROM c.started_at) * 1000)::float8, 'attempts', c.exec_attempts, 'worker', split_part(c.exec_owner, '#', 1),
