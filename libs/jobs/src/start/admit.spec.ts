@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { admissionKey, admit, admitOptimistically, maxQueued, refusedByBound, threadKey } from './admit.js';
+import { admit, admitOptimistically, maxQueued, ownedKey, refusedByBound, threadKey } from './admit.js';
 import type { KnownParent, KnownThread, Load, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
@@ -45,7 +45,7 @@ const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
   ),
   load: new Map(),
   agents: new Map(),
-  admissions: new Map(),
+  keys: new Map(),
   threads: new Map([[threadKey(alice, threadId), thread()]]),
   takenMessages: new Set(),
   parents: new Map(),
@@ -137,7 +137,7 @@ describe('admit', () => {
     const given = facts({
       stored: { workspace: 5, user: 5 },
       load: new Map([[alice, load(5)]]),
-      admissions: new Map([[admissionKey(`user:${alice}`, 'k'), { requestHash: 'h', cancelled: false, job }]]),
+      keys: new Map([[ownedKey(`user:${alice}`, 'k'), { requestHash: 'h', cancelled: false, job }]]),
     });
     const idempotency = { key: 'k', requestHash: 'h' };
     expect(admit([request({ idempotency })], given, () => 'new')).toEqual([{ type: 'replay', job }]);
@@ -147,8 +147,8 @@ describe('admit', () => {
   });
 
   it('refuses an idempotency key that was cancelled before its start', () => {
-    const key = admissionKey(`user:${alice}`, 'k');
-    const given = facts({ admissions: new Map([[key, { requestHash: null, cancelled: true, job: null }]]) });
+    const key = ownedKey(`user:${alice}`, 'k');
+    const given = facts({ keys: new Map([[key, { requestHash: null, cancelled: true, job: null }]]) });
     expect(types([request({ idempotency: { key: 'k', requestHash: 'h' } })], given)).toEqual(['admission_cancelled']);
   });
 

@@ -15,8 +15,8 @@ import {
 } from '../jobs.errors.js';
 import {
   keyOwner,
-  type KnownAdmission,
   type KnownAgent,
+  type KnownKey,
   type KnownThread,
   type Load,
   type StartDecision,
@@ -31,7 +31,7 @@ export const maxSuperseded = maxQueued + 1;
 /** Maximum depth of nested sub-jobs, and maximum number of sub-jobs of one job, including ended ones. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
-export function admissionKey(owner: string, key: string): string {
+export function ownedKey(owner: string, key: string): string {
   return `${owner} ${key}`;
 }
 
@@ -49,7 +49,7 @@ const nothingKnown: StartFacts = {
   total: noLoad,
   load: new Map(),
   agents: new Map(),
-  admissions: new Map(),
+  keys: new Map(),
   threads: new Map(),
   takenMessages: new Set(),
   parents: new Map(),
@@ -89,7 +89,7 @@ export function admit(
   const used = new Set<string>();
   return requests.map((request) => {
     const claims = [
-      ...(request.idempotency === null ? [] : [`key ${admissionKey(keyOwner(request), request.idempotency.key)}`]),
+      ...(request.idempotency === null ? [] : [`key ${ownedKey(keyOwner(request), request.idempotency.key)}`]),
       ...(request.thread === null ? [] : [`thread ${threadKey(request.createdBy, request.thread.ref)}`]),
       ...(request.parent === undefined ? [] : [`parent ${request.parent.jobId}`]),
     ];
@@ -155,9 +155,7 @@ function decide(
   { load, newThreadId }: { readonly load: Loads; readonly newThreadId: () => string },
 ): StartDecision {
   const known =
-    request.idempotency === null
-      ? undefined
-      : facts.admissions.get(admissionKey(keyOwner(request), request.idempotency.key));
+    request.idempotency === null ? undefined : facts.keys.get(ownedKey(keyOwner(request), request.idempotency.key));
   const replay = known === undefined ? undefined : decideKnown(request, known);
   if (replay !== undefined) return replay;
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
@@ -202,7 +200,7 @@ function capReached(
 /** Decides a start whose key is known. Returns undefined if the key counts as unknown. */
 export function decideKnown(
   request: Pick<StartRequest, 'idempotency'>,
-  known: KnownAdmission,
+  known: KnownKey,
 ): Extract<StartDecision, { type: 'refuse' | 'replay' }> | undefined {
   if (known.job !== null) {
     return known.requestHash === request.idempotency?.requestHash

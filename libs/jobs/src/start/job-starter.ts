@@ -98,7 +98,7 @@ export class JobStarter {
   ): Promise<StartedJob | null> {
     const { workspaceId, idempotency } = request;
     const principal = keyOwner(request);
-    const known = await this.repository.admission(workspaceId, { principal, key: idempotency.key });
+    const known = await this.repository.findKey(workspaceId, { principal, key: idempotency.key });
     const decision = known === null ? undefined : decideKnown(request, known);
     if (decision === undefined) return null;
     if (decision.type === 'refuse') throw decision.error;

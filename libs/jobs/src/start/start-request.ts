@@ -131,7 +131,7 @@ export interface StartFacts {
   /** Number of paused runs of each user that expire with this batch, because starts of the same user replace them. */
   readonly expiring?: ReadonlyMap<string, number>;
   /** By `principal` and key, joined by a space. */
-  readonly admissions: ReadonlyMap<string, KnownAdmission>;
+  readonly keys: ReadonlyMap<string, KnownKey>;
   /** By `threadKey`: the user and the client's id of the thread. */
   readonly threads: ReadonlyMap<string, KnownThread>;
   /** Ids of the jobs whose message id exists in their thread. */
@@ -157,7 +157,7 @@ export interface KnownParent {
   readonly subJobs: number;
 }
 
-export interface KnownAdmission {
+export interface KnownKey {
   readonly requestHash: string | null;
   readonly cancelled: boolean;
   readonly job: Omit<StartedJob, 'replayed'> | null;

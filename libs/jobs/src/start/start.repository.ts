@@ -13,11 +13,11 @@ import {
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/capacity-statement.js';
 import { countActive, countActiveOfAgent, countUnfinished } from '../capacity/load-statement.js';
 import { isJobStatus, type JobStatus } from '../job.lifecycle.js';
-import { admissionKey, maxSuperseded, threadKey } from './admit.js';
+import { maxSuperseded, ownedKey, threadKey } from './admit.js';
 import {
   keyOwner,
-  type KnownAdmission,
   type KnownAgent,
+  type KnownKey,
   type KnownParent,
   type KnownThread,
   type Load,
@@ -91,7 +91,7 @@ capped_agent AS (
     FROM (SELECT DISTINCT agent_id FROM asked) AS a
     JOIN agent c ON c.workspace_id = $1 AND c.id = a.agent_id AND c.max_running_jobs IS NOT NULL
     JOIN limits s ON s.when_full <> 'queue'),
-known_admission AS (
+known_key AS (
   SELECT k.principal, k.key, encode(k.request_hash, 'hex') AS "requestHash", k.cancelled_at IS NOT NULL AS cancelled,
          j.id AS "jobId", j.status, coalesce(t.client_id, t.id::text) AS "threadId",
          coalesce(j.message_client_id, j.message_id::text) AS "messageId"
@@ -122,7 +122,7 @@ known_parent AS (
     JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = j.id AND c.id = a.parent_call_id)
 SELECT json_build_object('maxJobs', s.workspace_cap, 'maxJobsPerUser', s.user_cap, 'whenFull', s.when_full, 'whenBusy', s.when_busy) AS workspace,
        (SELECT json_agg(f) FROM counted f) AS counted,
-       ${listOf('capped_agent')} AS agents, ${listOf('known_admission')} AS admissions, ${listOf('known_thread')} AS threads,
+       ${listOf('capped_agent')} AS agents, ${listOf('known_key')} AS keys, ${listOf('known_thread')} AS threads,
        ${listOf('known_parent')} AS parents, array(SELECT job_id FROM taken_message) AS "takenMessages"
   FROM limits s`;
 
@@ -191,10 +191,10 @@ export class StartRepository {
   }
 
   /** The job or marker of a key; null if the key is unknown. Takes no lock, so it does not see a start in progress. */
-  async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
+  async findKey(workspaceId: string, owned: { principal: string; key: string }): Promise<KnownKey | null> {
     const row = await this.inWorkspace(workspaceId, (tx) =>
       tx.admission.findUnique({
-        where: { workspaceId_principal_key: { workspaceId, ...admission } },
+        where: { workspaceId_principal_key: { workspaceId, ...owned } },
         include: { job: { select: { id: true, status: true, messageId: true, messageClientId: true, thread: true } } },
       }),
     );
@@ -230,7 +230,7 @@ interface FactsRow {
   readonly workspace: StartFacts['workspace'];
   readonly counted: readonly (Load & { readonly user: string | null })[];
   readonly agents: readonly (KnownAgent & { readonly id: string })[];
-  readonly admissions: readonly (AdmissionRow & { readonly principal: string; readonly key: string })[];
+  readonly keys: readonly (AdmissionRow & { readonly principal: string; readonly key: string })[];
   readonly threads: readonly ThreadRow[];
   readonly takenMessages: readonly string[];
   readonly parents: readonly (KnownParent & { readonly callId: string })[];
@@ -278,7 +278,7 @@ function toFacts({ workspace, counted, ...row }: FactsRow): Omit<StartFacts, 'st
     total: counted.find(({ user }) => user === null) ?? none,
     load: new Map(counted.flatMap(({ user, ...load }) => (user === null ? [] : [[user, load] as const]))),
     agents: new Map(row.agents.map(({ id, ...agent }) => [id, agent])),
-    admissions: new Map(row.admissions.map((known) => [admissionKey(known.principal, known.key), toAdmission(known)])),
+    keys: new Map(row.keys.map((known) => [ownedKey(known.principal, known.key), toKnownKey(known)])),
     threads: new Map(row.threads.map((thread) => [threadKey(thread.owner, thread.ref), toThread(thread)])),
     takenMessages: new Set(row.takenMessages),
     parents: new Map(row.parents.map(({ callId, ...known }) => [callId, known])),
@@ -290,7 +290,7 @@ function toKnownJob({ status, thread, messageId, messageClientId }: KnownJobRow)
   return { status, threadId: thread?.clientId ?? thread?.id ?? null, messageId: messageClientId ?? messageId };
 }
 
-function toAdmission({ requestHash, cancelled, jobId, status, threadId, messageId }: AdmissionRow): KnownAdmission {
+function toKnownKey({ requestHash, cancelled, jobId, status, threadId, messageId }: AdmissionRow): KnownKey {
   return { requestHash, cancelled, job: jobId === null ? null : { jobId, status, threadId, messageId } };
 }
 
