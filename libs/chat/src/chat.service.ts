@@ -80,8 +80,8 @@ export class ChatService {
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       ...defined({ maxQueued: request.maxQueued, startAt: request.startAt }),
       idempotency: request.idempotency,
-      ...(request.below === undefined ? {} : { parent: request.below.parent }),
-      ...(request.beside === undefined ? {} : { beside: request.beside({ workspaceId, jobId }) }),
+      ...(request.subJob === undefined ? {} : { parent: request.subJob.parent }),
+      ...(request.extraRows === undefined ? {} : { extraRows: request.extraRows({ workspaceId, jobId }) }),
     });
   }
 
@@ -213,7 +213,7 @@ export class ChatService {
 function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
   const { messages, history, alreadySaid = 0, tools, toolRuntimes, client, humanWait } = request;
   const { toolApproval, toolChoice, parameters, providerDown } = request;
-  const { callerPolicies = [], maxRounds } = request.below ?? {};
+  const { callerPolicies = [], maxRounds } = request.subJob ?? {};
   const input: ChatInput = {
     messages,
     history,

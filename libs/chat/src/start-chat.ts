@@ -47,7 +47,7 @@ export interface StartChat {
   /** The request's layer of the approval policy; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
   /** For a sub-job: the call that starts it, the policy layers of the agents of its parent jobs, and its limit of rounds. */
-  readonly below?: {
+  readonly subJob?: {
     readonly parent: ParentCall;
     readonly callerPolicies: readonly ApprovalPolicy[];
     readonly maxRounds: number;
@@ -68,5 +68,5 @@ export interface StartChat {
   /** The chat is in another system, where the job reads its messages. With `call`, the job has no thread and only makes this call. */
   readonly external?: { readonly reference: ExternalReference; readonly call?: DirectCall };
   /** Rows to insert in the transaction that inserts the job. If one cannot be inserted, the start fails. */
-  readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
+  readonly extraRows?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

@@ -68,7 +68,7 @@ export class DirectCalls {
       ...{ jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null },
       ...{ thread: null, messageClientId: null, model: noModel, keyCipher: null, idempotency },
       ...{ agentId: request.agent.id, input, format: chatFormat(input) },
-      ...(inPlaceOf === null ? {} : { beside: [executedCallRow({ workspaceId, jobId }, inPlaceOf.toolCallId)] }),
+      ...(inPlaceOf === null ? {} : { extraRows: [executedCallRow({ workspaceId, jobId }, inPlaceOf.toolCallId)] }),
     };
     try {
       return await this.starter.start(start);

@@ -67,7 +67,7 @@ export class StartedJobs {
       messages: [{ role: 'user', content: wanted.prompt }],
       tools: handed.tools,
       ...(handed.toolApproval === null ? {} : { toolApproval: handed.toolApproval }),
-      below: {
+      subJob: {
         parent: { jobId, callId: handed.job.toolCallId },
         callerPolicies: handed.callerPolicies,
         maxRounds,

@@ -169,7 +169,7 @@ export class NewJobRepository {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
     const ceilings = ceilingsOf(this.config);
     const messages = jobs.map((job) => this.messagesOf(job));
-    const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const rows = [...messages.flat(), ...jobs.flatMap(({ request }) => request.extraRows ?? [])];
     const parts = partsOf(rows);
     const queued = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
     const kinds = jobKinds.filter((kind) => queued.some(({ request }) => request.kind === kind));

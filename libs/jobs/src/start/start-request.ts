@@ -81,7 +81,7 @@ export interface StartRequest {
   readonly queueOrder?: string;
   readonly idempotency: Idempotency | null;
   /** Rows of the caller about the job, written with it. If they cannot be written, the start fails. */
-  readonly beside?: readonly PartRow[];
+  readonly extraRows?: readonly PartRow[];
   /** The changes that hooks have made to the request; stored with the job. */
   readonly appliedHooks?: NonNullable<JobEventBodies['job-queued']['appliedHooks']>;
 }

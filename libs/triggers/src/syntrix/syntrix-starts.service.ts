@@ -69,7 +69,7 @@ export class SyntrixStarts {
         reference: { ...reference, source: SYNTRIX, connectionId },
         ...defined({ call }),
       },
-      ...{ maxQueued, beside: (job) => keys.map((of) => deliveryRow(job, { connectionId, key: of })) },
+      ...{ maxQueued, extraRows: (job) => keys.map((of) => deliveryRow(job, { connectionId, key: of })) },
     };
     try {
       await this.chats.start(principal, request);

@@ -96,7 +96,7 @@ export class StartWorkflowService {
       ...defined({ parent: request.parent }),
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
-      ...defined({ beside: request.beside }),
+      ...defined({ extraRows: request.extraRows }),
     });
   }
 

@@ -66,5 +66,5 @@ export interface StartWorkflow {
   readonly toolApproval?: ApprovalPolicy | null;
   readonly callerPolicies?: readonly ApprovalPolicy[];
   /** Rows to write with the job; a conflict of one prevents the start. */
-  readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
+  readonly extraRows?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

@@ -51,13 +51,13 @@ export type StartedAnswer =
   | { readonly type: 'read-again' }
   | { readonly type: 'thread-busy' };
 
-type Beside = NonNullable<StartChat['beside']>;
+type ExtraRows = NonNullable<StartChat['extraRows']>;
 
 /** The thread of a new job, and the rows to write with the job. */
 interface Place {
   readonly threadRef: string;
   readonly threadIsNew: boolean;
-  readonly beside: Beside;
+  readonly extraRows: ExtraRows;
 }
 
 /** Starts jobs for OpenAI clients. The transaction that accepts a job also stores its response and the next step of its session. */
@@ -179,13 +179,13 @@ function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerO
   const known = isOfSession ? session : null;
   const threadRef = known?.threadId ?? newId();
   const { id: answerId, principal } = answer;
-  const beside: Beside = (job): readonly PartRow[] => {
+  const extraRows: ExtraRows = (job): readonly PartRow[] => {
     const row = newAnswerRow(job, answer);
     if (!isOfSession) return [row];
     const afterAnswerId = session?.latestId ?? null;
     return [row, sessionStepRow(job, { principal, sessionId, threadId: threadRef, answerId, afterAnswerId })];
   };
-  return { threadRef, threadIsNew: known === null, beside };
+  return { threadRef, threadIsNew: known === null, extraRows };
 }
 
 /** The response as a read would return it right after the start. */
