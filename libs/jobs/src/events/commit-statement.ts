@@ -81,7 +81,7 @@ export const noCounts: JobCounts = {
 const core = (unlessEndpoints: string) => `WITH want AS (
   SELECT * FROM json_to_recordset($1::json) AS w(write_index int, workspace_id uuid, job_id uuid, epoch int, number int,
     event_count int, refuse_if_cancelled bool, progress bool, next_status text, reason text, error jsonb, rounds int, calls int,
-    prompt int, completion int, restarts int, content int, outage_ms int, expected_answers int, agent_id uuid, announces bool)),
+    prompt int, completion int, restarts int, content int, outage_ms int, expected_answers int, agent_id uuid, has_webhook_events bool)),
 mine AS (
   SELECT w.* FROM want w JOIN job j ON j.workspace_id = w.workspace_id AND j.id = w.job_id
    WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
@@ -117,7 +117,7 @@ logged AS (
 
 /** Drops a write whose events become webhooks. The repository writes it again with the statement that adds them. */
 const unlessEndpoints = `
-     AND NOT (w.announces AND EXISTS (SELECT FROM webhook_endpoint e WHERE e.workspace_id = w.workspace_id AND e.enabled))`;
+     AND NOT (w.has_webhook_events AND EXISTS (SELECT FROM webhook_endpoint e WHERE e.workspace_id = w.workspace_id AND e.enabled))`;
 const withWebhooks = (insertionOf: InsertionOf) => `,
 webhooks AS (${webhooksSql('logged')}),
 webhook_messages AS (${insertionOf('webhook.deliver', webhookMessagesSql('webhooks'))})`;
@@ -176,7 +176,7 @@ SELECT up.write_index AS "writeIndex", up.base, extract(epoch FROM clock_timesta
 }
 
 /** Whether the events of a write become webhooks if the workspace has endpoints. */
-export function announces({ events }: JobWrite): boolean {
+export function hasWebhookEvents({ events }: JobWrite): boolean {
   return events.some(addsWebhooks);
 }
 
@@ -199,7 +199,7 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
     restarts: write.counts.restarts,
     content: write.counts.contentLength,
     outage_ms: write.counts.outageMs,
-    announces: announces(write),
+    has_webhook_events: hasWebhookEvents(write),
   }));
   const rows = writes.flatMap((write) => write.rows);
   return [JSON.stringify(jobs), jobTimeoutMs, ...eventColumns(writes), ...partParameters(partsOf(rows), rows)];

@@ -14,7 +14,7 @@ import {
 import { LeaseLost } from '../jobs.errors.js';
 import { JobQueue, runnableMessage, subJobsDue } from '../queue/job-queue.js';
 import type { InsertionOf } from './commit-part.js';
-import { announces, commitStatement, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
+import { commitStatement, hasWebhookEvents, type JobMove, type JobWrite, toParameters } from './commit-statement.js';
 import { EventActions } from './event-actions.repository.js';
 
 /** The result of a committed write. */
@@ -70,10 +70,10 @@ export class EventLogRepository {
 
   /** The statement without webhooks drops the writes of workspaces with endpoints. Those writes are sent again with the other statement. */
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
-    const addWebhooks = writes.some((write) => announces(write) && this.withEndpoints.has(write.workspaceId));
+    const addWebhooks = writes.some((write) => hasWebhookEvents(write) && this.withEndpoints.has(write.workspaceId));
     const answers = await this.commitAll(writes, addWebhooks);
     if (addWebhooks) return answers;
-    const dropped = writes.filter((write, i) => announces(write) && answers[i] instanceof LeaseLost);
+    const dropped = writes.filter((write, i) => hasWebhookEvents(write) && answers[i] instanceof LeaseLost);
     if (dropped.length === 0) return answers;
     const again = await this.commitAll(dropped, true);
     dropped.forEach((write, i) => {
