@@ -14,7 +14,7 @@ import { CallRouter } from './calls/call-router.js';
 import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
 import { newCallId } from './calls/new-call-id.js';
-import { pagerOf } from './calls/pager-of.js';
+import { outputReaderOf } from './calls/output-reader-of.js';
 import { requesterOf } from './calls/requester-of.js';
 import { routeContext } from './calls/route-context.js';
 import { SentCalls } from './calls/sent-calls.js';
@@ -151,8 +151,8 @@ export class ChatHandler implements JobHandler {
     const question = await external?.question(loaded);
     if (question?.type === 'skip') return { status: 'completed', reason: `skipped: ${question.why}` };
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
-    const pager = pagerOf(await this.catalog.of(run.job.workspaceId));
-    const routed = pager === undefined ? offered : [...offered, pager];
+    const outputReader = outputReaderOf(await this.catalog.of(run.job.workspaceId));
+    const routed = outputReader === undefined ? offered : [...offered, outputReader];
     const calls = new JobCalls(run, this.calls, routeContext(run.job, { ...input, agent }, routed), conversation.calls);
     const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
@@ -160,7 +160,7 @@ export class ChatHandler implements JobHandler {
       const failed = { status: 'failed', ...failure } as const;
       return external?.deliver(failed) ?? failed;
     }
-    const loop = await this.loopInput(run, { agent, input, offered, pager, conversation, question });
+    const loop = await this.loopInput(run, { agent, input, offered, outputReader, conversation, question });
     const outcome = await new ChatSession(run, calls, this.outages.of(run, [input.providerDown, agent?.limits])).answer(
       loop,
     );
@@ -214,12 +214,12 @@ export class ChatHandler implements JobHandler {
       agent: AgentPreset | null;
       input: ChatInput;
       offered: readonly OfferedTool[];
-      pager: OfferedTool | undefined;
+      outputReader: OfferedTool | undefined;
       conversation: Conversation;
       question: ExternalQuestion | undefined;
     },
   ): Promise<LoopInput> {
-    const { agent, input, offered, pager, conversation, question } = options;
+    const { agent, input, offered, outputReader, conversation, question } = options;
     const asked = question?.type === 'ask' ? question : undefined;
     const { model, modelName } = await this.modelOf(run, { agent, input });
     const own = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
@@ -230,7 +230,7 @@ export class ChatHandler implements JobHandler {
       messages: instructed(agent, repairConversation(messages)),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered: asked?.withTools === false ? [] : offered,
-      ...defined({ pager }),
+      ...defined({ outputReader }),
       ...(input.external !== undefined && input.call === undefined ? { collectsCalls: true, newCallId } : {}),
       ...(input.client?.handedOver === undefined
         ? {}

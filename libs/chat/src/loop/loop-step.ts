@@ -75,7 +75,7 @@ export interface LoopInput {
   /** The tools that the model may call, in the order of the request. */
   readonly offered: readonly OfferedTool[];
   /** The tool that reads the rest of a truncated result. Offered once a result was truncated. */
-  readonly pager?: OfferedTool;
+  readonly outputReader?: OfferedTool;
   /** A tool that is never run: the loop ends when the model calls it, and its arguments are the response. */
   readonly capture?: ToolDefinition;
   /** The loop ends with its first response, and calls in it are not run: the JSON of all `CollectedCall` is the response (`captured`). */

@@ -62,10 +62,10 @@ function definitionsOf(
   return [...tools.filter((tool) => tool.function.name !== capture.function.name), capture];
 }
 
-/** The tools of the request, and the pager once a result of this job is truncated. */
-function offeredAfter({ offered, pager }: LoopInput, rounds: readonly LoopRound[]): readonly OfferedTool[] {
-  if (pager === undefined || offered.some(({ name }) => name === pager.name)) return offered;
-  return rounds.some(({ calls }) => calls.some(({ text }) => canReadOn(text))) ? [...offered, pager] : offered;
+/** The tools of the request, and the output reader once a result of this job is truncated. */
+function offeredAfter({ offered, outputReader }: LoopInput, rounds: readonly LoopRound[]): readonly OfferedTool[] {
+  if (outputReader === undefined || offered.some(({ name }) => name === outputReader.name)) return offered;
+  return rounds.some(({ calls }) => calls.some(({ text }) => canReadOn(text))) ? [...offered, outputReader] : offered;
 }
 
 /** A note for the model that explains why this round has no tools; null if it has tools. */

@@ -8,7 +8,7 @@ import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 import { coveredBy, tightened } from '../agents/apply-agent.js';
 import { AttachedFiles } from '../attachments/attached-files.service.js';
 import type { CallingRun } from '../calls/calling-run.js';
-import { pagerOf } from '../calls/pager-of.js';
+import { outputReaderOf } from '../calls/output-reader-of.js';
 import { requesterOf } from '../calls/requester-of.js';
 import { type DirectCall, directCall } from '../direct-call.js';
 import { repairConversation } from '../history/repair-conversation.js';
@@ -56,7 +56,7 @@ export class NodeLoops {
     const { model, modelName } = await this.modelOf(job, request.model);
     const tools = await this.catalog.of(job.workspaceId);
     const offered = await this.offered(job, { names: request.tools, agent }, given.options);
-    const pager = pagerOf(tools);
+    const outputReader = outputReaderOf(tools);
     const { capture, toolChoice, parameters } = request;
     const input: LoopInput = {
       model: withRoundLimit(
@@ -68,14 +68,14 @@ export class NodeLoops {
       messages: repairConversation(request.messages),
       rounds: given.rounds,
       offered,
-      ...defined({ pager }),
+      ...defined({ outputReader }),
       nextRound: given.nextRound,
       usedCallIds: given.callIds,
       unknownTool,
       limits: this.limitsOf(request, agent),
       signal,
     };
-    return { input, routed: pager === undefined ? offered : [...offered, pager] };
+    return { input, routed: outputReader === undefined ? offered : [...offered, outputReader] };
   }
 
   private async modelOf(

@@ -4,7 +4,7 @@ import { type OfferedTool, resolveOffered, type WorkspaceTools } from '#tools';
 const pagerName = 'read_tool_output';
 
 /** The tool that is also offered after a result was truncated; undefined if the workspace does not have it. */
-export function pagerOf(tools: WorkspaceTools): OfferedTool | undefined {
+export function outputReaderOf(tools: WorkspaceTools): OfferedTool | undefined {
   const definition = tools.definitionOf(pagerName);
   return definition === undefined ? undefined : resolveOffered([definition], tools)[0];
 }
