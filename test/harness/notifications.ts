@@ -2,7 +2,7 @@ import { newId, type Scope } from '#platform';
 
 import { EventLogRepository, type Written } from '../../libs/jobs/src/events/event-log.repository.js';
 import { EventFeed } from '../../libs/jobs/src/feed/event-feed.js';
-import { endNotifications } from '../../libs/jobs/src/notifications/new-notification.repository.js';
+import { endNotifications } from '../../libs/jobs/src/notifications/new-notification.part.js';
 import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
 import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';

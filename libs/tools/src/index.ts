@@ -112,7 +112,7 @@ export {
   settleCallRow,
   startCallRow,
   verifyCallRow,
-} from './tool-calls.repository.js';
+} from './tool-calls.part.js';
 export { toToolCallItem, toWireCall } from './to-tool-call-item.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './remote/call-updated.js';

@@ -9,7 +9,7 @@ import {
   loggedColumns,
   webhookMessages,
   webhooksSql,
-} from '../events/event-webhooks.repository.js';
+} from '../events/event-webhooks.part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind, JobRef } from '../job.js';

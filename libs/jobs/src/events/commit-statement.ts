@@ -11,7 +11,7 @@ import {
   statementName,
 } from './commit-part.js';
 import type { EventActions } from './event-actions.repository.js';
-import { addsWebhooks, loggedColumns, webhookMessagesSql, webhooksSql } from './event-webhooks.repository.js';
+import { addsWebhooks, loggedColumns, webhookMessagesSql, webhooksSql } from './event-webhooks.part.js';
 import { attemptAt, type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';
 

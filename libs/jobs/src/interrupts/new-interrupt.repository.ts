@@ -4,7 +4,7 @@ import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js
 import type { NewJobEvent } from '../events/job-event.js';
 import { type NewInterrupt, personKinds } from '../interrupt.js';
 import type { JobRef } from '../job.js';
-import { notifyOfRequestsSql } from '../notifications/new-notification.repository.js';
+import { notifyOfRequestsSql } from '../notifications/new-notification.part.js';
 
 type Row = readonly [workspaceId: string, jobId: string, id: string, body: object];
 

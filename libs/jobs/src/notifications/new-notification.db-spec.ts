@@ -15,7 +15,7 @@ import type { ClaimedJob } from '../run/lease.repository.js';
 import { Worker } from '../run/worker.js';
 import type { StartRequest } from '../start/start-request.js';
 import { JobUpdater } from '../update/job-updater.js';
-import { endNotifications } from './new-notification.repository.js';
+import { endNotifications } from './new-notification.part.js';
 import { NotificationsRepository } from './notifications.repository.js';
 
 let database: TestDatabase;

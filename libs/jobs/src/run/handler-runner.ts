@@ -9,7 +9,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
-import { endNotifications } from '../notifications/new-notification.repository.js';
+import { endNotifications } from '../notifications/new-notification.part.js';
 import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';

@@ -2,12 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Prisma, PrismaService, type PrismaTransaction, type Storable } from '#platform';
 
-import {
-  type AddedWebhook,
-  addedWebhooksSql,
-  loggedColumns,
-  webhooksSql,
-} from '../events/event-webhooks.repository.js';
+import { type AddedWebhook, addedWebhooksSql, loggedColumns, webhooksSql } from '../events/event-webhooks.part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
 

@@ -4,7 +4,7 @@ import type { AddressedMessage, PrismaTransaction } from '#platform';
 
 import { concernsInterrupts } from '../events/commit-part.js';
 import { EventActions } from '../events/event-actions.repository.js';
-import { webhookMessages } from '../events/event-webhooks.repository.js';
+import { webhookMessages } from '../events/event-webhooks.part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';
 import { JobQueue } from '../queue/job-queue.js';

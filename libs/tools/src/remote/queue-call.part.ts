@@ -2,7 +2,7 @@ import { type CommitPart, type JobRef, type PartRow, partRow } from '#jobs';
 import { TOOL_QUEUES } from '#platform';
 
 import type { ToolSort } from '../tool.js';
-import { idempotencyKey } from '../tool-calls.repository.js';
+import { idempotencyKey } from '../tool-calls.part.js';
 import { selectRequestsSql } from './request-message.part.js';
 
 /** A call to send to the isolated queue. */

@@ -5,7 +5,7 @@ import { AppError, crashpoint } from '#platform';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { notRegistered, toolChanged } from '../model-text.js';
 import type { Settlement, ToolErrorPhase } from '../tool-call.js';
-import { idempotencyKey } from '../tool-calls.repository.js';
+import { idempotencyKey } from '../tool-calls.part.js';
 import { executionError, validateArguments } from '../validate-arguments.js';
 import type { SubJobCall } from './sub-job-calls.repository.js';
 
