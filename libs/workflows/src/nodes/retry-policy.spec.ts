@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ErrorHandling } from '../definition/node-fields.js';
 import { readNodeData } from '../definition/node-types.js';
 import type { NodeError } from '../engine/node-run.js';
-import { nextRetryMs, withRetries } from './retry-policy.js';
+import { nextRetryMs, withRetryHistory } from './retry-policy.js';
 
 const handling = (retry?: object): ErrorHandling => {
   const { value } = readNodeData('agent', { label: 'A', model: 'm', errorHandling: { mode: 'stop', retry } });
@@ -48,7 +48,7 @@ describe('the retry of a node', () => {
   });
 
   it('reports when the last retry is used up', () => {
-    expect(withRetries(error('NETWORK'), handling(), [error('TIMEOUT')]).retry).toEqual({
+    expect(withRetryHistory(error('NETWORK'), handling(), [error('TIMEOUT')]).retry).toEqual({
       attempts: 2,
       maxAttempts: 3,
       history: [

@@ -19,7 +19,7 @@ export function nextRetryMs({ retry }: ErrorHandling, { error, isFinal, retries 
 }
 
 /** Adds the history of the retries to an error that is not retried again. `earlier`: the errors of the earlier attempts. */
-export function withRetries(error: NodeError, { retry }: ErrorHandling, earlier: readonly NodeError[]): NodeError {
+export function withRetryHistory(error: NodeError, { retry }: ErrorHandling, earlier: readonly NodeError[]): NodeError {
   const history = [...earlier, error].map(({ code, message }, index) => ({ attempt: index + 1, code, message }));
   return { ...error, retry: { attempts: history.length, maxAttempts: retry.maxRetries + 1, history } };
 }

@@ -14,7 +14,7 @@ import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
 import { mapItems } from '../nodes/map-items.js';
-import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
+import { nextRetryMs, withRetryHistory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
 import type { PlanNodes } from './locate-node.js';
 import type { NodeHooks } from './node-hooks.js';
@@ -116,7 +116,7 @@ export class NodeWork {
     const earlier: NodeError[] = [];
     for (;;) {
       try {
-        return withRetries(await withinTime(timeoutMs, signal, attempt), earlier.length);
+        return withRetryCount(await withinTime(timeoutMs, signal, attempt), earlier.length);
       } catch (thrown) {
         if (this.stopsRun(thrown)) throw thrown;
         signal.throwIfAborted();
@@ -124,7 +124,7 @@ export class NodeWork {
         const retries = earlier.length;
         const delayMs = nextRetryMs(errorHandling, { error, isFinal: isFinalFailure(thrown), retries });
         if (delayMs === null) {
-          const reported = withStory(error, errorHandling, earlier);
+          const reported = withRetryHistory(error, errorHandling, earlier);
           return { event: { type: 'failed', key: row, error: reported, extra: retries === 0 ? {} : { retries } } };
         }
         earlier.push(error);
@@ -141,7 +141,7 @@ export class NodeWork {
 }
 
 /** The report of a node that succeeded after retries includes their number. */
-function withRetries(report: Report, retries: number): Report {
+function withRetryCount(report: Report, retries: number): Report {
   const { event } = report;
   if (retries === 0 || event.type !== 'settled') return report;
   const { settlement } = event;
