@@ -13,7 +13,7 @@ import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { bodyOf } from '../request/invalid-body.js';
 import { parseExecuteRequest } from './execute-request.js';
 import { type ExecutedCall, ExecutionResult } from './execution-result.js';
-import type { AwaitedCall } from './reply-holds.js';
+import type { AwaitedCall } from './response-deadlines.js';
 import { ToolExecution } from './tool-execution.js';
 
 /** The client of a call. */

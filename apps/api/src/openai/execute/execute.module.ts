@@ -12,13 +12,13 @@ import { AgentTools } from './agent-tools.js';
 import { ExecuteController } from './execute.controller.js';
 import { ExecuteEndpoint } from './execute-endpoint.js';
 import { ExecutionResult } from './execution-result.js';
-import { ReplyHolds } from './reply-holds.js';
+import { ResponseDeadlines } from './response-deadlines.js';
 import { ToolExecution } from './tool-execution.js';
 
 /** `POST /v1/tools/execute`. */
 @Module({
   imports: [ApprovalsModule, ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
-  providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ReplyHolds, RequestsBelow, ToolExecution],
+  providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ResponseDeadlines, RequestsBelow, ToolExecution],
 })
 export class ExecuteModule {}

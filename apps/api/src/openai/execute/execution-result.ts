@@ -8,7 +8,7 @@ import { ToolOutputsRepository } from '#tools';
 
 import type { OpenAiError } from '../../errors/openai-error.js';
 import { approvalRequired, executionFailed, stillRunning } from './execute.errors.js';
-import { type AwaitedCall, ReplyHolds } from './reply-holds.js';
+import { type AwaitedCall, ResponseDeadlines } from './response-deadlines.js';
 
 /** The response for a completed call. */
 export interface ExecutedCall {
@@ -36,7 +36,7 @@ export class ExecutionResult {
     private readonly snapshots: SnapshotRepository,
     private readonly stopper: JobStopper,
     private readonly outputs: ToolOutputsRepository,
-    private readonly holds: ReplyHolds,
+    private readonly deadlines: ResponseDeadlines,
   ) {}
 
   /**
@@ -50,8 +50,8 @@ export class ExecutionResult {
     { response, signal, cancels }: Listening,
   ): Promise<ExecutedCall> {
     const left = new AbortController();
-    const hold = this.holds.begin(asked, response);
-    const until = AbortSignal.any([left.signal, hold.signal, signal]);
+    const deadline = this.deadlines.begin(asked, response);
+    const until = AbortSignal.any([left.signal, deadline.signal, signal]);
     const onClose = (): void => {
       if (until.aborted) return;
       left.abort(stillRunning());
@@ -65,7 +65,7 @@ export class ExecutionResult {
       return await this.find(principal, asked, until);
     } finally {
       response.off('close', onClose);
-      hold.end();
+      deadline.end();
     }
   }
 

@@ -19,7 +19,7 @@ export interface AwaitedCall {
 }
 
 /** A deferred response. */
-export interface ReplyHold {
+export interface ResponseDeadline {
   /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
   end(): void;
@@ -29,7 +29,7 @@ const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
 /** Limits how long a response is deferred. */
 @Injectable()
-export class ReplyHolds {
+export class ResponseDeadlines {
   constructor(
     private readonly below: RequestsBelow,
     private readonly config: Config,
@@ -40,7 +40,7 @@ export class ReplyHolds {
    * person that the caller does not know of: the decision may take days, so the response names the open request at once
    * (`X-Waiting-Approval`, as the comments of a stream name it). May be called again for the same job.
    */
-  begin(call: AwaitedCall, response: ServerResponse): ReplyHold {
+  begin(call: AwaitedCall, response: ServerResponse): ResponseDeadline {
     const over = new AbortController();
     let open: readonly string[] = [];
     const giveUp = (): void => {
