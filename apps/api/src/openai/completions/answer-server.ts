@@ -17,8 +17,8 @@ import { CompletionBuilder } from '../answer/completion.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { AnswerContext } from './answer-context.js';
 import type { OpenedAnswer } from './opened-answer.js';
-import { RequestsBelow } from './requests-below.js';
 import { type AnswerListener, ResponseSession } from './response-session.js';
+import { SubJobInterrupts } from './sub-job-interrupts.js';
 
 /** The destination of a response: a stream, or one body at the end. */
 interface AnswerSink {
@@ -60,7 +60,7 @@ export class AnswerServer {
     private readonly stopper: JobStopper,
     private readonly access: ViewerAccess,
     private readonly context: AnswerContext,
-    private readonly below: RequestsBelow,
+    private readonly subJobInterrupts: SubJobInterrupts,
   ) {}
 
   /**
@@ -87,7 +87,7 @@ export class AnswerServer {
         () => undefined,
       );
     });
-    const below = this.below.watch(answer, {
+    const below = this.subJobInterrupts.watch(answer, {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
         this.send(reader.takeBelow(requests), { session, reader, sink }).catch((error: unknown) => {

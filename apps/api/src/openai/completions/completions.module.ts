@@ -17,8 +17,8 @@ import { CompletionEndpoint } from './completion-endpoint.js';
 import { CompletionsController } from './completions.controller.js';
 import { Completions } from './completions.service.js';
 import { NewAnswers } from './new-answers.js';
-import { RequestsBelow } from './requests-below.js';
 import { Situations } from './situations.js';
+import { SubJobInterrupts } from './sub-job-interrupts.js';
 
 /** `POST /v1/chat/completions`. */
 @Module({
@@ -33,7 +33,7 @@ import { Situations } from './situations.js';
     CompletionEndpoint,
     Completions,
     NewAnswers,
-    RequestsBelow,
+    SubJobInterrupts,
     Situations,
   ],
 })

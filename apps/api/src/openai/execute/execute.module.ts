@@ -7,7 +7,7 @@ import { LimitsModule } from '#jobs/api';
 import { ToolsModule } from '#tools';
 
 import { StreamsModule } from '../../streams/streams.module.js';
-import { RequestsBelow } from '../completions/requests-below.js';
+import { SubJobInterrupts } from '../completions/sub-job-interrupts.js';
 import { AgentTools } from './agent-tools.js';
 import { ExecuteController } from './execute.controller.js';
 import { ExecuteEndpoint } from './execute-endpoint.js';
@@ -19,6 +19,6 @@ import { ToolExecution } from './tool-execution.js';
 @Module({
   imports: [ApprovalsModule, ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
-  providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ResponseDeadlines, RequestsBelow, ToolExecution],
+  providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ResponseDeadlines, SubJobInterrupts, ToolExecution],
 })
 export class ExecuteModule {}

@@ -6,7 +6,7 @@ import { type InterruptBelow, requestKinds } from '#jobs';
 import { Config, systemClock } from '#platform';
 import { subJobPrefix } from '#tools';
 
-import { RequestsBelow } from '../completions/requests-below.js';
+import { SubJobInterrupts } from '../completions/sub-job-interrupts.js';
 import { stillRunning } from './execute.errors.js';
 
 /** A tool call whose result a `/v1/tools/execute` request waits for. */
@@ -31,7 +31,7 @@ const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 @Injectable()
 export class ResponseDeadlines {
   constructor(
-    private readonly below: RequestsBelow,
+    private readonly subJobInterrupts: SubJobInterrupts,
     private readonly config: Config,
   ) {}
 
@@ -67,7 +67,7 @@ export class ResponseDeadlines {
   /** Watches the requests of the sub-job that a call started; other calls have none. Returns a function that stops the watch. */
   private watch(call: AwaitedCall, tell: (ids: readonly string[]) => void): () => void {
     if (!call.toolName.startsWith(subJobPrefix)) return () => undefined;
-    const watch = this.below.watch(call, {
+    const watch = this.subJobInterrupts.watch(call, {
       isWanted: () => true,
       onChange: (requests) => {
         tell(requests.filter(isAsked).map(({ id }) => id));

@@ -10,7 +10,7 @@ interface RootJob {
 }
 
 /** Decides whether to check for open requests of sub-jobs, and receives the result of the check. */
-interface BelowListener {
+interface SubJobListener {
   /** Whether a sub-job is running. */
   readonly isWanted: () => boolean;
   readonly onChange: (requests: readonly InterruptBelow[]) => void;
@@ -26,7 +26,7 @@ const mostBelow = 100;
  * ones, as the live inbox does.
  */
 @Injectable()
-export class RequestsBelow {
+export class SubJobInterrupts {
   constructor(
     private readonly interrupts: InterruptsRepository,
     @Inject(BUS) readonly bus: Bus,
@@ -34,8 +34,8 @@ export class RequestsBelow {
   ) {}
 
   /** Reports each change from the first `look` until the watch is stopped. */
-  watch(answer: RootJob, listener: BelowListener): BelowWatch {
-    return new BelowWatch(this, answer, listener);
+  watch(answer: RootJob, listener: SubJobListener): SubJobWatch {
+    return new SubJobWatch(this, answer, listener);
   }
 
   open({ workspaceId, jobId }: RootJob): Promise<readonly InterruptBelow[]> {
@@ -44,7 +44,7 @@ export class RequestsBelow {
 }
 
 /** Without sub-jobs, the watch neither queries nor subscribes, and costs nothing. */
-class BelowWatch {
+class SubJobWatch {
   private known = '';
   private poll: Timer | undefined;
   private wayOut: readonly (() => void)[] = [];
@@ -54,9 +54,9 @@ class BelowWatch {
   private isStopped = false;
 
   constructor(
-    private readonly requests: RequestsBelow,
+    private readonly requests: SubJobInterrupts,
     private readonly answer: RootJob,
-    private readonly listener: BelowListener,
+    private readonly listener: SubJobListener,
   ) {}
 
   /** Runs one check at a time: all hints during a check together cause one more check. */
