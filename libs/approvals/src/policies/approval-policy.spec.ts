@@ -64,7 +64,7 @@ describe('an approval policy', () => {
     ['a negative time', { timeoutDays: -1 }, 'timeoutDays'],
     ['an infinite time', { timeoutDays: Number.POSITIVE_INFINITY }, 'timeoutDays'],
     ['an unknown expiry', { expireAction: 'approve' }, 'expireAction'],
-    ['an unknown circle', { decidableBy: 'everybody' }, 'decidableBy'],
+    ['an unknown group of deciders', { decidableBy: 'everybody' }, 'decidableBy'],
     ['a rule without action', { rules: [{ match: '*' }] }, 'rules.0.action'],
     ['a rule that matches nothing', { rules: [rule, { ...rule, match: '' }] }, 'rules.1.match'],
     ['a glob too long', { rules: [{ ...rule, match: '*'.repeat(201) }] }, 'rules.0.match'],

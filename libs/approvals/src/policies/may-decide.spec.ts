@@ -31,7 +31,7 @@ function request(over: Partial<DecidableRequest> = {}): DecidableRequest {
 }
 
 /** Who of the workspace may: the requester by role, then everybody else by role. */
-function circle(over: Partial<DecidableRequest>): { readonly requester: Role[]; readonly others: Role[] } {
+function deciders(over: Partial<DecidableRequest>): { readonly requester: Role[]; readonly others: Role[] } {
   return {
     requester: ROLES.filter((role) => mayDecide(user(role, requester), request(over))),
     others: ROLES.filter((role) => mayDecide(user(role), request(over))),
@@ -79,7 +79,7 @@ describe('who may decide a request', () => {
       { requester: admins, others: admins },
     ],
   ])('%s', (_fact, over, expected) => {
-    expect(circle(over)).toEqual(expected);
+    expect(deciders(over)).toEqual(expected);
   });
 
   it('excludes the system principal', () => {

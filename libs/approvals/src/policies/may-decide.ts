@@ -22,20 +22,20 @@ export function mayDecide(principal: Principal, request: DecidableRequest): bool
   if (principal.kind === 'system' || principal.workspaceId !== request.workspaceId) return false;
   if (!principal.scopes.includes('approve')) return false;
   if (request.fourEyes && principal.userId === request.requester) return false;
-  return isOneOf(circleOf(request), principal, request);
+  return isOneOf(decidersOf(request), principal, request);
 }
 
-function circleOf({ decidableBy, adminRequired, requester }: DecidableRequest): DecidableBy {
+function decidersOf({ decidableBy, adminRequired, requester }: DecidableRequest): DecidableBy {
   if (adminRequired) return 'approvers';
   return decidableBy === 'requester' && requester === null ? 'approvers' : decidableBy;
 }
 
-function isOneOf(circle: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
+function isOneOf(deciders: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
   const ability = abilityOf(principal);
   const { workspaceId, requester, jobCreatedBy } = request;
   const mayApprove = (person: string | null): boolean =>
     ability.can('approve', asSubject('Interrupt', { workspaceId, requester: person }));
-  switch (circle) {
+  switch (deciders) {
     case 'approvers':
       return mayApprove(null); // a principal who may approve a request without a requester may approve any request
     case 'requester':

@@ -204,17 +204,17 @@ function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
 /** The rule of `mayDecide` in the approvals lib, as a filter; a spec compares the two. */
 function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.InterruptWhereInput {
   const own = { requester: userId };
-  const circles: Prisma.InterruptWhereInput[] = [];
+  const filters: Prisma.InterruptWhereInput[] = [];
   if (approves === 'any') {
-    circles.push({ adminRequired: true }, { decidableBy: 'approvers' }, { decidableBy: 'requester', requester: null });
+    filters.push({ adminRequired: true }, { decidableBy: 'approvers' }, { decidableBy: 'requester', requester: null });
   }
-  if (approves !== 'none') circles.push({ ...own, decidableBy: 'requester', adminRequired: false });
-  if (changes === 'own') circles.push({ ...own, decidableBy: 'members', adminRequired: false });
-  if (changes === 'any') circles.push({ decidableBy: 'members', adminRequired: false });
-  if (userId === null || circles.length === 0) return { id: { in: [] } };
+  if (approves !== 'none') filters.push({ ...own, decidableBy: 'requester', adminRequired: false });
+  if (changes === 'own') filters.push({ ...own, decidableBy: 'members', adminRequired: false });
+  if (changes === 'any') filters.push({ decidableBy: 'members', adminRequired: false });
+  if (userId === null || filters.length === 0) return { id: { in: [] } };
   // A request without a requester needs no second person. The OR is needed because a plain NOT would be NULL for it.
   const isOther = { OR: [{ fourEyes: false }, { requester: null }, { requester: { not: userId } }] };
-  return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: circles }] };
+  return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: filters }] };
 }
 
 /** Converts a row. The casts hold: check constraints allow only the values of the types, and only `NewInterrupt`s are stored. */
