@@ -7,9 +7,9 @@ import type { VerifiedToken } from './jwt/jwt-verifier.js';
 import type { MemberPrincipal } from './principal.js';
 
 const TTL_MS = 1_000;
-const MOST = 10_000;
+const MAX_ENTRIES = 10_000;
 /** Maximum number of keys that one statement reads. */
-const MOST_IN_BATCH = 200;
+const MAX_IN_BATCH = 200;
 const LONGEST_BATCH_MS = 1_000;
 /** How many times a second `currentUser` reads a user who is not a member. Further requests for a wrong workspace cause no reads. */
 const FRESH_READS = 5;
@@ -36,11 +36,11 @@ export class AccessCache {
     bus: Bus,
     private readonly clock: Clock,
   ) {
-    const options = { clock, ttlMs: TTL_MS, max: MOST };
+    const options = { clock, ttlMs: TTL_MS, max: MAX_ENTRIES };
     this.keys = new TimedCache(options);
     this.keyBatches = new DataLoader((prefixes) => this.lookUp(prefixes), {
       cache: false,
-      maxBatchSize: MOST_IN_BATCH,
+      maxBatchSize: MAX_IN_BATCH,
       batchScheduleFn: (run) => void this.lastBatch.then(run),
     });
     this.users = new TimedCache(options);

@@ -46,9 +46,9 @@ export function notFound(subject: AbilitySubject): AppError {
 }
 
 /** Too many wrong keys with one prefix were sent. */
-export function tooManyWrongKeys(most: number, retryAfterSeconds: number): AppError {
+export function tooManyWrongKeys(max: number, retryAfterSeconds: number): AppError {
   const counts = 'wrong keys with one prefix in a minute';
-  return rateLimited({ name: 'wrong_keys_per_minute', value: most, raisedBy: 'fixed', counts }, retryAfterSeconds);
+  return rateLimited({ name: 'wrong_keys_per_minute', value: max, raisedBy: 'fixed', counts }, retryAfterSeconds);
 }
 
 /** The keys of the token's issuer cannot be fetched, so it is unknown whether the token is valid. */
@@ -125,10 +125,10 @@ export function unverifiedAddress(): AppError {
 }
 
 /** The workspace has its maximum of open invitations. */
-export function tooManyInvitations(most: number): AppError {
+export function tooManyInvitations(max: number): AppError {
   return new AppError({
     code: 'conflict',
-    message: `This workspace has ${most} open invitations, the maximum. Revoke some first.`,
+    message: `This workspace has ${max} open invitations, the maximum. Revoke some first.`,
   });
 }
 

@@ -97,9 +97,9 @@ export class FilesRepository {
 
   /**
    * Stores the row of an announced content, or puts the content in place of that of the row `lost`. `full`: the new file would exceed
-   * `mostBytes` of the workspace. `changed`: another upload of the same content was first, a removal was, or the retention deletes the content.
+   * `maxBytes` of the workspace. `changed`: another upload of the same content was first, a removal was, or the retention deletes the content.
    */
-  async insert(file: NewFile, { mostBytes, lost }: InsertOptions): Promise<'inserted' | 'changed' | 'full'> {
+  async insert(file: NewFile, { maxBytes, lost }: InsertOptions): Promise<'inserted' | 'changed' | 'full'> {
     const { workspaceId, id, hash, store, keptUntil } = file;
     return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       // One upload at a time, so that two of them cannot both be the last that fits.
@@ -107,7 +107,7 @@ export class FilesRepository {
       const [known] = await tx.$queryRaw<Removal[]>`SELECT workspace_id AS "workspaceId", id, store FROM stored_file
         WHERE workspace_id = ${workspaceId}::uuid AND hash = ${hash} FOR UPDATE`;
       if (known?.id !== lost?.id) return 'changed';
-      if (known === undefined && (await sumOf(tx, workspaceId)) + Math.max(file.bytes, leastBytes) > mostBytes)
+      if (known === undefined && (await sumOf(tx, workspaceId)) + Math.max(file.bytes, leastBytes) > maxBytes)
         return 'full';
       const { count } = await tx.contentRemoval.deleteMany({ where: { workspaceId, fileId: id, uploading: true } });
       if (count === 0) return 'changed';
@@ -200,7 +200,7 @@ export class FilesRepository {
 export type Removal = Pick<PlacedFile, 'workspaceId' | 'id' | 'store'>;
 
 interface InsertOptions {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** The row whose content is lost; undefined: there is no row with this hash. */
   readonly lost: Removal | undefined;
 }

@@ -80,7 +80,7 @@ export class Files {
    * `limit_reached`, `unavailable`.
    */
   async save({ workspaceId, createdBy, content, hash: known, mime, name }: NewContent): Promise<StoredFile> {
-    const { FILE_BYTES_PER_WORKSPACE: mostBytes } = this.config.values;
+    const { FILE_BYTES_PER_WORKSPACE: maxBytes } = this.config.values;
     this.assertStorable(mime, content);
     const hash = known ?? hashOf(content);
     const [found] = await this.use(workspaceId, [hash]);
@@ -88,17 +88,17 @@ export class Files {
     const bytes = content.length;
     if (found === undefined) {
       const total = await this.sums.get(workspaceId, () => this.files.bytesOf(workspaceId));
-      if (total > mostBytes - Math.max(bytes, leastBytes)) throw workspaceFull(mostBytes);
+      if (total > maxBytes - Math.max(bytes, leastBytes)) throw workspaceFull(maxBytes);
     }
     const store = this.stores.current;
     const file = { workspaceId, id: newId(), hash, mime, bytes, name, store, createdBy };
     await this.files.announce(file);
     await this.stores.of(store).put(file, { content, hash });
     crashpoint('before-file-row');
-    const outcome = await this.files.insert({ ...file, keptUntil: this.keptUntil() }, { mostBytes, lost: found });
+    const outcome = await this.files.insert({ ...file, keptUntil: this.keptUntil() }, { maxBytes, lost: found });
     if (outcome === 'inserted') return found ? { ...found, id: file.id } : { ...file, createdAt: systemClock.now() };
     await this.deleteContent(file);
-    if (outcome === 'full') throw workspaceFull(mostBytes);
+    if (outcome === 'full') throw workspaceFull(maxBytes);
     return this.save({ workspaceId, createdBy, content, hash, mime, name });
   }
 

@@ -6,12 +6,12 @@ import { AppError, readInput, toStorable } from '#platform';
 export type JobLabels = Readonly<Record<string, string>>;
 
 /** The limits of `metadata` in OpenAI's API. */
-const [mostLabels, longestName, longestValue] = [16, 64, 512];
+const [maxLabels, longestName, longestValue] = [16, 64, 512];
 
 /** The schema of labels, both in requests and in the outcomes of hooks. */
 export const jobLabels = z
   .record(z.string(), z.string().max(longestValue))
-  .refine((labels) => Object.keys(labels).length <= mostLabels, `must have at most ${mostLabels} labels`)
+  .refine((labels) => Object.keys(labels).length <= maxLabels, `must have at most ${maxLabels} labels`)
   .refine(
     (labels) => Object.keys(labels).every((name) => name.length >= 1 && name.length <= longestName),
     `must have keys of 1 to ${longestName} characters`,

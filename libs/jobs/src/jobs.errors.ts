@@ -14,11 +14,11 @@ export const threadBusy = (jobId: string) =>
     details: { jobId },
   });
 
-/** `jobId`: the active job of the thread, behind which `most` others are queued. */
-export const threadQueueFull = (jobId: string, most: number) =>
+/** `jobId`: the active job of the thread, behind which `max` others are queued. */
+export const threadQueueFull = (jobId: string, max: number) =>
   new AppError({
     code: 'thread_busy',
-    message: `The queue of this thread is full: ${most} jobs wait for job ${jobId}. Wait, cancel some, or start with whenBusy INTERRUPT.`,
+    message: `The queue of this thread is full: ${max} jobs wait for job ${jobId}. Wait, cancel some, or start with whenBusy INTERRUPT.`,
     field: 'threadId',
     details: { jobId },
   });
@@ -84,13 +84,13 @@ export const jobNotFinished = () =>
   new AppError({ code: 'conflict', message: 'Only a failed or cancelled job can be retried', field: 'jobId' });
 
 /** The model reads this message when its tool call would nest sub-jobs too deep. */
-export const subJobTooDeep = (most: number) =>
-  new AppError({ code: 'sub_job_limit', message: `Sub-jobs can be nested at most ${most} levels deep` });
+export const subJobTooDeep = (max: number) =>
+  new AppError({ code: 'sub_job_limit', message: `Sub-jobs can be nested at most ${max} levels deep` });
 
-export const tooManySubJobs = (most: number) =>
+export const tooManySubJobs = (max: number) =>
   new AppError({
     code: 'sub_job_limit',
-    message: `A job can start at most ${most} jobs; this job has reached the limit`,
+    message: `A job can start at most ${max} jobs; this job has reached the limit`,
   });
 
 /** The tool call that would start the sub-job has ended or is being cancelled. */

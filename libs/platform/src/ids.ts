@@ -1,6 +1,6 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
 
-const MOST_PER_MS = 0x1000;
+const MAX_PER_MS = 0x1000;
 let lastMs = 0;
 let counter = 0;
 
@@ -14,7 +14,7 @@ export function newId(): string {
   if (now > lastMs) {
     lastMs = now;
     counter = 0;
-  } else if ((counter += 1) === MOST_PER_MS) {
+  } else if ((counter += 1) === MAX_PER_MS) {
     lastMs += 1; // the counter overflowed, or the clock went back: advance the millisecond
     counter = 0;
   }

@@ -10,7 +10,7 @@ export type MissedPolicy = 'skip' | 'once' | 'all';
 const missedAfterMs = 60_000;
 
 /** Maximum number of slots per plan, however many were missed. */
-const mostSlots = 24;
+const maxSlots = 24;
 
 export interface SlotPlan {
   /** The slots that start a job now, in order. */
@@ -26,7 +26,7 @@ export function planSlots(
   rhythm: CronInZone,
   { from, now, missed }: { readonly from: number; readonly now: number; readonly missed: MissedPolicy },
 ): SlotPlan {
-  const slots = slotsWithin(rhythm, { from, to: now }, mostSlots);
+  const slots = slotsWithin(rhythm, { from, to: now }, maxSlots);
   const [next = null] = slotsAfter(rhythm, now, 1);
   const kept = Math.min(howMany(slots.at(-1), { now, missed }), slots.length);
   const first = slots.length - kept;
@@ -44,6 +44,6 @@ function howMany(
     case 'once':
       return 1;
     case 'all':
-      return mostSlots;
+      return maxSlots;
   }
 }

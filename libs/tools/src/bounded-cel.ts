@@ -203,13 +203,13 @@ const searches: ReadonlyMap<string, Search> = new Map<string, Search>([
   ['split', split],
 ]);
 
-/** Returns at most `most` parts, the last one with the rest of the text; a negative `most` means all parts. */
-function split(text: string, wanted: string, most = -1): string[] {
-  if (most === 0) return [];
+/** Returns at most `max` parts, the last one with the rest of the text; a negative `max` means all parts. */
+function split(text: string, wanted: string, max = -1): string[] {
+  if (max === 0) return [];
   const search = new TextSearch(wanted);
   const parts: string[] = [];
   let from = 0;
-  while (parts.length !== most - 1) {
+  while (parts.length !== max - 1) {
     const at = search.first(text, from);
     if (at === -1) break;
     parts.push(text.slice(from, at));
@@ -224,6 +224,6 @@ function tooManyParts(): Error {
   return tooLarge('split()', `a list of ${MAX_MADE_LIST}`);
 }
 
-function tooLarge(operation: string, most: string): Error {
-  return new Error(`${operation} makes more than ${most}`);
+function tooLarge(operation: string, max: string): Error {
+  return new Error(`${operation} makes more than ${max}`);
 }

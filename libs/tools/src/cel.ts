@@ -40,7 +40,7 @@ export type CelProgram =
 export const MAX_CEL_LENGTH = 2_000;
 /** Wall-clock time after which a running loop is stopped, in ms. */
 export const LOOP_STOP_MS = 50;
-const mostKept = 1_000;
+const maxKept = 1_000;
 /** The type names that the language defines as constants. */
 export const typeNames = [
   ...['string', 'bool', 'int', 'uint', 'double', 'map', 'list', 'bytes', 'null_type', 'type'],
@@ -77,7 +77,7 @@ const SHORT: ReadonlySet<string> = new Set([
 ]);
 
 /** Maximum total size of the patterns of an expression; see `patternSize`. The time to compile them does not count toward the time limit. */
-const mostOfPatterns = 2_000;
+const maxPatternsSize = 2_000;
 
 const patterns = new Map<string, LinearPattern>();
 
@@ -103,7 +103,7 @@ export function compileCel(
     const program = environment.parse(source);
     if (typesAreVariables === true) renameTypes(program.ast);
     const called = callsOf(program.ast);
-    if (sizeOfPatterns(called) > mostOfPatterns) return refused('has patterns in matchesRe2() that are too large');
+    if (sizeOfPatterns(called) > maxPatternsSize) return refused('has patterns in matchesRe2() that are too large');
     const problem = called.map((call) => problemOf(call, calls, noun)).find((found) => found !== null);
     if (problem !== undefined) return refused(problem);
     const { valid, type, error } = program.check();
@@ -141,7 +141,7 @@ export function remember<T>(known: Map<string, T>, key: string, make: (key: stri
   known.delete(key);
   known.set(key, value);
   for (const oldest of known.keys()) {
-    if (known.size <= mostKept) break;
+    if (known.size <= maxKept) break;
     known.delete(oldest);
   }
   return value;
@@ -180,7 +180,7 @@ const stepsBetweenLooks = 8;
  * Most work on texts (`countTextWork`) without V8's timer. The run cannot be interrupted between two nodes, and a match of a pattern takes up to
  * 1 ms for 8,000.
  */
-const mostTextWork = 50_000;
+const maxTextWork = 50_000;
 
 /** Makes every node of a checked expression count its evaluations, and check the time every few steps. */
 function counted(
@@ -209,7 +209,7 @@ function counted(
   });
   countTextWork(nodes, (work) => {
     textWork += work;
-    if (!isTimed && textWork > mostTextWork) reached ??= isLong;
+    if (!isTimed && textWork > maxTextWork) reached ??= isLong;
     failIfReached();
   });
   for (const node of nodes) {
@@ -321,9 +321,9 @@ function linear(pattern: string): LinearPattern {
  * Maximum attempts of one evaluation. An evaluation that timed out, but had less than half of that time on the CPU, was delayed by other work
  * and is repeated.
  */
-const mostTries = 8;
+const maxTries = 8;
 /** Maximum attempts that did use the CPU: a garbage collection can slow down one attempt, but hardly two. */
-const mostSlowTries = 2;
+const maxSlowTries = 2;
 
 /** Stops a run from outside, because an expression cannot check the time itself. */
 function stoppable(
@@ -338,7 +338,7 @@ function stoppable(
       } catch (error) {
         const { user, system } = process.threadCpuUsage(start);
         if ((user + system) / 1_000 > ms / 2) slow++;
-        if (!isTooSlow(error) || slow === mostSlowTries || tries === mostTries) throw error;
+        if (!isTooSlow(error) || slow === maxSlowTries || tries === maxTries) throw error;
       }
     }
   };

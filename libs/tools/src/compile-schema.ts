@@ -16,12 +16,12 @@ const SHOWN_PROBLEMS = 5;
 const CHECK_MS = 250;
 const SIZE_PER_MS = 200;
 /** The time limit does not grow beyond this size. */
-const MOST_COUNTED = 100_000;
+const MAX_COUNTED = 100_000;
 /**
  * Maximum product of the schema's length and the value's size for a check without a time limit. Below it, the timer would cost more than the
  * check.
  */
-const MOST_UNWATCHED = 1_000_000;
+const MAX_UNWATCHED = 1_000_000;
 
 /**
  * Compiles a JSON Schema: draft-07 if its `$schema` names it, otherwise 2020-12. Fetches nothing: a `$ref` must point inside the schema. The
@@ -76,23 +76,23 @@ function compile(schema: JsonSchema, length: number): SchemaCheck {
   // References multiply the cost of a small schema for a small value. Without them, the cost is linear in the schema, the value and the
   // patterns.
   const isMultiplied = /(?:Ref|"\$ref)"/.test(JSON.stringify(rest));
-  const most = isMultiplied ? 0 : MOST_UNWATCHED / (length + budget.size);
+  const max = isMultiplied ? 0 : MAX_UNWATCHED / (length + budget.size);
   return (value) => {
     const size = sizeOf(value);
-    return problemsOf(validate, value, size <= most ? null : CHECK_MS + size / SIZE_PER_MS);
+    return problemsOf(validate, value, size <= max ? null : CHECK_MS + size / SIZE_PER_MS);
   };
 }
 
-/** The number of members and characters of a value. It stops at `MOST_COUNTED`. */
+/** The number of members and characters of a value. It stops at `MAX_COUNTED`. */
 function sizeOf(value: unknown): number {
   let size = 0;
   const left: unknown[] = [value];
-  while (left.length > 0 && size < MOST_COUNTED) {
+  while (left.length > 0 && size < MAX_COUNTED) {
     const next = left.pop();
     size += typeof next === 'string' ? next.length + 1 : 1;
     if (isObject(next)) for (const member of Object.values(next)) left.push(member);
   }
-  return Math.min(size, MOST_COUNTED);
+  return Math.min(size, MAX_COUNTED);
 }
 
 function problemsOf(validate: ValidateFunction, value: unknown, withinMs: number | null): readonly string[] {

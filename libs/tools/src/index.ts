@@ -54,7 +54,7 @@ export {
 } from './resolve-offered.js';
 export {
   type JsonSchema,
-  MOST_CONCURRENT,
+  MAX_CONCURRENT,
   type OnUnknown,
   type Tool,
   type ToolContext,

@@ -7,14 +7,14 @@ export type LinearPattern = RE2JS;
  * Maximum total size of patterns. The memory of a compiled pattern, and the time per character that it reads, grow with the product of its
  * counts.
  */
-export const MOST_PATTERN_SIZE = 5_000;
+export const MAX_PATTERN_SIZE = 5_000;
 
 /**
  * Estimates the number of instructions of a compiled pattern from its text, rather too high than too low: `a{1000}a{1000}…` is a short text
  * and compiles to thousands. Linear in its length, even if the text is not a valid pattern.
  */
 export function patternSize(pattern: string): number {
-  if (pattern.length > MOST_PATTERN_SIZE) return pattern.length;
+  if (pattern.length > MAX_PATTERN_SIZE) return pattern.length;
   const outer: Piece[] = [];
   let piece: Piece = START;
   for (const token of tokensOf(pattern)) {
@@ -43,14 +43,14 @@ function add({ size }: Piece, more: number, last: number): Piece {
 }
 
 /** `x{2,5}` is `xx(x(x(x)?)?)?`. */
-function repeat({ size, last }: Piece, { least, most }: Repeats): Piece {
-  const repeated = last * Math.max(least, 1) + (last + 1) * Math.max(most - least, 0);
+function repeat({ size, last }: Piece, { min, max }: Repeats): Piece {
+  const repeated = last * Math.max(min, 1) + (last + 1) * Math.max(max - min, 0);
   return { size: size - last + repeated, last: repeated };
 }
 
 interface Repeats {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** `\Q…\E`, an escape, a class, a repetition, or one character. */
@@ -58,8 +58,8 @@ const TOKENS =
   /\\Q[^]*?(?:\\E|$)|\\[pP]\{[^}]{0,99}\}|\\[^]|\[\^?\]?(?:\[:[^\]]{0,99}:\]|\\[^]|[^\]\\])*\]?|\{(\d{1,9})(?:,(\d{0,9}))?\}|[^]/g;
 
 function* tokensOf(pattern: string): Generator<{ readonly text: string; readonly repeats: Repeats | null }> {
-  for (const [text, least, most = ''] of pattern.matchAll(TOKENS)) {
-    yield { text, repeats: least === undefined ? null : { least: Number(least), most: Number(most) } };
+  for (const [text, min, max = ''] of pattern.matchAll(TOKENS)) {
+    yield { text, repeats: min === undefined ? null : { min: Number(min), max: Number(max) } };
   }
 }
 
@@ -67,6 +67,6 @@ function* tokensOf(pattern: string): Generator<{ readonly text: string; readonly
  * Compiles a pattern in the syntax of JavaScript (JSON Schema) or RE2. Throws for a pattern that RE2 does not support or that is too large.
  */
 export function linearPattern(pattern: string, syntax: 'javascript' | 're2'): LinearPattern {
-  if (patternSize(pattern) > MOST_PATTERN_SIZE) throw new Error(`a pattern is too large: ${pattern.slice(0, 50)}`);
+  if (patternSize(pattern) > MAX_PATTERN_SIZE) throw new Error(`a pattern is too large: ${pattern.slice(0, 50)}`);
   return RE2JS.compile(syntax === 're2' ? pattern : RE2JS.translateRegExp(pattern));
 }

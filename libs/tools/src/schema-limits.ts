@@ -3,12 +3,12 @@ import { invalidSchema } from './tools.errors.js';
 
 const MAX_SCHEMA_LENGTH = 262_144;
 /** Maximum nesting. Recursion over a schema is safe up to this depth. */
-const MOST_LEVELS = 200;
+const MAX_LEVELS = 200;
 /**
  * Maximum number of parts. ajv generates code for each part of a schema; a thousand properties with a type have 2,000 parts. 5,000 parts take
  * up to 0.4 s.
  */
-const MOST_PARTS = 5_000;
+const MAX_PARTS = 5_000;
 /** ajv generates separate code for each target of a reference, and a lookup for each pattern. */
 const PARTS_OF_TARGET = 5;
 const PARTS_OF_PATTERN = 5;
@@ -26,7 +26,7 @@ export interface PatternLimits {
 export const PATTERN_LIMITS: PatternLimits = { patterns: 500, size: 10_000 };
 
 /** Maximum number of parts of all schemas in one request or document: 20,000 parts are validated in some 100 ms. */
-const MOST_PARTS_TOGETHER = 20_000;
+const MAX_PARTS_TOGETHER = 20_000;
 
 /** Counts the parts of one or several schemas, and compiles each of their patterns once, for a linear engine. */
 export class SchemaBudget {
@@ -42,8 +42,8 @@ export class SchemaBudget {
   /** Throws if the schemas together have too many parts. */
   takeParts(parts: number): void {
     this.parts += parts;
-    if (this.parts > MOST_PARTS_TOGETHER)
-      throw invalidSchema(`it and the schemas beside it have more than ${MOST_PARTS_TOGETHER} parts`);
+    if (this.parts > MAX_PARTS_TOGETHER)
+      throw invalidSchema(`it and the schemas beside it have more than ${MAX_PARTS_TOGETHER} parts`);
   }
 
   private compile(pattern: string): LinearPattern {
@@ -58,20 +58,20 @@ export class SchemaBudget {
 
 /** Throws `invalid_schema` for a schema that is too long, too deep, asynchronous, or has too many parts. Linear in its length. */
 export function assertBounded(schema: object, budget: SchemaBudget): void {
-  if (levelsOf(schema, MOST_LEVELS) > MOST_LEVELS) throw invalidSchema('it is nested too deep');
+  if (levelsOf(schema, MAX_LEVELS) > MAX_LEVELS) throw invalidSchema('it is nested too deep');
   if (JSON.stringify(schema).length > MAX_SCHEMA_LENGTH)
     throw invalidSchema(`it is longer than ${MAX_SCHEMA_LENGTH} characters`);
   if (isAsync(schema)) throw invalidSchema('it is asynchronous ($async)');
   const targets = new Set<string>();
   const parts = partsOf(schema, targets) + targets.size * PARTS_OF_TARGET;
-  if (parts > MOST_PARTS) throw invalidSchema(`it has more than ${MOST_PARTS} parts`);
+  if (parts > MAX_PARTS) throw invalidSchema(`it has more than ${MAX_PARTS} parts`);
   budget.takeParts(parts);
 }
 
-function levelsOf(value: unknown, most: number): number {
+function levelsOf(value: unknown, max: number): number {
   if (!isObject(value)) return 0;
-  if (most === 0) return 1;
-  return 1 + Object.values(value).reduce<number>((deepest, member) => Math.max(deepest, levelsOf(member, most - 1)), 0);
+  if (max === 0) return 1;
+  return 1 + Object.values(value).reduce<number>((deepest, member) => Math.max(deepest, levelsOf(member, max - 1)), 0);
 }
 
 /** The number of parts of a schema. Annotations and lists of plain data count as one part each. */

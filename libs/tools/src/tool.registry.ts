@@ -2,7 +2,7 @@ import { FLAG_NAME, LONGEST_FLAG_NAME } from '#auth';
 import type { ToolDefinition } from '#models';
 
 import { compileSchema } from './compile-schema.js';
-import { MOST_CONCURRENT, type Tool } from './tool.js';
+import { MAX_CONCURRENT, type Tool } from './tool.js';
 import { invalidTool } from './tools.errors.js';
 
 /** The allowed names of a tool. */
@@ -64,7 +64,7 @@ function problemOf(tool: Tool): string | null {
   if (flag !== null && !(FLAG_NAME.test(flag) && flag.length <= LONGEST_FLAG_NAME))
     return 'its flag is no name of a feature flag, such as new-search';
   if (concurrency !== null && isolation !== 'queue') return 'concurrency requires isolation "queue"';
-  if (concurrency !== null && !isConcurrency(concurrency)) return `concurrency is 1 to ${MOST_CONCURRENT}`;
+  if (concurrency !== null && !isConcurrency(concurrency)) return `concurrency is 1 to ${MAX_CONCURRENT}`;
   try {
     compileSchema(tool.parameters);
     return null;
@@ -74,5 +74,5 @@ function problemOf(tool: Tool): string | null {
 }
 
 function isConcurrency(value: number): boolean {
-  return Number.isInteger(value) && value >= 1 && value <= MOST_CONCURRENT;
+  return Number.isInteger(value) && value >= 1 && value <= MAX_CONCURRENT;
 }

@@ -15,7 +15,7 @@ export type { Progress as ToolProgress } from '@nightshift/plugin';
 export type ToolSort = 'server' | 'client' | 'http' | 'mcp';
 
 /** Maximum `concurrency`: calls of one tool that run at once in a workspace. */
-export const MOST_CONCURRENT = 100;
+export const MAX_CONCURRENT = 100;
 
 /** The services that only the code of plugins receives. */
 type PluginServices = 'userId' | 'secrets' | 'fetch' | 'logger' | 'files';

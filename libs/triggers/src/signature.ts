@@ -115,14 +115,14 @@ interface Signatures {
 }
 
 /** A request with more signatures than this is refused: each costs a digest per secret. */
-const mostSignatures = 16;
+const maxSignatures = 16;
 
 function readStandard(headers: SignedRequest['headers']): Signatures | null {
   const [id, time, list] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
   if (typeof id !== 'string' || typeof time !== 'string' || typeof list !== 'string') return null;
   const timestamp = readSeconds(time);
   const given = list.split(' ').filter((signature) => signature.startsWith('v1,'));
-  if (timestamp === null || given.length > mostSignatures) return null;
+  if (timestamp === null || given.length > maxSignatures) return null;
   const signatures = decoded(given, /^v1,([A-Za-z0-9+/]{43}=)$/, 'base64');
   return { id, timestamp, signatures, digest: standardDigest };
 }
@@ -134,7 +134,7 @@ function readSyntrix(headers: SignedRequest['headers']): Signatures | null {
   const times = fields.filter((field) => field.startsWith('t='));
   const given = fields.filter((field) => field.startsWith('v1='));
   const timestamp = readSeconds(times[0]?.slice(2) ?? '');
-  if (timestamp === null || times.length !== 1 || given.length > mostSignatures) return null;
+  if (timestamp === null || times.length !== 1 || given.length > maxSignatures) return null;
   const signatures = decoded(given, /^v1=([0-9a-f]{64})$/i, 'hex');
   return { id: '', timestamp, signatures, digest: syntrixDigest };
 }

@@ -31,7 +31,7 @@ interface Reply {
 }
 
 /** Maximum attempts of `briefly`: about ten seconds. */
-const mostAttempts = 8;
+const maxAttempts = 8;
 
 /** A request, and the function that reads its response. */
 export interface HttpRequest<T> {
@@ -69,7 +69,7 @@ export class HttpTransport {
   /** Returns the result of `read`. Rejects as `execute`. */
   async send<T>(request: HttpRequest<T>, { signal, retry }: ExecuteOptions): Promise<T> {
     const { backOff: terms } = this.options;
-    const attempts = Math.min(terms.attempts ?? Infinity, retry === 'patiently' ? Infinity : mostAttempts);
+    const attempts = Math.min(terms.attempts ?? Infinity, retry === 'patiently' ? Infinity : maxAttempts);
     const backOff = new BackOff({ ...terms, attempts });
     let isRefused = false;
     for (;;) {

@@ -81,7 +81,7 @@ export interface MarkAllOptions extends WaitOptions {
 }
 
 /** The number of notifications that the server keeps for a user. */
-const most = 1_000;
+const max = 1_000;
 
 /** The recently delivered notifications of a watch: after a reconnect the server sends all unread ones again. */
 export class DeliveredNotifications {
@@ -93,7 +93,7 @@ export class DeliveredNotifications {
     this.delivered.delete(id);
     this.delivered.set(id, read);
     const [oldest] = this.delivered.keys();
-    if (this.delivered.size > most && oldest !== undefined) this.delivered.delete(oldest);
+    if (this.delivered.size > max && oldest !== undefined) this.delivered.delete(oldest);
     return true;
   }
 }

@@ -20,7 +20,7 @@ export interface SocketTransportOptions {
 }
 
 /** Maximum buffered events of a viewer that reads more slowly than its job writes; the other events stay on the server. */
-const mostPending = 256;
+const maxPending = 256;
 
 /** Runs all subscriptions over one socket, which is open while there are subscriptions. The transport does not reconnect; its callers do. */
 export class SocketTransport {
@@ -43,7 +43,7 @@ export class SocketTransport {
     variables: TVariables,
     signal: AbortSignal,
   ): AsyncGenerator<TResult, void, undefined> {
-    const inbox = new Inbox<TResult>(mostPending);
+    const inbox = new Inbox<TResult>(maxPending);
     const leave = this.open().subscribe<TResult>(
       { query: document.toString(), variables: variables as Record<string, unknown> }, // the document requires an object
       {

@@ -12,12 +12,12 @@ import { invalidKey } from './openai-principal.guard.js';
 export function acquireStreamSlot(
   open: OpenStreams,
   { id, workspaceId }: MemberPrincipal,
-  { closing, most }: { readonly closing: AbortController; readonly most: number },
+  { closing, max }: { readonly closing: AbortController; readonly max: number },
 ): StreamSlot {
   const owner = { principal: `answers ${id}`, workspaceId, jobId: newId() };
   const close = (reason: CloseReason) => {
     closing.abort(reason === 'unauthorized' || reason === 'token_expired' ? invalidKey() : serverBusy());
   };
   const counts = 'open /v1 responses of a key or user';
-  return open.enter(owner, close, { name: 'OPENAI_ANSWERS_PER_PRINCIPAL', value: most, raisedBy: 'operator', counts });
+  return open.enter(owner, close, { name: 'OPENAI_ANSWERS_PER_PRINCIPAL', value: max, raisedBy: 'operator', counts });
 }

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 /** Groups of 16 bits in a /64 network. */
 const networkParts = 4;
 /** Maximum proxies that are read: the header may be long, and any client can send it. */
-const mostProxies = 20;
+const maxProxies = 20;
 
 /**
  * Returns the key under which requests of a client are counted: an IPv4 address, or the /64 network of an IPv6 address, because one client
@@ -30,7 +30,7 @@ export function clientAddressKeys(proxies: readonly string[]): ClientAddressKey 
   return ({ socket, headers }) => {
     let client = parsed(socket.remoteAddress);
     // Node joins repeated headers of this name with commas; its types allow a list.
-    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-mostProxies);
+    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-maxProxies);
     while (client !== null && isTrusted(client)) {
       const before = parsed(forwarded.pop()?.trim());
       if (before === null) break;

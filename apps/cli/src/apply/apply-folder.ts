@@ -18,7 +18,7 @@ const signs: Readonly<Record<Action, readonly [sign: string, style: Style]>> = {
 };
 const LONGEST_VALUE = 60;
 /** More changed fields of one file are counted, not listed. */
-const MOST_FIELDS = 20;
+const MAX_FIELDS = 20;
 
 const titles: Partial<Record<ResourceKind, string>> = {
   'mcp-server': 'MCP server',
@@ -36,8 +36,8 @@ function showDifference(screen: Screen, resource: Resource, { action, fields }: 
   const [sign, style] = signs[action];
   const head = `${sign} ${action.padEnd(9)} ${titleOf(resource)}`;
   screen.line(`${screen.ink(style, head)}  ${screen.ink('dim', resource.file)}`);
-  for (const field of fields.slice(0, MOST_FIELDS)) screen.line(`    ${showField(field)}`);
-  if (fields.length > MOST_FIELDS) screen.line(`    and ${fields.length - MOST_FIELDS} more fields`);
+  for (const field of fields.slice(0, MAX_FIELDS)) screen.line(`    ${showField(field)}`);
+  if (fields.length > MAX_FIELDS) screen.line(`    and ${fields.length - MAX_FIELDS} more fields`);
 }
 
 function showField({ path, before, after }: FieldChange): string {

@@ -14,7 +14,7 @@ import type { Perform } from './perform.js';
 import { readInput } from './read-input.js';
 
 /** Maximum files of one message at the server. */
-const mostFiles = 20;
+const maxFiles = 20;
 
 /** Types that a server accepts by default, by the extension of a file. */
 const types: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ const repeated = (value: string, before: readonly string[] = []): readonly strin
 
 /** The files, opened: their bytes are read when they are sent. Throws a usage error for a path that is no readable file. */
 async function openFiles(paths: readonly string[]): Promise<readonly LocalFile[]> {
-  if (paths.length > mostFiles) throw usageError(`A message can have at most ${mostFiles} files.`);
+  if (paths.length > maxFiles) throw usageError(`A message can have at most ${maxFiles} files.`);
   return Promise.all(paths.map(async (path) => ({ path, content: await open(path) })));
 }
 

@@ -97,15 +97,15 @@ export function addSchedules(program: Command, perform: Perform): void {
 }
 
 async function list(context: Context, flags: ListFlags): Promise<ExitCode> {
-  const most = wholeNumber(flags.limit, '--limit', 1);
+  const max = wholeNumber(flags.limit, '--limit', 1);
   const asked = flags.kind === undefined ? kinds : [enumWord(flags.kind, kinds, '--kind')];
   const client = await context.client();
   const rows: OfKind[] = [];
   for (const kind of asked) {
-    const first = await firstRows(most, async (page) => (await client.query(lists[kind], page)).page);
+    const first = await firstRows(max, async (page) => (await client.query(lists[kind], page)).page);
     rows.push(...first.map((schedule) => ({ ...schedule, kind })));
   }
-  const found = rows.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt)).slice(0, most);
+  const found = rows.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt)).slice(0, max);
   if (context.json) for (const schedule of found) context.emit(schedule);
   else if (found.length === 0) context.screen.note('No schedules.');
   else showList(context, found);

@@ -106,12 +106,9 @@ export function addTriggers(program: Command, perform: Perform): void {
 }
 
 async function list({ client, json, emit, screen }: Context, { database, limit }: ListFlags): Promise<ExitCode> {
-  const most = wholeNumber(limit, '--limit', 1);
+  const max = wholeNumber(limit, '--limit', 1);
   const asked = await client();
-  const found = await firstRows(
-    most,
-    async (page) => (await asked.query(listDocument, { database, ...page })).triggers,
-  );
+  const found = await firstRows(max, async (page) => (await asked.query(listDocument, { database, ...page })).triggers);
   if (json) for (const trigger of found) emit(trigger);
   else if (found.length === 0) screen.note('No triggers. Create one with the mutation saveTrigger.');
   else {

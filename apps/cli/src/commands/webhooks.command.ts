@@ -12,7 +12,7 @@ import { changed, type Payload } from './replies.js';
 
 /** The server takes so many dead letters at once. */
 const onePass = 500;
-const mostPasses = 20;
+const maxPasses = 20;
 const statuses = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 
 interface ListedEndpoint {
@@ -163,7 +163,7 @@ async function redeliver(context: Context, id: string | undefined, flags: Redeli
   } else {
     const input = { endpointId, from: instant(from, '--from'), to: instant(to, '--to') };
     // Those that fail at once are dead letters again, so the number of passes is bounded.
-    for (let pass = 0, isFull = true; isFull && pass < mostPasses; pass++) {
+    for (let pass = 0, isFull = true; isFull && pass < maxPasses; pass++) {
       const { redeliverDeadWebhooks: payload } = await client.mutate(redeliverDeadDocument, { input });
       const some = changed(payload, payload.count);
       count += some;

@@ -26,11 +26,11 @@ export const MAX_RULES = 200;
 /** Maximum size of all conditions of a policy together, with repetitions in patterns expanded. */
 const MAX_CONDITIONS_SIZE = 50_000;
 const longestMatch = 200;
-const mostDays = 3_650;
+const maxDays = 3_650;
 
 const conditions = {
   /** May be fractional; 0: the request never expires. */
-  timeoutDays: z.number().min(0).max(mostDays),
+  timeoutDays: z.number().min(0).max(maxDays),
   expireAction: z.enum(expireActions),
   decidableBy: z.enum(decidableByKinds),
   /** Whether the requester may not decide. */

@@ -53,7 +53,7 @@ export interface Verdict {
 }
 
 /** Maximum CPU time (ms) of all conditions of one policy. After that, the remaining conditions count as too slow. */
-const mostCpuMsOfAList = 50;
+const maxConditionCpuMs = 50;
 const dayMs = 86_400_000;
 
 /**
@@ -85,7 +85,7 @@ function verdictOf(layer: Layer, question: CallQuestion): Verdict {
   for (const [index, rule] of layer.policy.rules.entries()) {
     if (!matchesGlob(rule.match, question.tool)) continue;
     if (rule.when === undefined) return ofRule(layer, { index, action: rule.action });
-    const met = cpuMs < mostCpuMsOfAList ? answerOf(rule.when, question) : TOO_SLOW;
+    const met = cpuMs < maxConditionCpuMs ? answerOf(rule.when, question) : TOO_SLOW;
     cpuMs += met.cpuMs;
     if (met.answer === 'false') continue;
     if (met.answer === 'true') return ofRule(layer, { index, action: rule.action });

@@ -45,7 +45,7 @@ export interface ReplayedCall {
   readonly draft: { readonly own: Verdict; readonly whole: Verdict };
 }
 
-const mostChanges = 50;
+const maxChanges = 50;
 const NONE: ActionCounts = { auto_approve: 0, require_approval: 0, block: 0 };
 
 export function newReplay(): PolicyReplay {
@@ -64,7 +64,7 @@ export function tally(replay: PolicyReplay, { call, current, draft }: ReplayedCa
     before: { ...replay.before, [before]: replay.before[before] + 1 },
     after: { ...replay.after, [after]: replay.after[after] + 1 },
     changed: replay.changed + (hasChanged ? 1 : 0),
-    changes: hasChanged && replay.changes.length < mostChanges ? [...replay.changes, change] : replay.changes,
+    changes: hasChanged && replay.changes.length < maxChanges ? [...replay.changes, change] : replay.changes,
     rules: hit(replay.rules, draft.own.rule.index),
   };
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '#tools';
 export const MAX_PREVIEW = 1_200;
 const shortestLine = 40;
 /** The part of a preview for the names of the omitted fields. */
-const mostForNames = 400;
+const maxNamesLength = 400;
 const ELLIPSIS = '…';
 
 /** The preview of arguments for an approver. */
@@ -29,7 +29,7 @@ export function previewArguments(args: JsonObject): Preview {
   if (share >= shortestLine) return { text: lines.map((line) => cutText(line, share)).join('\n'), truncated: true };
   const shown = fitting(
     lines.map((line) => cutText(line, shortestLine)),
-    MAX_PREVIEW - mostForNames,
+    MAX_PREVIEW - maxNamesLength,
   );
   const left = Object.keys(args).slice(shown.length);
   return { text: [...shown, `${ELLIPSIS} ${left.length} more: ${namesText(left)}`].join('\n'), truncated: true };
@@ -48,7 +48,7 @@ function fitting(lines: readonly string[], longest: number): readonly string[] {
  */
 function namesText(names: readonly string[]): string {
   const texts = names.map((name) => cutText(nameText(name), shortestLine));
-  return cutText(texts.join(', '), mostForNames - 20);
+  return cutText(texts.join(', '), maxNamesLength - 20);
 }
 
 /** At most `longest` code units. A text that was cut ends with an ellipsis, and a surrogate pair is never split. */

@@ -8,9 +8,9 @@ export type RolloutUnit = (typeof ROLLOUT_UNITS)[number];
 export const FLAG_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 export const LONGEST_FLAG_NAME = 64;
 /** Maximum number of flags in an installation. */
-export const MOST_FLAGS = 100;
+export const MAX_FLAGS = 100;
 /** Maximum number of ids in each list of a flag. */
-export const MOST_LISTED = 1_000;
+export const MAX_LISTED = 1_000;
 
 /** A feature flag, and for whom it is on. */
 export interface FeatureFlag {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type FeatureFlagRow, PrismaService } from '#platform';
 
-import { type FeatureFlag, MOST_FLAGS } from './feature-flag.js';
+import { type FeatureFlag, MAX_FLAGS } from './feature-flag.js';
 
 /** Reads the feature flags of the installation. */
 @Injectable()
@@ -12,7 +12,7 @@ export class FeatureFlagsRepository {
   /** All flags by name, at most 100. */
   async all(): Promise<FeatureFlag[]> {
     const rows = await this.prisma.asWorker((client) =>
-      client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MOST_FLAGS }),
+      client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MAX_FLAGS }),
     );
     return rows.map(toFeatureFlag);
   }

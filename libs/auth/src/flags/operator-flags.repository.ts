@@ -1,10 +1,10 @@
 import { newId, openOwnerPrisma, type Prisma, type PrismaTransaction } from '#platform';
 
-import { type FeatureFlag, MOST_FLAGS } from './feature-flag.js';
+import { type FeatureFlag, MAX_FLAGS } from './feature-flag.js';
 import { toFeatureFlag } from './feature-flags.repository.js';
 
 /** How many changes of a flag the operator sees. */
-const mostShown = 100;
+const maxShown = 100;
 
 /** A recorded change of a flag. */
 export interface FlagChange {
@@ -25,7 +25,7 @@ export class OperatorFlagsRepository {
   }
 
   async all(): Promise<FeatureFlag[]> {
-    const rows = await this.client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MOST_FLAGS });
+    const rows = await this.client.featureFlag.findMany({ orderBy: { name: 'asc' }, take: MAX_FLAGS });
     return rows.map(toFeatureFlag);
   }
 
@@ -34,7 +34,7 @@ export class OperatorFlagsRepository {
     const rows = await this.client.featureFlagChange.findMany({
       where: { flag },
       orderBy: { id: 'desc' },
-      take: mostShown,
+      take: maxShown,
     });
     return rows.map(({ action, at, details }) => ({ flag, action, at: at.getTime(), details }));
   }

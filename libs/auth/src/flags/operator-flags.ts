@@ -8,8 +8,8 @@ import {
   type FeatureFlag,
   FLAG_NAME,
   LONGEST_FLAG_NAME,
-  MOST_FLAGS,
-  MOST_LISTED,
+  MAX_FLAGS,
+  MAX_LISTED,
   ROLLOUT_UNITS,
 } from './feature-flag.js';
 import { type FlagChange, OperatorFlagsRepository } from './operator-flags.repository.js';
@@ -18,7 +18,7 @@ const name = z
   .string()
   .max(LONGEST_FLAG_NAME)
   .regex(FLAG_NAME, 'use words of lower-case letters and digits, joined by hyphens, as in new-search');
-const ids = z.array(z.string().refine(isId, 'must be the id of a workspace or a user')).max(MOST_LISTED).default([]);
+const ids = z.array(z.string().refine(isId, 'must be the id of a workspace or a user')).max(MAX_LISTED).default([]);
 const changes = z.strictObject({
   name,
   description: z.string().trim().max(500).optional(),
@@ -59,11 +59,11 @@ export class OperatorFlags {
     await this.assertKnown([...wanted.allow, ...wanted.deny]);
     return this.flags.change(async (tx) => {
       const before = await this.flags.find(tx, wanted.name);
-      if (before === null && (await this.flags.count(tx)) >= MOST_FLAGS)
-        throw tooMany({ name: 'feature_flags', value: MOST_FLAGS, counts: 'feature flags in an installation' });
+      if (before === null && (await this.flags.count(tx)) >= MAX_FLAGS)
+        throw tooMany({ name: 'feature_flags', value: MAX_FLAGS, counts: 'feature flags in an installation' });
       const flag = changed(before ?? newFlag(wanted.name), wanted);
-      if (Math.max(flag.allowed.length, flag.denied.length) > MOST_LISTED)
-        throw tooMany({ name: 'feature_flag_ids', value: MOST_LISTED, counts: 'ids in a list of a feature flag' });
+      if (Math.max(flag.allowed.length, flag.denied.length) > MAX_LISTED)
+        throw tooMany({ name: 'feature_flag_ids', value: MAX_LISTED, counts: 'ids in a list of a feature flag' });
       await this.flags.save(tx, flag);
       await this.flags.record(tx, { flag: flag.name, action: 'flag-set', details: detailsOf(wanted) });
       return flag;

@@ -23,7 +23,7 @@ import type { MembershipChanges } from './membership-changes.js';
 import type { Member, MembershipsRepository } from './memberships.repository.js';
 
 /** Maximum open invitations of a workspace, against floods. */
-const MOST_OPEN = 1_000;
+const MAX_OPEN = 1_000;
 
 const newInvitationInput = z.strictObject({
   email: z
@@ -77,7 +77,7 @@ export class InvitationsService {
         assertCan(ability, { action: 'delete', subject: 'Invitation', row });
         await invitations.delete(tx, { workspaceId, id: earlier.id });
       }
-      if ((await invitations.count(tx, workspaceId)) >= MOST_OPEN) throw tooManyInvitations(MOST_OPEN);
+      if ((await invitations.count(tx, workspaceId)) >= MAX_OPEN) throw tooManyInvitations(MAX_OPEN);
       const fresh = { workspaceId, id: newId(), email, role, invitedBy, expiresAt: clock.now() + ttlMs };
       const invitation = await invitations.insert(tx, fresh);
       await this.audit(tx, principal, { action: 'invitation-created', invitation });

@@ -74,11 +74,11 @@ export class WorkspacesService {
       throw forbidden('This API key cannot create workspaces: it lacks the scope "admin".');
     const { name } = parseInput(newWorkspaceInput, input);
     const workspaceId = newId();
-    const { MAX_WORKSPACES_PER_USER: most } = this.parts.config.values;
+    const { MAX_WORKSPACES_PER_USER: max } = this.parts.config.values;
     const made = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
-      if ((await this.tables.workspaces.countOwned(tx, identity.userId)) >= most)
+      if ((await this.tables.workspaces.countOwned(tx, identity.userId)) >= max)
         throw limitReached({
-          ...{ setting: 'MAX_WORKSPACES_PER_USER', value: most, counts: 'workspaces that a user owns' },
+          ...{ setting: 'MAX_WORKSPACES_PER_USER', value: max, counts: 'workspaces that a user owns' },
           remedy: 'make another member owner of one',
         });
       const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });

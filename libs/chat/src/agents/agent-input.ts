@@ -38,7 +38,7 @@ const storable = (longest: number) =>
 
 const label = (longest: number) => storable(longest).trim().min(1, 'must not be empty');
 const toolNames = z.array(storable(128).min(1)).max(200, 'at most 200 entries').readonly();
-const limit = (most: number) => z.int().min(1).max(most).exactOptional();
+const limit = (max: number) => z.int().min(1).max(max).exactOptional();
 
 /** Sampling fields that an agent may pin, as OpenAI and OpenRouter name them. */
 const parameters = z.strictObject({

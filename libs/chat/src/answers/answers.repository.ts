@@ -37,7 +37,7 @@ export interface AnswerLookup {
 }
 
 /** Calls of older answers are not searched, so that the cost of a turn does not grow with its conversation. */
-const mostAnswers = 500;
+const maxAnswers = 500;
 
 /** Only calls of the client are open: no other request, and no call that runs elsewhere. */
 const isPaused = Prisma.sql`j.status = 'waiting' AND j.cancel_requested_at IS NULL
@@ -128,7 +128,7 @@ export class AnswersRepository {
       Prisma.sql`SELECT DISTINCT ON (c.call_id) c.call_id AS id, c.name, c.arguments,
                     coalesce(c.result, c.error->>'message', '') AS result
                FROM (SELECT DISTINCT n.job_id FROM (SELECT job_id FROM openai_answer
-                       WHERE workspace_id = ${workspaceId}::uuid AND principal = ${id} AND session_id = ${sessionId} ORDER BY id DESC LIMIT ${mostAnswers}) n) a
+                       WHERE workspace_id = ${workspaceId}::uuid AND principal = ${id} AND session_id = ${sessionId} ORDER BY id DESC LIMIT ${maxAnswers}) n) a
                JOIN tool_call c ON c.workspace_id = ${workspaceId}::uuid AND c.job_id = a.job_id
               WHERE c.call_id = ANY(${[...ids]}::text[]) AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
     );

@@ -9,7 +9,7 @@ import { matchesGlob } from '#tools';
 import { partsOf, referenceOf, takeInlineFiles, withParts } from './file-parts.js';
 
 /** Maximum number of files in one request. */
-const mostFiles = 100;
+const maxFiles = 100;
 
 /** The files that messages refer to: checked when a job starts, and read when its model is called. */
 @Injectable()
@@ -31,7 +31,7 @@ export class AttachedFiles {
     const { messages, files } = takeInlineFiles(given, this.config.values.FILE_TYPES);
     const references = partsOf(messages).flatMap((part) => referenceOf(part) ?? []);
     const hashes = new Set(references.map(({ hash }) => hash));
-    if (hashes.size > mostFiles) throw tooManyFiles();
+    if (hashes.size > maxFiles) throw tooManyFiles();
     for (const { name, ...file } of files)
       await this.files.save({ workspaceId, createdBy: userId, ...file, name: name === null ? null : toFileName(name) });
     const known = new Map((await this.files.use(workspaceId, [...hashes])).map((file) => [file.hash, file]));
@@ -95,7 +95,7 @@ const otherType = (hash: string, mime: string) =>
   new AppError({ code: 'bad_request', message: `The file ${hash} has the type ${mime}`, field: 'attachments' });
 
 const tooManyFiles = () =>
-  new AppError({ code: 'too_large', message: `messages refer to more than ${mostFiles} files`, field: 'attachments' });
+  new AppError({ code: 'too_large', message: `messages refer to more than ${maxFiles} files`, field: 'attachments' });
 
 const textOnly = (modelName: string) =>
   new AppError({

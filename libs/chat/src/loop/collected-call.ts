@@ -17,6 +17,6 @@ export function toCollectedCall(
   return { callId, name, arguments: text, ...(refusal === null ? {} : { refusal }) };
 }
 
-function tooManyCalls(most: number): string {
-  return `Not run: a response may have ${most} tool calls. Ask for this call again if it is still needed.`;
+function tooManyCalls(max: number): string {
+  return `Not run: a response may have ${max} tool calls. Ask for this call again if it is still needed.`;
 }

@@ -46,9 +46,9 @@ export function planRetry(
   const givesUpAt = outage.since + policy.waitForMs;
   if (now >= givesUpAt) return { type: 'fail', isTimeOver: true };
   const isEarly = now - outage.since < policy.retryForMs;
-  const most = isEarly ? maxBackoffMs : Math.max(policy.backoffMs, maxLateBackoffMs);
+  const max = isEarly ? maxBackoffMs : Math.max(policy.backoffMs, maxLateBackoffMs);
   const sent = failure.isPaused ? 0 : outage.failures; // the breaker itself prolongs its pauses
-  const doubled = Math.min(most, policy.backoffMs * 2 ** Math.min(30, Math.max(0, sent - 1)));
+  const doubled = Math.min(max, policy.backoffMs * 2 ** Math.min(30, Math.max(0, sent - 1)));
   const backoffMs = doubled * (0.75 + random() * 0.5);
   const askedMs = (failure.retryAfterSeconds ?? 0) * 1_000 * (1 + random() * 0.1);
   const delayMs = Math.round(Math.max(backoffMs, askedMs + (failure.isPaused ? policy.backoffMs * random() : 0)));

@@ -45,7 +45,7 @@ export interface EndOfStarted extends StartedBelow {
   readonly error: string | null;
 }
 
-const mostListed = 50;
+const maxListed = 50;
 
 const handle = Prisma.sql`s.id AS job_id, s.thread_id, s.status, s.depth, s.parent_job_id, s.input->'tools' AS tools`;
 
@@ -81,7 +81,7 @@ export class StartedJobsRepository {
   list(workspaceId: string, jobId: string): Promise<readonly StartedBelow[]> {
     return this.prisma.queryInWorkspace<StartedBelow>(
       { workspaceId },
-      Prisma.sql`SELECT ${handle} ${below(workspaceId, jobId)} ORDER BY s.id DESC LIMIT ${mostListed}`,
+      Prisma.sql`SELECT ${handle} ${below(workspaceId, jobId)} ORDER BY s.id DESC LIMIT ${maxListed}`,
     );
   }
 

@@ -27,15 +27,15 @@ export class MessagesRepository {
   listInThreads(scope: Scope, threadIds: readonly string[], page: PositionPage): Promise<Map<string, Message[]>> {
     const { limit, after, reverse = false } = page;
     return this.prisma.withWorkspace(scope, async (tx) => {
-      const [ids, workspaceId, most] = [[...threadIds], scope.workspaceId, limit + 1];
+      const [ids, workspaceId, max] = [[...threadIds], scope.workspaceId, limit + 1];
       // Two statements, because the direction cannot be a parameter, and only a plain ORDER BY uses the index.
       const picked = reverse
         ? await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
             SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
-               AND x.position < ${after ?? endOfTime} ORDER BY x.position DESC LIMIT ${most}) m`
+               AND x.position < ${after ?? endOfTime} ORDER BY x.position DESC LIMIT ${max}) m`
         : await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
             SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
-               AND x.position > ${after ?? 0} ORDER BY x.position LIMIT ${most}) m`;
+               AND x.position > ${after ?? 0} ORDER BY x.position LIMIT ${max}) m`;
       assertReadable(picked.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0));
       const rows = await tx.message.findMany({
         where: { AND: [readable(scope), { id: { in: picked.map(({ id }) => id) } }] },

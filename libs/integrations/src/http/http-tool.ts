@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { isOwnHeader, readInput, Redactor, toStorable } from '#platform';
-import { assertSchema, type JsonSchema, MOST_CONCURRENT } from '#tools';
+import { assertSchema, type JsonSchema, MAX_CONCURRENT } from '#tools';
 
 import { bodyNames, bodyTexts } from './fill-body.js';
 import { toolInvalid } from './http.errors.js';
@@ -12,7 +12,7 @@ import { parseUrlTemplate } from './url-template.js';
 
 const text = (longest: number) => z.string().min(1).max(longest);
 const LONGEST_TIMEOUT_MS = 300_000;
-const MOST_BYTES = 8_388_608;
+const MAX_BYTES = 8_388_608;
 
 const header = z.strictObject({
   name: z.string().regex(/^[!#$%&'*+.^_`|~\dA-Za-z-]{1,100}$/, 'not a header name'),
@@ -55,12 +55,12 @@ const definition = z.strictObject({
   effect: z.enum(['pure', 'idempotent', 'once']).default('once'),
   repeatable: z.boolean().default(false),
   timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).optional(),
-  maxBytes: z.int().min(1).max(MOST_BYTES).default(1_048_576),
+  maxBytes: z.int().min(1).max(MAX_BYTES).default(1_048_576),
   approval: z.enum(['require_approval', 'block']).optional(),
   allowEdit: z.boolean().default(true),
   sensitiveFields: names,
   isolation: z.enum(['worker', 'queue']).default('worker'),
-  concurrency: z.int().min(1).max(MOST_CONCURRENT).optional(),
+  concurrency: z.int().min(1).max(MAX_CONCURRENT).optional(),
   onUnknown: z.enum(['ask', 'verify', 'report', 'fail']).optional(),
   verify: verify.optional(),
 });

@@ -21,7 +21,7 @@ import { toTool } from './to-tool.js';
 import { type ToolVersionRef, WorkspaceToolsRepository } from './workspace-tools.repository.js';
 import { WorkspaceToolsService } from './workspace-tools.service.js';
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** Provides the HTTP tools of a workspace to the catalog. A version never changes, so each version is read and compiled once. */
 @Injectable()
@@ -60,7 +60,7 @@ export class HttpToolSource implements WorkspaceToolSource {
   }
 
   private remember(key: string, tool: Tool | null): void {
-    if (this.made.size >= mostRemembered) this.made.delete(this.made.keys().next().value ?? '');
+    if (this.made.size >= maxRemembered) this.made.delete(this.made.keys().next().value ?? '');
     this.made.set(key, tool);
   }
 }

@@ -22,8 +22,8 @@ export interface JsonPath {
 
 const LONGEST = 500;
 /** Far above what paths need. The limit exists because each step may visit every value. */
-const MOST_SEGMENTS = 20;
-const MOST_SELECTORS = 20;
+const MAX_SEGMENTS = 20;
+const MAX_SELECTORS = 20;
 
 const { IndexSelector, NameSelector, SliceSelector, WildcardSelector } = jsonpath.selectors;
 
@@ -36,10 +36,10 @@ export function parseJsonPath(text: string): JsonPath | string {
   if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
   const query = compiled(text);
   if (typeof query === 'string') return query;
-  if (query.segments.length > MOST_SEGMENTS) return `it has more than ${MOST_SEGMENTS} steps`;
+  if (query.segments.length > MAX_SEGMENTS) return `it has more than ${MAX_SEGMENTS} steps`;
   const segments: Segment[] = [];
   for (const { token, selectors: picks } of query.segments) {
-    if (picks.length > MOST_SELECTORS) return `it picks more than ${MOST_SELECTORS} things at once`;
+    if (picks.length > MAX_SELECTORS) return `it picks more than ${MAX_SELECTORS} things at once`;
     const selectors = picks.map(toSelector).filter((selector) => selector !== null);
     if (selectors.length < picks.length) return 'it cannot be read: filters are not supported';
     segments.push({ isDescendant: token.kind === TokenKind.DDOT, selectors });

@@ -1,6 +1,6 @@
 import type { JsonPath, Segment, Selector } from './parse-json-path.js';
 
-const MOST_VISITED = 100_000;
+const MAX_VISITED = 100_000;
 const DEEPEST = 256;
 
 /** The result of a path. */
@@ -33,7 +33,7 @@ interface Step {
 
 class Search {
   isCut = false;
-  private left = MOST_VISITED;
+  private left = MAX_VISITED;
 
   step(nodes: readonly unknown[], segment: Segment): readonly unknown[] {
     const step: Step = { segment, seen: new Set(), found: [] };

@@ -10,7 +10,7 @@ export interface DefinitionDifference {
   readonly current: string | null;
 }
 
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 const LONGEST_VALUE = 4_000;
 
 /** The differences of two definitions, at the deepest members that differ; the first 50. Empty if they are equal. */
@@ -21,7 +21,7 @@ export function differencesOf(accepted: McpDefinition, current: McpDefinition): 
 }
 
 function collect(path: string, [before, after]: readonly [unknown, unknown], found: DefinitionDifference[]): void {
-  if (found.length >= MOST_SHOWN || textOf(before) === textOf(after)) return;
+  if (found.length >= MAX_SHOWN || textOf(before) === textOf(after)) return;
   if (!isRecord(before) || !isRecord(after)) {
     found.push({ path, accepted: shown(before), current: shown(after) });
     return;

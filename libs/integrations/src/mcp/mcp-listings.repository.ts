@@ -32,7 +32,7 @@ export interface McpAcceptedTool {
   readonly hash: string;
 }
 
-const MOST_TOOLS = 2_000;
+const MAX_TOOLS = 2_000;
 
 const serverColumns = { id: true, name: true, transport: true, settings: true, enabled: true } as const;
 
@@ -60,7 +60,7 @@ export class McpListingsRepository {
       tx.mcpTool.findMany({
         where: { workspaceId, acceptedHash: { not: null } },
         orderBy: [{ server: { name: 'asc' } }, { name: 'asc' }],
-        take: MOST_TOOLS,
+        take: MAX_TOOLS,
         select: {
           ...{ hash: true, goneAt: true, acceptedDefinition: true, acceptedHash: true },
           server: { select: serverColumns },

@@ -171,7 +171,7 @@ export class McpServersService {
   async revoke(principal: MemberPrincipal, id: string, names: readonly string[]): Promise<McpServer> {
     assertMayManage(principal);
     await this.get(principal, id);
-    const known = names.slice(0, MOST_NAMES).map((name) => toStorableText(name.slice(0, 128)));
+    const known = names.slice(0, MAX_NAMES).map((name) => toStorableText(name.slice(0, 128)));
     await this.write(principal, id, async (tx) => {
       await this.servers.lock(tx, scopeOf(principal), id);
       await this.servers.revoke(tx, scopeOf(principal), { serverId: id, names: known });
@@ -229,7 +229,7 @@ export class McpServersService {
 }
 
 const REFRESH_MS = 20_000;
-const MOST_NAMES = 200;
+const MAX_NAMES = 200;
 
 function assertMayManage(principal: MemberPrincipal): void {
   const { workspaceId } = principal;

@@ -26,7 +26,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   opened = [];
   listings = [];
-  sessions = new McpSessions(connect, { clock, idleMs: 60_000, most: 3 });
+  sessions = new McpSessions(connect, { clock, idleMs: 60_000, max: 3 });
 });
 afterEach(async () => {
   await sessions.close();

@@ -20,7 +20,7 @@ export interface McpSessionsOptions {
   /** How long an unused session stays open, ms. */
   readonly idleMs?: number;
   /** Maximum number of open sessions of all workspaces. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
 interface Entry {
@@ -34,7 +34,7 @@ interface Entry {
 }
 
 const IDLE_MS = 60_000;
-const MOST = 200;
+const MAX_SESSIONS = 200;
 
 /**
  * The open sessions of this process, at most one per server of a workspace. Calls share it. It closes after a minute without calls, if the
@@ -139,7 +139,7 @@ export class McpSessions {
   }
 
   private makeRoom(): void {
-    if (this.size < (this.options.most ?? MOST)) return;
+    if (this.size < (this.options.max ?? MAX_SESSIONS)) return;
     const unused = [...this.open.values()].find(({ users }) => users === 0);
     if (unused === undefined) throw new McpFailure('unusable', 'Too many MCP servers are in use. Try again later.');
     this.retire(unused);

@@ -13,10 +13,10 @@ const CREDENTIAL = /auth|cookie|token|secret|password|passwd|credential|api[-_]?
 const TAKEN = /^(accept|content-.*|idempotency-key|last-event-id|mcp-.*|x-job-epoch)$/i;
 const SECRETS_ONLY = 'store the credential as a secret and write {{secret:NAME}}';
 /** Far above what servers need. The limit exists because each entry is stored, shown and sent with each request. */
-const MOST_MEMBERS = 100;
-const TOO_MANY = `at most ${MOST_MEMBERS}`;
+const MAX_MEMBERS = 100;
+const TOO_MANY = `at most ${MAX_MEMBERS}`;
 /** The maximum number of tools of a server. */
-const MOST_EFFECTS = 200;
+const MAX_EFFECTS = 200;
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
 
 const storable = (longest: number) =>
@@ -34,7 +34,7 @@ const common = {
   effect: effects.nullable().default(null),
   effects: z
     .record(storable(128).regex(/^(?!__proto__$)/), effects)
-    .refine((given) => Object.keys(given).length <= MOST_EFFECTS, `at most ${MOST_EFFECTS}`)
+    .refine((given) => Object.keys(given).length <= MAX_EFFECTS, `at most ${MAX_EFFECTS}`)
     .default({}),
 };
 
@@ -111,7 +111,7 @@ function isHarmless(text: string): boolean {
 }
 
 function isShort(given: Readonly<Record<string, string>>): boolean {
-  return Object.keys(given).length <= MOST_MEMBERS;
+  return Object.keys(given).length <= MAX_MEMBERS;
 }
 
 function areCredentialsSecret(given: Readonly<Record<string, string>>): boolean {

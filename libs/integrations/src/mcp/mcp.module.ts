@@ -22,7 +22,7 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
   gone: TOOL_GONE,
 };
 
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Provides the accepted tools of a workspace's MCP servers, as `server.tool`. Tools whose server is disabled, or whose definition has
@@ -32,7 +32,7 @@ const MOST_REMEMBERED = 10_000;
 class McpToolSource implements WorkspaceToolSource, OnModuleInit {
   readonly name = 'MCP servers';
   /** By hash: equal definitions are equally usable, for any workspace. */
-  private readonly usable = new LRUCache<string, boolean>({ max: MOST_REMEMBERED });
+  private readonly usable = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
 
   constructor(
     private readonly listings: McpListingsRepository,

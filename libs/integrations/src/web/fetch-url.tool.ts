@@ -9,15 +9,20 @@ import { excerptOf } from '../http/read-http-answer.js';
 import { htmlToText } from './html-to-text.js';
 
 const USUAL = 20_000;
-const MOST = 100_000;
-const MOST_BYTES = 2_097_152;
+const MAX_LENGTH = 100_000;
+const MAX_BYTES = 2_097_152;
 
 /** The result must not contain secrets of this server: text that looks like one is redacted before the page is truncated. */
 const shapes = new Redactor().everything;
 
 const input = z.object({
   url: z.string().describe('The address of the page, http:// or https://'),
-  maxLength: z.int().min(100).max(MOST).optional().describe(`The most characters of text to give; default ${USUAL}`),
+  maxLength: z
+    .int()
+    .min(100)
+    .max(MAX_LENGTH)
+    .optional()
+    .describe(`The most characters of text to give; default ${USUAL}`),
 });
 
 /** `fetch_url`: a public page as text. It uses the guarded client and the workspace's list of hosts. */
@@ -34,7 +39,7 @@ export function fetchUrlTool(fetch: GuardedFetch, hosts: Pick<OutboundHostsRepos
         hosts: await hosts.of(workspaceId),
         headers: { accept: 'text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.1' },
         signal,
-        limits: { maxBytes: MOST_BYTES, maxRedirects: 5 },
+        limits: { maxBytes: MAX_BYTES, maxRedirects: 5 },
       });
       if (answer.status >= 200 && answer.status <= 299) return readWebPage(answer, maxLength);
       throw new Error(`HTTP ${answer.status} ${excerptOf(answer, shapes)}`.trim());

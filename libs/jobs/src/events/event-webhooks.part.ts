@@ -5,9 +5,9 @@ import { staleMs } from '../presence/presence.repository.js';
 import type { JobEventType, NewJobEvent } from './job-event.js';
 
 /** Maximum bytes of a webhook body. Texts are truncated so that every body fits, even if each character takes several bytes. */
-const mostBytes = 20_480;
+const maxBytes = 20_480;
 /** Maximum number of awaited requests that a webhook lists. */
-const mostIds = 100;
+const maxIds = 100;
 
 /** Events that may become webhooks. */
 const announced: ReadonlySet<JobEventType> = new Set([
@@ -51,7 +51,7 @@ const kindOf = (id: string) =>
 const waitedFor = (logged: string) => `(SELECT jsonb_agg(asked.id) FROM (
     SELECT w.id FROM jsonb_array_elements_text(event.body->'interruptIds') WITH ORDINALITY w(id, n) WHERE ${needsDecider(`coalesce(${kindOf('w.id')},
       (SELECT o.body->>'kind' FROM ${logged} o WHERE o.workspace_id = l.workspace_id AND o.job_id = l.job_id AND o.type = 'interrupt-opened'
-          AND o.body->>'interruptId' = w.id LIMIT 1))`)} ORDER BY w.n LIMIT ${mostIds}) asked)`;
+          AND o.body->>'interruptId' = w.id LIMIT 1))`)} ORDER BY w.n LIMIT ${maxIds}) asked)`;
 
 /** The type of the webhook. Null if endpoints do not receive this event. */
 const typeOf = `CASE event.type
@@ -85,7 +85,7 @@ const dataOf = `jsonb_strip_nulls(jsonb_build_object(
       THEN coalesce(event.body->'call'->'retryable', event.body->'error'->'retryable', 'false') END))`;
 
 /** The body. If the endpoint includes content, it contains the body of the event, unless the webhook would be too large. */
-const withContent = `CASE WHEN e.include_content AND octet_length(event.body::text) + octet_length(fixed.body::text) <= ${mostBytes - 100}
+const withContent = `CASE WHEN e.include_content AND octet_length(event.body::text) + octet_length(fixed.body::text) <= ${maxBytes - 100}
     THEN jsonb_set(fixed.body, '{data,content}', event.body) ELSE fixed.body END`;
 
 /**

@@ -25,19 +25,19 @@ const packed = 'packed';
 const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished', 'loop-iteration']);
 
 /**
- * Fewer events than `fewest` stay separate rows. More than `most` become several packs, so that a reader of a few events does not load many.
+ * Fewer events than `min` stay separate rows. More than `max` become several packs, so that a reader of a few events does not load many.
  */
-const bounds = { fewest: 12, most: 64, outputLength: 1_024 } as const;
+const bounds = { min: 12, max: 64, outputLength: 1_024 } as const;
 
 /** The rows of the events of one write: long sequences of node events become one row. Pure. */
 export function toLogRows(events: readonly NewJobEvent[]): readonly LogRow[] {
-  if (events.length < bounds.fewest) return events.map(toRow);
+  if (events.length < bounds.min) return events.map(toRow);
   const rows: LogRow[] = [];
   for (let from = 0; from < events.length;) {
-    const some = events.slice(from, from + bounds.most);
+    const some = events.slice(from, from + bounds.max);
     const other = some.findIndex((event) => !isPackable(event));
     const pack = other === -1 ? some : some.slice(0, other);
-    const taken = pack.length >= bounds.fewest ? [toPack(pack)] : some.slice(0, pack.length + 1).map(toRow);
+    const taken = pack.length >= bounds.min ? [toPack(pack)] : some.slice(0, pack.length + 1).map(toRow);
     rows.push(...taken);
     from += taken.reduce((sum, row) => sum + row.events, 0);
   }

@@ -7,7 +7,7 @@ import type { JobRef } from '../job.js';
 import { ForegroundJobsRepository } from './foreground-jobs.repository.js';
 
 /** Maximum number of jobs without a viewer that a process watches at once; others wait for the next check. */
-const mostWatched = 1_000;
+const maxWatched = 1_000;
 const longestDelayMs = 1_000;
 const shortestDelayMs = 50;
 /** Delay between checks if the setting lets jobs run without a client, and no job without a viewer was found recently. */
@@ -58,7 +58,7 @@ export class ForegroundWatch {
   /** Cancels the jobs whose grace time is over. */
   async check(): Promise<void> {
     const now = this.clock.monotonic();
-    const unwatched = await this.repository.findUnwatched(mostWatched);
+    const unwatched = await this.repository.findUnwatched(maxWatched);
     if (unwatched.length > 0) this.seenAt = now;
     const since = new Map(unwatched.map(({ jobId }) => [jobId, this.unwatchedSince.get(jobId) ?? now]));
     this.unwatchedSince = since;

@@ -59,10 +59,10 @@ export class Candidates {
     this.deferred.clear();
   }
 
-  /** Up to `most` jobs, one of each workspace in turn, oldest first within a workspace. */
-  take(most: number): JobRef[] {
+  /** Up to `max` jobs, one of each workspace in turn, oldest first within a workspace. */
+  take(max: number): JobRef[] {
     const taken: JobRef[] = [];
-    while (taken.length < most && this.isReady) {
+    while (taken.length < max && this.isReady) {
       for (const [workspaceId, jobs] of this.byWorkspace) {
         const [ref] = jobs.values();
         if (ref !== undefined) {
@@ -73,7 +73,7 @@ export class Candidates {
         // Re-inserted at the end, so that the next call continues with the next workspace.
         this.byWorkspace.delete(workspaceId);
         if (jobs.size > 0) this.byWorkspace.set(workspaceId, jobs);
-        if (taken.length >= most) break;
+        if (taken.length >= max) break;
       }
     }
     return taken;

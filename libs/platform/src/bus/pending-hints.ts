@@ -4,7 +4,7 @@ import type { BusMessages, BusTopic } from './bus.js';
 /** One message with its topic. */
 export type Hint = { [T in BusTopic]: { readonly topic: T; readonly message: BusMessages[T] } }[BusTopic];
 
-const MOST = 10_000;
+const MAX_PENDING = 10_000;
 
 /**
  * Pending hints, oldest first. `job-events` of one job are merged: the result has the highest `seq`, and the status of the newest message
@@ -17,7 +17,7 @@ export class PendingHints {
   add(hint: Hint): void {
     if (hint.topic === 'job-events') this.merge(hint.message);
     else this.entries.set(String(this.order++), { hint, statusSeq: 0 });
-    if (this.entries.size <= MOST) return;
+    if (this.entries.size <= MAX_PENDING) return;
     const oldest = this.entries.keys().next();
     if (oldest.done !== true) this.entries.delete(oldest.value);
   }

@@ -17,10 +17,10 @@ export interface PostgresBusOptions {
 }
 
 /**
- * Delays of reconnects, in ms: they double from `first` to `most`. Half of a delay is random, so that processes do not reconnect at the same
+ * Delays of reconnects, in ms: they double from `first` to `max`. Half of a delay is random, so that processes do not reconnect at the same
  * time.
  */
-const RECONNECT_MS = { first: 100, most: 5_000 };
+const RECONNECT_MS = { first: 100, max: 5_000 };
 const HEARTBEAT_MS = 15_000;
 
 /**
@@ -106,7 +106,7 @@ export class PostgresBus implements Bus {
   }
 
   private reconnectLater(): void {
-    const full = Math.min(RECONNECT_MS.first * 2 ** this.failures, RECONNECT_MS.most);
+    const full = Math.min(RECONNECT_MS.first * 2 ** this.failures, RECONNECT_MS.max);
     this.failures += 1;
     this.timer('reconnect', full / 2 + (Math.random() * full) / 2, () => void this.reconnect());
   }

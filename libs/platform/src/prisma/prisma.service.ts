@@ -5,20 +5,20 @@ import { CallNotClaimed } from '../postgres/postgres.errors.js';
 import type { Postgres } from '../postgres/postgres.js';
 import { Prisma, PrismaClient } from './generated/prisma/client.js';
 
-const mostTexts = 1_000;
+const maxTexts = 1_000;
 
 /**
  * Names for the prepared statements of one pool: a connection parses a named text once. A text gets its name at its second use, and at most
  * 1,000 texts get one, because each name uses memory in every connection, and lists of variable length make texts that do not recur.
  */
-export function statementNames(most = mostTexts): (query: { readonly sql: string }) => string {
+export function statementNames(max = maxTexts): (query: { readonly sql: string }) => string {
   const names = new Map<string, string>();
   const usedOnce = new Set<string>();
   return ({ sql }) => {
     const known = names.get(sql);
     if (known !== undefined) return known;
-    if (!usedOnce.delete(sql) || names.size >= most) {
-      if (usedOnce.size >= most) usedOnce.clear();
+    if (!usedOnce.delete(sql) || names.size >= max) {
+      if (usedOnce.size >= max) usedOnce.clear();
       usedOnce.add(sql);
       return ''; // no name
     }

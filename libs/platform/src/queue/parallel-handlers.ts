@@ -7,7 +7,7 @@ import type { Queues } from './queues.js';
 const [pollSeconds, relaxedPollSeconds] = [1, 30];
 
 /** Maximum number of messages that a handler gives back before it waits for the next poll. */
-const mostRefused = 100;
+const maxRefused = 100;
 /**
  * How long searches leave out a group that had no free slot, if none reaches the end of the queue meanwhile. A search gives back 100 messages a
  * second at most, so it finds a message behind up to 6,000 full groups. pg-boss still delivers the messages of these groups.
@@ -124,7 +124,7 @@ export class ParallelHandlers<Name extends QueueName> {
     for (let count = 1; next !== undefined; count++) {
       await this.queues.giveBack(queue, next);
       // Without a group, the next fetch would return the same message again.
-      if (next.groupId === null || count === mostRefused || this.isStopping) return false;
+      if (next.groupId === null || count === maxRefused || this.isStopping) return false;
       this.fullGroups.set(next.groupId, this.clock.monotonic() + fullForMs);
       const [message] = await this.queues.fetch(queue, { ...this.limits, ignoreGroups: this.stillFull() });
       const release = message === undefined ? undefined : this.acquire(message);

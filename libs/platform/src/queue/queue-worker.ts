@@ -95,12 +95,12 @@ export async function runParts(...parts: readonly (() => Promise<unknown>)[]): P
 }
 
 const atOnce = 100;
-const most = 10_000;
+const max = 10_000;
 
 /** Acts once on each item, up to 10,000. If an item fails, the sweep continues with the others. */
 export async function sweepEach<Item>({ find, idOf, act, onError }: Sweep<Item>): Promise<void> {
   const tried: string[] = [];
-  while (tried.length < most) {
+  while (tried.length < max) {
     const found = await find(atOnce, tried);
     tried.push(...found.map(idOf));
     await actOnEach(found, act, onError);

@@ -61,7 +61,7 @@ const KINDS = new Uint8Array(128);
 for (const char of '0123456789abcdefABCDEF') KINDS[char.charCodeAt(0)] = DIGIT;
 /** Separators as in `70 6c`, `70:6c`, `0x70, 0x6c`. */
 for (const char of ' :,-\n\r\t\\xX') KINDS[char.charCodeAt(0)] = SEPARATOR;
-const MOST_BETWEEN = 4;
+const MAX_BETWEEN = 4;
 
 /** Returns the runs of at least `fewest` digits, or of `fewestAtEnd` digits at the end of the text. One pass. */
 function hexRuns(text: string, fewest: number, fewestAtEnd: number): readonly HexRun[] {
@@ -79,7 +79,7 @@ function hexRuns(text: string, fewest: number, fewestAtEnd: number): readonly He
     }
     if (count === 0) continue;
     between += 1;
-    if (kind === SEPARATOR && between <= MOST_BETWEEN) continue;
+    if (kind === SEPARATOR && between <= MAX_BETWEEN) continue;
     if (count >= fewest) runs.push(runOf(text, start, at));
     count = 0;
     between = 0;

@@ -3,7 +3,7 @@ import type { Secret } from './secret.js';
 import { TextRedactor } from './text-redactor.js';
 
 /** Maximum number of secrets that are registered for workspaces, because each is searched for in every log line. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 /**
  * Redacts secrets in texts: values that this server knows as secrets, and text that looks like a credential. Used for texts from outside
@@ -48,7 +48,7 @@ export class Redactor {
     this.kept.delete(key);
     this.kept.set(key, release);
     for (const [oldest, forget] of this.kept) {
-      if (this.kept.size <= MOST_KEPT) break;
+      if (this.kept.size <= MAX_KEPT) break;
       this.kept.delete(oldest);
       forget();
     }

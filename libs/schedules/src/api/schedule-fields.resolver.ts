@@ -9,8 +9,8 @@ import type { Schedule, ScheduledSlot } from '../schedule.js';
 import { SchedulesService } from '../schedules.service.js';
 import { ChatScheduleModel, ScheduledSlotModel, WorkflowScheduleModel } from './schedule.model.js';
 
-const mostNextSlots = 24;
-const mostSlots = 200;
+const maxNextSlots = 24;
+const maxSlots = 200;
 
 /** Adds the slots to a GraphQL type of schedules. */
 function slotsOf(model: Type<object>): Type<object> {
@@ -23,7 +23,7 @@ function slotsOf(model: Type<object>): Type<object> {
       @Parent() schedule: Schedule,
       @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
     ): readonly number[] {
-      return this.schedules.nextSlots(schedule, withinCount(count, mostNextSlots));
+      return this.schedules.nextSlots(schedule, withinCount(count, maxNextSlots));
     }
 
     @ResolveField(() => [ScheduledSlotModel], {
@@ -35,7 +35,7 @@ function slotsOf(model: Type<object>): Type<object> {
       @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 200.' }) count: number,
       @Context() { member }: GraphqlContext,
     ): Promise<readonly ScheduledSlot[]> {
-      return this.schedules.slots(member, id, withinCount(count, mostSlots));
+      return this.schedules.slots(member, id, withinCount(count, maxSlots));
     }
   }
   return ScheduleFieldsResolver;
@@ -44,9 +44,9 @@ function slotsOf(model: Type<object>): Type<object> {
 /** The computed fields of every type of schedule. */
 export const scheduleFieldsResolvers: readonly Type<object>[] = [WorkflowScheduleModel, ChatScheduleModel].map(slotsOf);
 
-/** Throws `bad_request` unless `count` is 1 to `most`. */
-function withinCount(count: number, most: number): number {
-  if (count < 1 || count > most)
-    throw new AppError({ code: 'bad_request', message: `count must be 1 to ${most}`, field: 'count' });
+/** Throws `bad_request` unless `count` is 1 to `max`. */
+function withinCount(count: number, max: number): number {
+  if (count < 1 || count > max)
+    throw new AppError({ code: 'bad_request', message: `count must be 1 to ${max}`, field: 'count' });
   return count;
 }

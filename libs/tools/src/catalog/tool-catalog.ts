@@ -66,14 +66,14 @@ export class WorkspaceTools {
 
 /** How long another process may use the previous tools after a change, in ms. */
 const freshMs = 1_000;
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
 /** Knows the tools of each workspace. Sources register while the process boots; the tools of a workspace are cached for up to a second. */
 @Injectable()
 export class ToolCatalog {
   private readonly sources: WorkspaceToolSource[] = [];
   private readonly remembered = new TimedCache<WorkspaceTools>({
-    ...{ clock: systemClock, ttlMs: freshMs, max: mostRemembered },
+    ...{ clock: systemClock, ttlMs: freshMs, max: maxRemembered },
   });
 
   constructor(

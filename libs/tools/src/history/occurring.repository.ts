@@ -4,7 +4,7 @@ import { isOfOutcome, type Occurring, SETTLED } from './index-scans.js';
 import { likeOf, outcomePatterns, type ToolCallFilter } from './tool-call-filter.js';
 
 /** Maximum number of different values that are listed. */
-const MOST_VALUES = 500;
+const MAX_VALUES = 500;
 
 /**
  * Lists the values of the leading column of an index by jumping from one value to the next. The number of steps equals the number of values.
@@ -13,8 +13,8 @@ const valuesSql = (column: string, predicate: string) => `WITH RECURSIVE v(value
   (SELECT t.${column}, 1 FROM tool_call t WHERE t.workspace_id = $1 AND ${predicate} ORDER BY t.${column} LIMIT 1)
   UNION ALL
   SELECT (SELECT t.${column} FROM tool_call t WHERE t.workspace_id = $1 AND ${predicate} AND t.${column} > v.value
-           ORDER BY t.${column} LIMIT 1), v.n + 1 FROM v WHERE v.value IS NOT NULL AND v.n < ${MOST_VALUES})
-SELECT value, n FROM v WHERE value LIKE ANY ($2::text[]) OR n = ${MOST_VALUES}`;
+           ORDER BY t.${column} LIMIT 1), v.n + 1 FROM v WHERE v.value IS NOT NULL AND v.n < ${MAX_VALUES})
+SELECT value, n FROM v WHERE value LIKE ANY ($2::text[]) OR n = ${MAX_VALUES}`;
 
 const namesSql = valuesSql('name', SETTLED);
 const outcomesSql = valuesSql('outcome', 't.outcome IS NOT NULL');
@@ -40,5 +40,5 @@ async function read(
   values: readonly unknown[],
 ): Promise<readonly string[] | null> {
   const rows = await tx.$queryRawUnsafe<{ value: string; n: number }[]>(text, ...values);
-  return rows.some(({ n }) => n === MOST_VALUES) ? null : rows.map(({ value }) => value);
+  return rows.some(({ n }) => n === MAX_VALUES) ? null : rows.map(({ value }) => value);
 }

@@ -31,8 +31,8 @@ export function scanSql(
     pieces.push(`(SELECT ${list} FROM (${ids}) f JOIN tool_call t ON ${mine} AND t.id = f.id ${ordered})`);
   }
   const where = trail.isUnordered ? `WHERE ${within}` : '';
-  const most = found === undefined ? trail.reach : trail.reach + found.length;
-  return `SELECT * FROM (${pieces.join('\n UNION ALL ')}) t ${where} ${ordered} LIMIT ${most}`;
+  const max = found === undefined ? trail.reach : trail.reach + found.length;
+  return `SELECT * FROM (${pieces.join('\n UNION ALL ')}) t ${where} ${ordered} LIMIT ${max}`;
 }
 
 /** The id at which a scan reaches its limit; null: the scan ends before. A loose scan must end within its limit, whatever the range. */

@@ -19,8 +19,8 @@ import {
 } from './tool-call-stats.js';
 
 /** Maximum number of examined calls. Statistics over more calls would take too long for an interactive request. */
-export const MOST_LOOKED_AT = 200_000;
-const MOST_GROUPS = 1_000;
+export const MAX_LOOKED_AT = 200_000;
+const MAX_GROUPS = 1_000;
 
 const settings = `${FORCE_INDEX_ORDER}, set_config('work_mem', '32MB', true)`;
 
@@ -72,7 +72,7 @@ async function readGroups(tx: PrismaTransaction, workspaceId: string, wanted: Wa
       percentile_disc(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY w.duration_ms) FILTER (WHERE w.fits) AS percentiles,
       coalesce(sum(w.result_bytes), 0)::float8 AS "resultBytes"
     FROM (SELECT w.*, coalesce(${testsSql(tests, 'w', bind)}, false) AS fits FROM (${calls}) w) w
-   GROUP BY 1, 2, 3, 4, 5 ORDER BY w.fits, "time", count DESC LIMIT ${MOST_GROUPS + 2}`;
+   GROUP BY 1, 2, 3, 4, 5 ORDER BY w.fits, "time", count DESC LIMIT ${MAX_GROUPS + 2}`;
   return tx.$queryRawUnsafe<Row[]>(text, ...values);
 }
 
@@ -93,8 +93,8 @@ async function wideScan(
   if (end?.type === 'end') return chosen;
   // A search that has stopped cannot be continued.
   if (trail.search !== null)
-    return { trail: { ...fullScan, reach: MOST_LOOKED_AT }, tests: callTests(filter), found: undefined };
-  return { ...chosen, trail: { ...trail, reach: MOST_LOOKED_AT } };
+    return { trail: { ...fullScan, reach: MAX_LOOKED_AT }, tests: callTests(filter), found: undefined };
+  return { ...chosen, trail: { ...trail, reach: MAX_LOOKED_AT } };
 }
 
 function toStats(rows: readonly Row[]): ToolCallStats {
@@ -102,9 +102,9 @@ function toStats(rows: readonly Row[]): ToolCallStats {
   const lookedAt = rows.reduce((sum, { count }) => sum + count, 0);
   const since = rows.map((row) => row.since.getTime());
   return {
-    groups: groups.slice(0, MOST_GROUPS).map(toGroup),
-    isCut: groups.length > MOST_GROUPS,
-    isPartial: lookedAt >= MOST_LOOKED_AT,
+    groups: groups.slice(0, MAX_GROUPS).map(toGroup),
+    isCut: groups.length > MAX_GROUPS,
+    isPartial: lookedAt >= MAX_LOOKED_AT,
     since: since.length === 0 ? null : Math.min(...since),
   };
 }

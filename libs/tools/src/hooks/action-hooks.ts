@@ -27,7 +27,7 @@ const stopMs = 5_000;
 /** Ms between looks for messages of killed processes. pg-boss by itself looks once a minute. */
 const lostEveryMs = 10_000;
 /** `retryLimit` of the queue. */
-const mostRetries = 5;
+const maxRetries = 5;
 
 type ActionDelivery = Delivery<'hook.action'>;
 
@@ -102,7 +102,7 @@ export class ActionHooks extends QueueWorker implements OnModuleInit {
       if (found !== null) await this.act(message, found);
       return 'completed';
     } catch (error) {
-      if (message.retryCount >= mostRetries)
+      if (message.retryCount >= maxRetries)
         this.logger.error(
           { err: error, hook, on, workspaceId, jobId, message: message.id },
           'an action of a hook failed for good and is a dead letter',

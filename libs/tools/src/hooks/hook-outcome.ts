@@ -12,9 +12,9 @@ export type ReadOutcome<On extends FilterEvent> =
   { readonly outcome: HookOutcomes[On] | null } | { readonly problem: string };
 
 /** Maximum length of an outcome as JSON: enough for a conversation with a few images. */
-const MOST_CHARACTERS = 16_777_216;
+const MAX_CHARACTERS = 16_777_216;
 const LONGEST_REASON = 1_000;
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 
 const reason = z
   .string()
@@ -35,7 +35,7 @@ const message = z.discriminatedUnion('role', [
 ]);
 /** Whether a value is a list of messages of a conversation. */
 export function isMessageList(value: unknown): boolean {
-  return z.array(message).max(MOST_ITEMS).safeParse(value).success;
+  return z.array(message).max(MAX_ITEMS).safeParse(value).success;
 }
 
 const tool = z.strictObject({
@@ -49,11 +49,11 @@ const schemas: { readonly [On in FilterEvent]: z.ZodObject } = {
   beforeModelCall: z
     .strictObject({
       ...{ deny: reason, answer: z.string(), reason },
-      ...{ messages: z.array(message).max(MOST_ITEMS), tools: z.array(tool).max(MOST_ITEMS), parameters: object },
+      ...{ messages: z.array(message).max(MAX_ITEMS), tools: z.array(tool).max(MAX_ITEMS), parameters: object },
     })
     .partial(),
   afterModelCall: z
-    .strictObject({ restart: reason, text: z.string(), dropCalls: z.array(z.string()).max(MOST_ITEMS), reason })
+    .strictObject({ restart: reason, text: z.string(), dropCalls: z.array(z.string()).max(MAX_ITEMS), reason })
     .partial(),
   beforeToolCall: z
     .strictObject({ deny: reason, result: z.unknown(), requireApproval: reason, arguments: object, reason })
@@ -87,8 +87,8 @@ export function readOutcome<On extends FilterEvent>(on: On, returned: unknown): 
 function toPlain(returned: unknown): { readonly value: unknown } | { readonly problem: string } {
   try {
     const value = toStorable(returned);
-    if (JSON.stringify(value).length > MOST_CHARACTERS)
-      return { problem: `it returned an outcome of more than ${MOST_CHARACTERS} characters` };
+    if (JSON.stringify(value).length > MAX_CHARACTERS)
+      return { problem: `it returned an outcome of more than ${MAX_CHARACTERS} characters` };
     return { value };
   } catch (error) {
     return {

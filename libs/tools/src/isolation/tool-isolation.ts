@@ -7,7 +7,7 @@ import { ToolIsolationRepository } from './tool-isolation.repository.js';
 
 /** How long a process may use the previous mode after a workspace changed it, ms. */
 const freshMs = 1_000;
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 /** How often a process looks for tool processes while it sends calls to them, ms. */
 const checkMs = 60_000;
 
@@ -18,7 +18,7 @@ const NO_TOOL_PROCESS =
 @Injectable()
 export class ToolIsolation {
   private readonly chosen = new TimedCache<boolean>({
-    ...{ clock: systemClock, ttlMs: freshMs, max: mostRemembered },
+    ...{ clock: systemClock, ttlMs: freshMs, max: maxRemembered },
   });
 
   private readonly checked = new TimedCache<boolean>({ clock: systemClock, ttlMs: checkMs, max: 1 });

@@ -6,13 +6,13 @@ import { ToolProvider } from '../tool-registry.module.js';
 import { pageOf } from './page-of.js';
 import { ToolOutputsRepository } from './tool-outputs.repository.js';
 
-const MOST = 32_768;
+const MAX_LENGTH = 32_768;
 const USUAL = 16_384;
 
 const input = z.object({
   call_id: z.string().min(1).max(256).describe('Id of the tool call whose result was cut, as its note gives it'),
   offset: z.int().min(0).optional().describe('Where to begin, in characters (UTF-16); default 0'),
-  length: z.int().min(1).max(MOST).optional().describe(`How much to read; default ${USUAL}`),
+  length: z.int().min(1).max(MAX_LENGTH).optional().describe(`How much to read; default ${USUAL}`),
 });
 
 /** A tool that pages through the result of an earlier call of the same job or thread. */

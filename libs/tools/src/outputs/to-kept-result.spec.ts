@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { projectResult, RESULT_BYTES } from '../project-result.js';
-import { MOST_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
+import { MAX_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
 
 const NOTE = /\n\[read on with read_tool_output (\{.*\})\]\n\[truncated, (\d+) bytes in total\]$/;
 
@@ -45,7 +45,7 @@ describe('toKeptResult', () => {
 
   it('truncates to the limit, and reports the original size', () => {
     const { whole, bytes, durable } = toKeptResult('€'.repeat(3_000_000), 'c');
-    expect(Buffer.byteLength(whole ?? '')).toBeLessThanOrEqual(MOST_KEPT_BYTES);
+    expect(Buffer.byteLength(whole ?? '')).toBeLessThanOrEqual(MAX_KEPT_BYTES);
     expect([bytes, durable.endsWith('[truncated, 9000000 bytes in total]')]).toEqual([9_000_000, true]);
   });
 });

@@ -16,7 +16,7 @@ export interface KeptResult {
 }
 
 /** Maximum number of stored bytes of one result. The rest is lost, and a note in the result reports that. */
-export const MOST_KEPT_BYTES = 8_388_608;
+export const MAX_KEPT_BYTES = 8_388_608;
 
 /**
  * Decides how a result is stored. Text over the durable size (256 KiB) is stored completely, up to 8 MiB. The ledger then gets a preview that
@@ -27,7 +27,7 @@ export function toKeptResult(text: string, callId: string): KeptResult {
   const clean = toStorableText(text);
   const bytes = Buffer.byteLength(clean);
   if (bytes <= RESULT_BYTES.durable) return { durable: clean, whole: null, bytes };
-  const whole = cutToBytes(clean, MOST_KEPT_BYTES);
+  const whole = cutToBytes(clean, MAX_KEPT_BYTES);
   return { durable: previewOf(whole, callId, bytes), whole, bytes };
 }
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
 import type { TextPart } from './page-of.js';
-import { MOST_KEPT_BYTES } from './to-kept-result.js';
+import { MAX_KEPT_BYTES } from './to-kept-result.js';
 
 /** The running job that reads. It sees its own calls and those of its thread. */
 export interface OutputReader {
@@ -19,7 +19,7 @@ export interface OutputRange {
 }
 
 /** An offset after the end of every stored text. */
-const FARTHEST = MOST_KEPT_BYTES;
+const FARTHEST = MAX_KEPT_BYTES;
 
 const resultsOf = (
   { workspaceId }: OutputReader,

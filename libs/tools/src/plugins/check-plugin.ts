@@ -8,7 +8,7 @@ import type { JsonSchema } from '../tool.js';
 const PLUGIN_NAME = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/i;
 const NODE_TYPE = /^[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+$/;
 const NODE_TYPE_LENGTH = 200;
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['pure', 'idempotent', 'once']);
 const MAX_ICON_LENGTH = 65_536;
 
@@ -66,8 +66,8 @@ function problemOfNode(node: NodeDefinition): string | null {
   if (typeof title !== 'string' || title.trim() === '') return 'it has no title';
   if (typeof node.run !== 'function') return 'it has no function run';
   const attempts = retry?.attempts ?? 1;
-  if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
-    return `retry.attempts must be 1 to ${MOST_ATTEMPTS}`;
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS)
+    return `retry.attempts must be 1 to ${MAX_ATTEMPTS}`;
   const delayMs = retry?.delayMs ?? 0;
   if (!Number.isInteger(delayMs) || delayMs < 0)
     return 'retry.delayMs must be a whole number of milliseconds, 0 or more';

@@ -13,7 +13,7 @@ export interface SentFile {
 }
 
 /** For all files of one response together: the process that applies responses has many responses in memory. */
-const mostBytes = 4_194_304;
+const maxBytes = 4_194_304;
 
 /** Collects the artifacts of one call in a process that cannot store files. The response carries them to a process that can. */
 export class FileOutbox {
@@ -27,7 +27,7 @@ export class FileOutbox {
   async put(file: NewFile): Promise<FileReference> {
     const { name, mime, content } = toFileContent(file);
     this.assertStorable(mime, content);
-    if (this.bytes + content.length > mostBytes) throw tooLarge();
+    if (this.bytes + content.length > maxBytes) throw tooLarge();
     this.bytes += content.length;
     this.files.push({ name, mime, data: Buffer.from(content).toString('base64') });
     return Promise.resolve({ hash: hashOf(content), mime, name, bytes: content.length });
@@ -35,6 +35,6 @@ export class FileOutbox {
 }
 
 function tooLarge(): AppError {
-  const message = `The artifacts of a call in a process of role tools can have at most ${mostBytes} bytes together. Run the tool with isolation "worker"`;
+  const message = `The artifacts of a call in a process of role tools can have at most ${maxBytes} bytes together. Run the tool with isolation "worker"`;
   return new AppError({ code: 'too_large', message });
 }

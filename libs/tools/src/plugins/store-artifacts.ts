@@ -12,7 +12,7 @@ interface StoreOptions {
 }
 
 /** Maximum artifacts of one result; each may have the size of a file (MAX_FILE_BYTES). */
-const mostArtifacts = 20;
+const maxArtifacts = 20;
 
 /** An artifact in the stored result. */
 export type StoredArtifact =
@@ -42,7 +42,7 @@ export async function storeFiles(
   // One file at a time, so that memory does not hold the contents of several statements.
   for (const [index, file] of files.entries()) {
     signal.throwIfAborted();
-    stored.push(index < mostArtifacts ? await store(file, to, isFinal) : refused(file, tooMany()));
+    stored.push(index < maxArtifacts ? await store(file, to, isFinal) : refused(file, tooMany()));
   }
   return stored;
 }
@@ -74,5 +74,5 @@ function refused({ name, mime }: NewFile, { code, message }: AppError): StoredAr
 }
 
 function tooMany(): AppError {
-  return new AppError({ code: 'too_large', message: `A result can have at most ${mostArtifacts} artifacts` });
+  return new AppError({ code: 'too_large', message: `A result can have at most ${maxArtifacts} artifacts` });
 }

@@ -16,7 +16,7 @@ import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 const pausesMs = [1_000, 5_000, 25_000];
 const dueAtOnce = 100;
 /** Of one sweep. */
-const mostPages = 10;
+const maxPages = 10;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Due {
@@ -64,7 +64,7 @@ export class ToolQueueSweeper extends QueueWorker {
 
   private async sweepCalls(): Promise<void> {
     const tried: string[] = [];
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const waiting = await this.calls.waiting(dueAtOnce, this.lookedAt);
       this.lookedAt = waiting.length === dueAtOnce ? (waiting.at(-1)?.id ?? firstId) : firstId;
       const due = await this.calls.due(dueAtOnce, tried);

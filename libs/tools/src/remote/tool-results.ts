@@ -30,9 +30,9 @@ const hookedSlots = 20;
  * Retries take about half a minute. Those while the database or the file storage is unavailable count, but do not make the message a dead
  * letter.
  */
-const mostRetries = 5;
+const maxRetries = 5;
 /** Maximum number of deferred progress updates; further ones are dropped. */
-const mostDeferred = 1_000;
+const maxDeferred = 1_000;
 
 /**
  * Handles the messages of tool processes, in every process that runs jobs. pg-boss retries a response that cannot be applied, and it becomes
@@ -91,7 +91,7 @@ export class ToolResults extends QueueWorker {
       return await this.apply(message);
     } catch (error) {
       const isUnavailable = error instanceof AppError && error.code === 'unavailable';
-      if (retryCount < (isUnavailable ? RESULT_RETRIES : mostRetries)) throw error;
+      if (retryCount < (isUnavailable ? RESULT_RETRIES : maxRetries)) throw error;
       this.telemetry.logger.error({ err: error, toolCallId: message.correlation_id }, 'a tool result was not applied');
       return this.giveUp(data, 'not_applied');
     }
@@ -116,7 +116,7 @@ export class ToolResults extends QueueWorker {
 
   /** Progress is for display only: this process defers it in memory, and loses it when the process ends. */
   private defer(message: ToolProgressMessage, since: number, delayMs: number): void {
-    if (this.deferred.size >= mostDeferred) return;
+    if (this.deferred.size >= maxDeferred) return;
     const timer = this.clock.after(delayMs, () => {
       this.deferred.delete(timer);
       const applying = this.applyLater(message, since).finally(() => this.applying.delete(applying));

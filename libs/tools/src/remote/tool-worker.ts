@@ -17,7 +17,7 @@ import {
   TOOL_QUEUES,
 } from '#platform';
 
-import { MOST_CONCURRENT } from '../tool.js';
+import { MAX_CONCURRENT } from '../tool.js';
 import { CallRunner } from './call-runner.js';
 import { DeadLetters } from './dead-letters.js';
 import { ExecClaimsRepository } from './exec-claims.repository.js';
@@ -28,7 +28,7 @@ import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 /** pg-boss counts the running calls of each group. The tier of a message is the `concurrency` of its tool; other tools have no limit. */
 const groupConcurrency = {
   default: 1_000_000,
-  tiers: Object.fromEntries(Array.from({ length: MOST_CONCURRENT }, (_, i) => [String(i + 1), i + 1])),
+  tiers: Object.fromEntries(Array.from({ length: MAX_CONCURRENT }, (_, i) => [String(i + 1), i + 1])),
 };
 
 /**

@@ -35,7 +35,7 @@ import {
 } from './trigger.model.js';
 
 const kind = 'triggers';
-const mostRuns = 100;
+const maxRuns = 100;
 
 /** Shows, changes and tries triggers. */
 @Resolver(() => TriggerModel)
@@ -112,7 +112,7 @@ export class TriggersResolver {
     @Args() { count, status }: TriggerRunsArgs,
     @Context() { member }: GraphqlContext,
   ): Promise<readonly TriggerRun[]> {
-    if (count < 1 || count > mostRuns) throw invalid('count', `count must be 1 to ${mostRuns}`);
+    if (count < 1 || count > maxRuns) throw invalid('count', `count must be 1 to ${maxRuns}`);
     return this.triggers.runsOf(member, { triggerId: id, status: status ?? null, take: count });
   }
 

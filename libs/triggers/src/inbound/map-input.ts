@@ -12,7 +12,7 @@ import type { TriggerStart } from './trigger-definition.js';
 
 const longestPrompt = 200_000;
 const longestThread = 256;
-const mostAttachments = 20;
+const maxAttachments = 20;
 const longestType = 128;
 
 /** The input of a job, or a clause that says why it cannot be computed. */
@@ -77,8 +77,8 @@ function filesOf(source: string, values: TriggerValues): MappedFiles {
   if (!found.ok) return found;
   if (found.value === null) return noFiles;
   if (!Array.isArray(found.value)) return { ok: false, problem: 'start.attachments must give a list' };
-  if (found.value.length > mostAttachments)
-    return { ok: false, problem: `start.attachments gives more than ${mostAttachments} files` };
+  if (found.value.length > maxAttachments)
+    return { ok: false, problem: `start.attachments gives more than ${maxAttachments} files` };
   const attachments: FileReference[] = [];
   for (const [index, given] of found.value.entries()) {
     const file = toReference(given);

@@ -11,7 +11,7 @@ import { TriggersRepository } from './triggers.repository.js';
 const spacingMs = 250;
 /** Maximum age of the cached kinds of a workspace. */
 const kindsMs = 2_000;
-const mostWorkspaces = 10_000;
+const maxWorkspaces = 10_000;
 
 interface KnownKinds {
   readonly readAt: number;
@@ -26,7 +26,7 @@ interface KnownKinds {
 export class OwnRowHints {
   /** Tests replace it. */
   clock: Clock = systemClock;
-  private readonly known = new LRUCache<string, KnownKinds>({ max: mostWorkspaces });
+  private readonly known = new LRUCache<string, KnownKinds>({ max: maxWorkspaces });
   /** Workspaces that were checked within `spacingMs`, and whether a hint has arrived since. */
   private readonly recent = new Map<string, { isHinted: boolean }>();
 

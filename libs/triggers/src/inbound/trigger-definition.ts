@@ -115,7 +115,7 @@ export function parseTrigger(given: unknown, defaults: { readonly database: stri
     url: toTarget(given, { source, start }),
     headers: toHeaders(given['headers']),
     retryPolicy: toRetryPolicy(given['retryPolicy']),
-    timeout: duration(given, 'timeout', { fallback: 15_000, most: triggerLimits.timeoutMs }),
+    timeout: duration(given, 'timeout', { fallback: 15_000, max: triggerLimits.timeoutMs }),
     secretsRef: reference(given, 'secretsRef') || null,
     concurrency: whole(given, 'concurrency', triggerLimits.concurrency) ?? 16,
     rateLimit: whole(given, 'rateLimit', triggerLimits.rate) ?? null,
@@ -232,11 +232,11 @@ export function toRetryPolicy(given: unknown): RetryPolicy {
   if (given == null) return defaultRetryPolicy;
   if (!isJsonObject(given)) throw new TriggerProblem('retryPolicy must be an object');
   assertKnown(given, retryFields, 'retryPolicy.');
-  const most = triggerLimits.backoffMs;
+  const max = triggerLimits.backoffMs;
   return {
     maxAttempts: whole(given, 'maxAttempts', triggerLimits.attempts) ?? defaultRetryPolicy.maxAttempts,
-    initialBackoff: duration(given, 'initialBackoff', { fallback: defaultRetryPolicy.initialBackoff, most }),
-    maxBackoff: duration(given, 'maxBackoff', { fallback: defaultRetryPolicy.maxBackoff, most }),
+    initialBackoff: duration(given, 'initialBackoff', { fallback: defaultRetryPolicy.initialBackoff, max }),
+    maxBackoff: duration(given, 'maxBackoff', { fallback: defaultRetryPolicy.maxBackoff, max }),
   };
 }
 
@@ -257,7 +257,7 @@ function parseStart(given: unknown): TriggerStart {
     prompt: toExpression(given, 'prompt'),
     thread: toExpression(given, 'thread'),
     attachments: toExpression(given, 'attachments'),
-    delay: duration(given, 'delay', { fallback: 0, most: triggerLimits.delayMs, least: 0 }),
+    delay: duration(given, 'delay', { fallback: 0, max: triggerLimits.delayMs, min: 0 }),
   };
 }
 
@@ -300,14 +300,14 @@ export function isJsonObject(value: unknown): value is JsonFields {
 function duration(
   given: JsonFields,
   name: string,
-  { fallback, most, least = 1 }: { readonly fallback: number; readonly most: number; readonly least?: number },
+  { fallback, max, min = 1 }: { readonly fallback: number; readonly max: number; readonly min?: number },
 ): number {
   const value = given[name];
   if (value == null) return fallback;
   const ms = toMilliseconds(value);
   if (ms === null) throw new TriggerProblem(`invalid duration of ${name}: ${JSON.stringify(value).slice(0, 200)}`);
-  if (ms === 0 && least > 0) return fallback; // the old format writes 0 for "not set"
-  if (ms < least || ms > most) throw new TriggerProblem(`${name} must be ${least} to ${most} ms`);
+  if (ms === 0 && min > 0) return fallback; // the old format writes 0 for "not set"
+  if (ms < min || ms > max) throw new TriggerProblem(`${name} must be ${min} to ${max} ms`);
   return Math.round(ms);
 }
 
@@ -333,11 +333,11 @@ function flag(given: JsonFields, name: string): boolean | undefined {
   return value;
 }
 
-function whole(given: JsonFields, name: string, most: number): number | undefined {
+function whole(given: JsonFields, name: string, max: number): number | undefined {
   const value = given[name];
   if (value == null || value === 0) return undefined; // the old format writes 0 for "not set"
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most)
-    throw new TriggerProblem(`${name} must be a whole number from 1 to ${most}`);
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > max)
+    throw new TriggerProblem(`${name} must be a whole number from 1 to ${max}`);
   return value;
 }
 

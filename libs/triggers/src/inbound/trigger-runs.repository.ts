@@ -73,13 +73,13 @@ type ShownRow = Omit<TriggerRunRow, keyof typeof unshown>;
 const keptMs = 7 * 86_400_000;
 const forgottenAtOnce = 1_000;
 /** Maximum due runs of a workspace: further changes wait for their evaluation, and further requests are refused. */
-const mostDue = 10_000;
+const maxDue = 10_000;
 /** A message may arrive this much before the time of its run. */
 const earlyMs = 1_000;
 /** The process that reserved a run for longer than this is taken to have died. */
 const startMs = 30_000;
 /** A run over the concurrency of its trigger is retried after a quarter of the time that it has waited, within these bounds. */
-const slotMs = { least: 2_000, most: 60_000 };
+const slotMs = { min: 2_000, max: 60_000 };
 
 /** Jobs that triggers start: a row for each, written with the message that starts it. */
 @Injectable()
@@ -135,8 +135,8 @@ export class TriggerRunsRepository implements ExpiredRows {
   /** Whether the workspace has as many due runs as it may have. */
   async isFull(tx: PrismaTransaction, workspaceId: string): Promise<boolean> {
     const [row] = await tx.$queryRaw<{ isFull: boolean }[]>`
-      SELECT count(*) >= ${mostDue}::int AS "isFull" FROM (
-        SELECT 1 FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due' LIMIT ${mostDue}) AS due`;
+      SELECT count(*) >= ${maxDue}::int AS "isFull" FROM (
+        SELECT 1 FROM trigger_run WHERE workspace_id = ${workspaceId}::uuid AND status = 'due' LIMIT ${maxDue}) AS due`;
     return row?.isFull === true;
   }
 
@@ -311,7 +311,7 @@ export class TriggerRunsRepository implements ExpiredRows {
 }
 
 function waitForSlotMs(ageMs: number): number {
-  return Math.min(Math.max(ageMs / 4, slotMs.least), slotMs.most);
+  return Math.min(Math.max(ageMs / 4, slotMs.min), slotMs.max);
 }
 
 function toRun({ id, triggerId, status, jobId, error, tryAt, createdAt }: ShownRow): TriggerRun {

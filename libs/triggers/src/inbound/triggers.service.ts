@@ -29,7 +29,7 @@ import { type StoredTrigger, TriggersRepository } from './triggers.repository.js
 
 export const MAX_TRIGGERS = 1_000;
 /** Characters of events in the result of a test: the result of each trigger that fires contains the event about once. */
-const mostTested = 4_194_304;
+const maxTested = 4_194_304;
 const testMs = 2_000;
 const sliceMs = 5;
 const notShown = 'not shown: earlier triggers reached a limit of the test';
@@ -226,7 +226,7 @@ async function toMatches(
   let characters = 0;
   for (const evaluation of evaluations) {
     if (evaluation.fires) characters += size;
-    const isOver = characters > mostTested || performance.now() - start > testMs;
+    const isOver = characters > maxTested || performance.now() - start > testMs;
     if (evaluation.fires && isOver) matches.push({ ...evaluation, problem: notShown, delivery: null, input: null });
     else matches.push(toMatch(evaluation, event, toDelivery));
     if (performance.now() - sliceStart < sliceMs) continue;

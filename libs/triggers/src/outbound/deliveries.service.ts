@@ -91,7 +91,7 @@ export class Deliveries {
     const isGone = verdict.kind === 'dead' && verdict.disables === true;
     const health = await this.health.failed(tx, { workspaceId, id, isDead, now });
     if (health === null) return;
-    const isFailing = health.deadSinceSuccess >= mostDead && now - health.failingSince >= longestFailureMs;
+    const isFailing = health.deadSinceSuccess >= maxDead && now - health.failingSince >= longestFailureMs;
     if (!isGone && !isFailing) return;
     const disabled = await this.health.disable(tx, { workspaceId, id, reason: isGone ? 'gone' : 'failing', now });
     if (disabled === null) return;
@@ -109,7 +109,7 @@ const sweptAtOnce = 1_000;
 
 /** An endpoint is disabled after 5 days without a success in which 10 deliveries became dead letters. */
 const longestFailureMs = 5 * 24 * 3_600_000;
-const mostDead = 10;
+const maxDead = 10;
 
 function toSettlement(verdict: Verdict, nextAt: number | null): Pick<Settlement, 'status' | 'reason' | 'nextAt'> {
   if (verdict.kind === 'delivered') return { status: 'delivered', reason: null, nextAt: null };

@@ -8,12 +8,12 @@ import { NotificationDispatcher } from './notifications/notification-dispatcher.
 
 /** Maximum parallel sends to one endpoint, in the whole installation. */
 const sendsPerEndpoint = 4;
-const mostConcurrent = 64;
+const maxConcurrent = 64;
 
 /** The tier of a message is the `concurrency` of its trigger; messages of endpoints have none. */
 const groupConcurrency = {
   default: sendsPerEndpoint,
-  tiers: Object.fromEntries(Array.from({ length: mostConcurrent }, (_, i) => [String(i + 1), i + 1])),
+  tiers: Object.fromEntries(Array.from({ length: maxConcurrent }, (_, i) => [String(i + 1), i + 1])),
 };
 
 /** Handles the messages of webhooks: pg-boss delivers them when they are due, and limits those of one endpoint or trigger. */

@@ -22,7 +22,7 @@ export interface DisabledEndpoint {
   readonly messages: readonly QueueMessage<'webhook.deliver'>[];
 }
 
-const mostManagers = 1_000;
+const maxManagers = 1_000;
 const abandonedAtOnce = 2_000;
 
 /** Counts the failures of endpoints and disables them. */
@@ -80,7 +80,7 @@ export class EndpointHealthRepository {
   /** The users who may manage endpoints, at most 1,000. */
   async managers(tx: PrismaTransaction, workspaceId: string): Promise<string[]> {
     const where = { workspaceId, role: { in: ['owner', 'admin'] } };
-    const found = await tx.membership.findMany({ where, select: { userId: true }, take: mostManagers });
+    const found = await tx.membership.findMany({ where, select: { userId: true }, take: maxManagers });
     return found.map(({ userId }) => userId);
   }
 

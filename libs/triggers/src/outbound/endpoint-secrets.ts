@@ -34,7 +34,7 @@ interface Moment {
 
 const overlapMs = 24 * 3_600_000;
 /** Previous secrets that sign, the last one included. */
-const mostPast = 5;
+const maxPast = 5;
 
 /** A new secret as Standard Webhooks writes it: 32 random bytes. */
 export function newEndpointSecret(): Secret {
@@ -71,7 +71,7 @@ export function rotatedSecrets(
   { workspaceId, id }: EndpointRef,
   { stored, secret, now }: Moment & { readonly secret: Secret },
 ): SealedSecrets {
-  const earlier = pastSecrets(box, { workspaceId, id }, { stored, now }).slice(0, mostPast - 1);
+  const earlier = pastSecrets(box, { workspaceId, id }, { stored, now }).slice(0, maxPast - 1);
   return {
     secretCipher: box.seal(secret, endpointPlace(workspaceId, id)),
     previousCipher: stored.secretCipher,

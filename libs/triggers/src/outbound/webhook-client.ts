@@ -10,7 +10,7 @@ export interface WebhookRequest {
   readonly timeoutMs: number;
 }
 
-const mostBytes = 16_384;
+const maxBytes = 16_384;
 
 /** Failures of the address itself: nothing was sent, and another attempt would not be either. */
 const refusals = new Set(['address_refused', 'outbound_url_refused', 'outbound_port_refused', 'outbound_host_refused']);
@@ -54,7 +54,7 @@ export class WebhookClient implements OnApplicationShutdown {
     const problem = this.problemOf(url);
     if (problem !== null) throw new OutboundError({ code: 'outbound_url_refused', message: problem });
     const limits = {
-      ...{ maxBytes: mostBytes, maxRedirects: 0 },
+      ...{ maxBytes, maxRedirects: 0 },
       ...{ firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
     };
     return this.guarded.request({ method: 'POST', url, headers, body, limits });

@@ -300,7 +300,7 @@ function assertMay(principal: MemberPrincipal): void {
   assertCan(abilityOf(principal), { action: 'manage', subject: 'WebhookEndpoint', row: { workspaceId } });
 }
 
-const [longestUrl, longestDescription, mostHeaders, longestHeader] = [2_048, 500, 20, 1_024];
+const [longestUrl, longestDescription, maxHeaders, longestHeader] = [2_048, 500, 20, 1_024];
 
 function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): EndpointTerms {
   const problem = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
@@ -318,10 +318,10 @@ function toTerms({ description, headers: wanted, ...given }: GivenEndpoint): End
     typeof value === 'string' &&
     value.length <= longestHeader &&
     /^[\t\x20-\x7e]*$/.test(value);
-  if (headers === null || headers.length > mostHeaders || !headers.every(isSendable))
+  if (headers === null || headers.length > maxHeaders || !headers.every(isSendable))
     throw problem(
       'headers',
-      `headers must be at most ${mostHeaders} HTTP headers with texts of up to ${longestHeader} characters, none that the server sets itself.`,
+      `headers must be at most ${maxHeaders} HTTP headers with texts of up to ${longestHeader} characters, none that the server sets itself.`,
     );
   return { ...given, description: text, events, headers: Object.fromEntries(headers) as Record<string, string> };
 }

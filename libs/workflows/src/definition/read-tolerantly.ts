@@ -18,7 +18,7 @@ export interface Read<T> {
 }
 
 /** Faults reported for one value; a reader needs no more than these. */
-const MOST_FAULTS = 100;
+const MAX_FAULTS = 100;
 
 /**
  * Reads a stranger's value by a schema. What has the wrong type is a fault, and is read as if it were not there; a list keeps
@@ -27,7 +27,7 @@ const MOST_FAULTS = 100;
 export function readTolerantly<S extends z.ZodType>(schema: S, value: unknown): Read<z.output<S>> {
   const parsed = schema.safeParse(value, { error: problemInWords });
   if (parsed.success) return { value: parsed.data, faults: [] };
-  const faults = parsed.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({ path, message }));
+  const faults = parsed.error.issues.slice(0, MAX_FAULTS).map(({ path, message }) => ({ path, message }));
   const box: { left: unknown } = { left: structuredClone(value) };
   let wrong: readonly Fault[] = parsed.error.issues;
   while (wrong.length > 0 && box.left !== undefined) {

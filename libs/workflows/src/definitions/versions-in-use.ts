@@ -33,7 +33,7 @@ export class VersionInUse {
 }
 
 /** Limits of the cache: a number of versions, and the total length of their texts. */
-const most = { versions: 200, length: 16_777_216 } as const;
+const max = { versions: 200, length: 16_777_216 } as const;
 
 /** Versions never change, so their parsed content is cached. The least recently used versions are dropped first. */
 @Injectable()
@@ -67,7 +67,7 @@ export class VersionsInUse {
     this.kept.set(key, version);
     this.length += version.length;
     for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= most.versions && this.length <= most.length) return;
+      if (this.kept.size <= max.versions && this.length <= max.length) return;
       this.drop(oldest);
     }
   }

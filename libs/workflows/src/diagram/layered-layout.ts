@@ -19,7 +19,7 @@ export interface Layout {
 /** Each pass orders every layer by the places of its neighbors; more passes change little. */
 const PASSES = 4;
 /** Maximum cells for long edges; a drawing that needs more is too dense for them to help. */
-const MOST_BENDS = 3_000;
+const MAX_BENDS = 3_000;
 
 /**
  * Nodes in layers, each below all that lead to it; nodes on a circle come below what they can. Within a layer they are near their
@@ -60,7 +60,7 @@ export function layeredLayout({ nodes, edges }: Pick<Drawing, 'nodes' | 'edges'>
 /** Gives every edge that is longer than one layer a stop in each layer between; adds the stops' layers to those of the nodes. */
 function toWays(edges: Drawing['edges'], layerOf: number[]): readonly (readonly number[])[] {
   const gaps = edges.map(({ from, to }) => Math.max(0, (layerOf[to] ?? 0) - (layerOf[from] ?? 0) - 1));
-  if (gaps.reduce((sum, gap) => sum + gap, 0) > MOST_BENDS) return edges.map(() => []);
+  if (gaps.reduce((sum, gap) => sum + gap, 0) > MAX_BENDS) return edges.map(() => []);
   return edges.map(({ from }, index) =>
     Array.from({ length: gaps[index] ?? 0 }, (_, step) => layerOf.push((layerOf[from] ?? 0) + step + 1) - 1),
   );

@@ -22,7 +22,7 @@ type BranchEnd =
 
 type Branch = NodeData['parallel']['branches'][number];
 
-const MOST_ITERATIONS = 10;
+const MAX_ITERATIONS = 10;
 
 /**
  * Runs one branch until it ends or times out. The timeout stops while the branch waits for a person. Rethrows errors that are not
@@ -73,7 +73,7 @@ function converse(context: ContextOf<'parallel'>, branch: Branch, overtime: Abor
       { role: 'user', content: input },
     ],
     tools: branch.tools,
-    maxIterations: MOST_ITERATIONS,
+    maxIterations: MAX_ITERATIONS,
     signal: AbortSignal.any([signal, overtime]),
   });
 }

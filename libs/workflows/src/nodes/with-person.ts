@@ -18,7 +18,7 @@ interface Asking {
 
 type Answered = Extract<PersonAnswer, { type: 'answered' }>;
 
-const MOST_RERUNS = 10;
+const MAX_RERUNS = 10;
 
 /** Runs the work of a node, with a person before it (`approval`, `input`) or after it (`review`), as the node's settings require. */
 export async function withPerson(
@@ -59,7 +59,7 @@ async function reviewed({ context, hitl, work }: Asking): Promise<NodeOutcome> {
     if (leadsOn(context, 'rejected')) {
       return handOn(outcome.output, ['rejected'], { ...extra, rejections: rejections + 1 });
     }
-    if (rejections === MOST_RERUNS) throw requestRejected();
+    if (rejections === MAX_RERUNS) throw requestRejected();
   }
 }
 

@@ -7,7 +7,7 @@ import { OfferedWorkflowsRepository } from './offered-workflows.repository.js';
 import { WorkflowCalls } from './workflow-calls.service.js';
 import { workflowTools } from './workflow-tool.js';
 
-const mostOffered = 100;
+const maxOffered = 100;
 
 /** Gives the catalog the workflows of a workspace that models may call, as they are published. */
 @Injectable()
@@ -24,7 +24,7 @@ export class WorkflowToolSource implements WorkspaceToolSource {
   }
 
   async toolsOf(workspaceId: string): Promise<readonly Tool[]> {
-    const refs = await this.offered.offered(workspaceId, mostOffered);
+    const refs = await this.offered.offered(workspaceId, maxOffered);
     if (refs.length === 0) return [];
     const versions = await this.versions.load(workspaceId, refs);
     const workflows = refs.flatMap((ref, i) => {

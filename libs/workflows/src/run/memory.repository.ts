@@ -61,7 +61,7 @@ const searched = 2_000;
 
 /** Returns memories of the session, best first: by the number of matching words, then newest first. */
 const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery) => {
-  const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
+  const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, maxWords);
   const filter = JSON.stringify(query.filter);
   return Prisma.sql`SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId",
     coalesce(m.metadata->>'timestamp', to_char(m.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) AS at
@@ -72,7 +72,7 @@ const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery
  ORDER BY found.hits DESC, m.id DESC LIMIT ${limit}`;
 };
 
-const mostWords = 50;
+const maxWords = 50;
 
 const forgottenAtOnce = 1_000;
 

@@ -26,7 +26,7 @@ interface Work {
 
 const LONGEST_REASON = 1_000;
 /** Maximum number of waits for a plugin; with growing intervals, about seven days. */
-const MOST_WAITS = 170;
+const MAX_WAITS = 170;
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
@@ -62,7 +62,7 @@ export class PluginRun {
       throw refusal(
         `No plugin of this server defines nodes of the type "${type}". A member chose to stop waiting for it.`,
       );
-    if (waits === MOST_WAITS) throw refusal(`No plugin of this server defines nodes of the type "${type}".`);
+    if (waits === MAX_WAITS) throw refusal(`No plugin of this server defines nodes of the type "${type}".`);
     const delayMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(30, waits));
     const about = { type, waits, at: systemClock.now() + delayMs };
     const key = `plugin@${waits + 1}`;

@@ -121,8 +121,8 @@ const [path, iteration, handles] = [
 /** Limits all texts together; longer texts are cut evenly. */
 const shownCharacters = 8_388_608;
 const longestShown = 32_769;
-const mostCalls = 2_000;
-const mostSpoken = 200;
+const maxCalls = 2_000;
+const maxSpoken = 200;
 
 /**
  * The text of active nodes exists only in the event log, after the event that began the node (searched newest first by the index of
@@ -164,12 +164,12 @@ calls AS (
   SELECT c.*, r.node_run, r.branch FROM round r JOIN tool_call c
       ON c.workspace_id = r.workspace_id AND c.job_id = r.job_id AND c.round = r.number
    WHERE r.workspace_id = ${workspaceId}::uuid AND r.job_id = ${jobId}::uuid AND r.node_run IS NOT NULL
-   ORDER BY c.round DESC, c.ordinal DESC LIMIT ${mostCalls}),
+   ORDER BY c.round DESC, c.ordinal DESC LIMIT ${maxCalls}),
 ${live(workspaceId, jobId)},
 spoken AS (
   SELECT n.ordinal, n.node_id, ${path} AS path, n.output, n.extra FROM node_run n
    WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.type = 'agent' AND n.status = 'completed' AND n.output <> ''
-     AND NOT n.extra ? 'note' AND n.node_id NOT LIKE 'sf:%' ORDER BY n.ordinal DESC LIMIT ${mostSpoken})
+     AND NOT n.extra ? 'note' AND n.node_id NOT LIKE 'sf:%' ORDER BY n.ordinal DESC LIMIT ${maxSpoken})
 SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "workflowName",
   CASE WHEN j.status = 'failed' THEN j.error END AS error, ${millis('j.created_at')} AS "createdAt",
   ${millis('j.finished_at')} AS "finishedAt", j.prompt_tokens AS "promptTokens", j.completion_tokens AS "completionTokens",

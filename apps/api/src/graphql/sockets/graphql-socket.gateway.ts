@@ -247,7 +247,7 @@ const maxBytes = 32 * 1024;
 const endedMs = 3_000;
 
 /**
- * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. A
+ * The connections without an accepted `connection_init`, which anyone can open. At most `max` exist; one more closes the oldest. A
  * well-behaved client sends `connection_init` at once, so the oldest connections are those that never will.
  */
 export class PendingSockets {
@@ -255,7 +255,7 @@ export class PendingSockets {
   private ended = 0;
 
   constructor(
-    private readonly most: number,
+    private readonly max: number,
     private readonly clock: Clock,
   ) {}
 
@@ -263,9 +263,9 @@ export class PendingSockets {
     return this.pending.size;
   }
 
-  /** Whether fewer than `most` connections lack an accepted `connection_init`, including those that ended without one in the last seconds. */
+  /** Whether fewer than `max` connections lack an accepted `connection_init`, including those that ended without one in the last seconds. */
   get hasRoom(): boolean {
-    return this.pending.size + this.ended < this.most;
+    return this.pending.size + this.ended < this.max;
   }
 
   /** `stream` is what `socket` reads from. */
@@ -282,7 +282,7 @@ export class PendingSockets {
       this.remove(socket);
     });
     const [oldest] = this.pending.keys();
-    if (this.pending.size > this.most && oldest !== undefined) {
+    if (this.pending.size > this.max && oldest !== undefined) {
       this.remove(oldest);
       // After a close frame, the peer would decide when the connection ends.
       oldest.terminate();

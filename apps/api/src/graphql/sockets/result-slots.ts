@@ -1,5 +1,5 @@
 /** Maximum queries and mutations of one connection that run or have unsent results. */
-const most = 4;
+const max = 4;
 
 /** A result stays in memory until the client reads it, so a connection runs only a few operations at a time and delays the others. */
 export class ResultSlots {
@@ -10,7 +10,7 @@ export class ResultSlots {
   /** Resolves in order: true with a slot, false if the connection has closed. */
   async acquire(): Promise<boolean> {
     if (this.isClosed) return false;
-    if (this.used < most) {
+    if (this.used < max) {
       this.used += 1;
       return true;
     }

@@ -13,7 +13,7 @@ const upgradeMs = 0.4;
 /** Time on the event loop for a new connection whose request is rejected, in ms. */
 const connectionMs = 0.4;
 /** Upgrades that this process accepts without a turn before its other work runs. */
-const mostAtOnce = 25;
+const maxAtOnce = 25;
 /** Maximum share of the waiting upgrades that one address may have. */
 const addressShare = 0.5;
 /** Maximum connections that are not read, as a multiple of the upgrades that may wait. One takes about 10 KB. */
@@ -31,11 +31,11 @@ export class UpgradeTurns {
   private unread = 0;
   private atOnce = 0;
 
-  /** `most`: upgrades that may wait. `refusals` has the addresses with many refused requests. */
+  /** `max`: upgrades that may wait. `refusals` has the addresses with many refused requests. */
   constructor(
     private readonly clock: Clock,
     private readonly addressKeyOf: ClientAddressKey,
-    private readonly most: number,
+    private readonly max: number,
     private readonly refusals: Pick<RefusalDelay, 'isCrowded'>,
   ) {
     this.turns = new CallerTurns(clock);
@@ -56,7 +56,7 @@ export class UpgradeTurns {
    * can arrive in one.
    */
   takeNow(): boolean {
-    if (this.atOnce >= mostAtOnce) return false;
+    if (this.atOnce >= maxAtOnce) return false;
     if (this.atOnce === 0) this.clock.after(0, () => (this.atOnce = 0));
     this.atOnce += 1;
     return true;
@@ -65,7 +65,7 @@ export class UpgradeTurns {
   /** Calls `accept` in the turn of the request's address. False: too many upgrades wait. */
   wait(request: IncomingMessage, socket: Duplex, accept: () => void): boolean {
     const key = this.addressKeyOf(request);
-    if (this.waiting >= this.most || this.isCrowded(key)) return false;
+    if (this.waiting >= this.max || this.isCrowded(key)) return false;
     this.count(key, 1);
     const end = () => socket.destroy();
     const leave = () => {
@@ -88,7 +88,7 @@ export class UpgradeTurns {
   slowDown(connection: Socket): void {
     const key = this.addressKeyOf({ socket: connection, headers: {} });
     if (!this.isCrowded(key) && !this.refusals.isCrowded(key)) return;
-    if (this.unread >= this.most * unreadPerWaiting) {
+    if (this.unread >= this.max * unreadPerWaiting) {
       connection.destroy();
       return;
     }
@@ -107,7 +107,7 @@ export class UpgradeTurns {
   }
 
   private isCrowded(key: string): boolean {
-    return (this.waitingOf.get(key) ?? 0) >= this.most * addressShare;
+    return (this.waitingOf.get(key) ?? 0) >= this.max * addressShare;
   }
 
   private count(key: string, added: 1 | -1): void {

@@ -92,9 +92,9 @@ export class AnswerStarts {
 
   /** The parser limits the messages that the client sends. The server adds a result for each call, so the total is checked again here. */
   private assertFits({ request, messages }: NewAnswerOrder): void {
-    const { MAX_MESSAGES: most } = this.config.values;
-    if (request.messages.length > most || messages.length <= most) return;
-    const message = `Too many tool_calls in messages: with a result for each there are ${messages.length} messages, at most ${most}`;
+    const { MAX_MESSAGES: max } = this.config.values;
+    if (request.messages.length > max || messages.length <= max) return;
+    const message = `Too many tool_calls in messages: with a result for each there are ${messages.length} messages, at most ${max}`;
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
 

@@ -36,8 +36,8 @@ export class CompletionEndpoint {
       request: parseCompletionRequest(bodyOf(request), this.context.values.MAX_MESSAGES),
     };
     const closing = new AbortController();
-    const most = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
-    const slot = acquireStreamSlot(this.open, principal, { closing, most });
+    const max = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
+    const slot = acquireStreamSlot(this.open, principal, { closing, max });
     try {
       this.tellAllowance(response, this.limiters.chats.peek(principal));
       const opened = await this.completions.open(principal, asked);

@@ -19,7 +19,7 @@ interface SubJobListener {
 /** Upper limit of the time between two checks, in case a hint is lost. */
 const pollMs = 2_000;
 /** Maximum number of reported requests. */
-const mostBelow = 100;
+const maxReported = 100;
 
 /**
  * Finds the open requests of the sub-jobs of a job. Each sub-job has its own log, so this class compares the open requests with the known
@@ -39,7 +39,7 @@ export class SubJobInterrupts {
   }
 
   open({ workspaceId, jobId }: RootJob): Promise<readonly InterruptBelow[]> {
-    return this.interrupts.openBelow(workspaceId, jobId, mostBelow);
+    return this.interrupts.openBelow(workspaceId, jobId, maxReported);
   }
 }
 

@@ -40,8 +40,8 @@ export class ExecuteEndpoint {
     const { idempotencyKey, onDisconnect } = parseCompletionHeaders(request.headers);
     const asked = parseExecuteRequest(bodyOf(request));
     const closing = new AbortController();
-    const most = this.config.values.OPENAI_ANSWERS_PER_PRINCIPAL;
-    const slot = acquireStreamSlot(this.open, principal, { closing, most });
+    const max = this.config.values.OPENAI_ANSWERS_PER_PRINCIPAL;
+    const slot = acquireStreamSlot(this.open, principal, { closing, max });
     try {
       const { jobId } = await this.execution.start(principal, asked, idempotencyKey);
       response.setHeader('X-Job-Id', jobId);

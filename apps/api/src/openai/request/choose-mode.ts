@@ -7,7 +7,7 @@ import type { CompletionRequest } from './completion-request.js';
 import { invalidBody } from './invalid-body.js';
 
 /** Limits of the functions in a request. Only their count and size are checked, so the cost is linear in the body. */
-const most = { tools: 128, chars: 262_144 } as const;
+const max = { tools: 128, chars: 262_144 } as const;
 
 const nameShape = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -16,7 +16,7 @@ const nameShape = /^[A-Za-z0-9_.-]{1,64}$/;
  * the arguments; the server does not. Throws `OpenAiError` 400. Pure.
  */
 function checkClientTools(tools: readonly ToolDefinition[]): void {
-  if (tools.length > most.tools) throw invalidBody(`tools: at most ${most.tools} functions fit in a request`);
+  if (tools.length > max.tools) throw invalidBody(`tools: at most ${max.tools} functions fit in a request`);
   const names = new Set<string>();
   let chars = 0;
   for (const [index, definition] of tools.entries()) {
@@ -26,7 +26,7 @@ function checkClientTools(tools: readonly ToolDefinition[]): void {
     if (names.has(name)) throw invalidBody(`${field}: "${name}" is the name of an earlier function`);
     names.add(name);
     chars += JSON.stringify(definition).length;
-    if (chars > most.chars) throw invalidBody(`tools: they are longer than ${most.chars} characters together`);
+    if (chars > max.chars) throw invalidBody(`tools: they are longer than ${max.chars} characters together`);
   }
 }
 

@@ -67,8 +67,8 @@ export function parseCompletionRequest(body: unknown, maxMessages: number): Comp
   };
 }
 
-function tooManyMessages(given: number, most: number): OpenAiError {
-  const message = `Too many messages: ${given}, at most ${most} (MAX_MESSAGES). Send fewer or shorten the conversation`;
+function tooManyMessages(given: number, max: number): OpenAiError {
+  const message = `Too many messages: ${given}, at most ${max} (MAX_MESSAGES). Send fewer or shorten the conversation`;
   return new OpenAiError({ status: 400, message, param: 'messages' });
 }
 

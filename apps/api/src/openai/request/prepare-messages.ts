@@ -15,14 +15,14 @@ export interface SessionCall {
 }
 
 /** Maximum number of restored calls; the newest are restored. */
-const mostCalls = 1_000;
+const maxCalls = 1_000;
 
 /** The ids of blocks in the messages. Each may be a call of the session, which the caller looks up before `prepareMessages`. Pure. */
 export function callIdsIn(messages: readonly ChatMessage[]): readonly string[] {
   const ids = messages.flatMap((message) =>
     message.role === 'assistant' ? piecesOf(message).flatMap((piece) => (piece.type === 'call' ? [piece.id] : [])) : [],
   );
-  return [...new Set(ids)].slice(-mostCalls);
+  return [...new Set(ids)].slice(-maxCalls);
 }
 
 /**

@@ -13,7 +13,7 @@ import { toInterruptQuery } from './to-interrupt-query.js';
 type Batches = AsyncGenerator<readonly Interrupt[], void, undefined>;
 
 const pageSize = 100;
-const mostAtFirst = 1_000;
+const maxAtFirst = 1_000;
 
 /** Streams changes of the inbox. */
 @Resolver()
@@ -62,7 +62,7 @@ export class InterruptActivityResolver {
     if (query.statuses?.includes('open') === false) return;
     const openQuery = { ...query, statuses: ['open'] };
     let page: { readonly limit: number; readonly after?: string } = { limit: pageSize };
-    for (let shown = 0; shown < mostAtFirst; shown += pageSize) {
+    for (let shown = 0; shown < maxAtFirst; shown += pageSize) {
       const found = await this.interrupts.list(member, openQuery, page);
       const shownNow = found.slice(0, pageSize);
       // A row that the activity does not know yet is left out. If it were settled before the next read, this viewer would never receive the

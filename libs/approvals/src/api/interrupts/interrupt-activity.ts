@@ -5,7 +5,7 @@ import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 import { type Look, RowActivity } from '#platform/api';
 
 /** Maximum number of open requests that one snapshot compares. In a workspace with more, a snapshot has the newest. */
-const mostOpen = 5_000;
+const maxOpen = 5_000;
 
 /**
  * Detects which requests of a workspace were opened or settled, by comparing two snapshots of the ids of all open requests. Each snapshot is
@@ -31,7 +31,7 @@ export class InterruptActivity extends RowActivity<OpenRows> {
   }
 
   protected async look(workspaceId: string, before: OpenRows | undefined): Promise<Look<OpenRows>> {
-    const seen = toOpenRows(await this.interrupts.openIds(workspaceId, mostOpen), mostOpen);
+    const seen = toOpenRows(await this.interrupts.openIds(workspaceId, maxOpen), maxOpen);
     const changed = before === undefined ? [] : changesOfOpen(before, seen);
     return { seen, changed: changed.map((id) => ({ id, topic: '' })) };
   }
@@ -52,9 +52,9 @@ interface OpenRows {
   readonly oldest: string;
 }
 
-/** Makes a snapshot of the ids of the newest `most` open rows, newest first. */
-export function toOpenRows(newestFirst: readonly string[], most: number): OpenRows {
-  return { ids: new Set(newestFirst), oldest: newestFirst.length < most ? '' : (newestFirst.at(-1) ?? '') };
+/** Makes a snapshot of the ids of the newest `max` open rows, newest first. */
+export function toOpenRows(newestFirst: readonly string[], max: number): OpenRows {
+  return { ids: new Set(newestFirst), oldest: newestFirst.length < max ? '' : (newestFirst.at(-1) ?? '') };
 }
 
 /** The rows that were opened or settled between two snapshots. A row that one of them cannot contain counts as unchanged. Pure. */

@@ -5,7 +5,7 @@ import { AppError } from '#platform';
 
 import { toFilePart } from '../../attachments/file-parts.js';
 
-const mostAttachments = 20;
+const maxAttachments = 20;
 
 /** A file that is attached to a message. */
 @InputType({ description: 'A file of the workspace, attached to a message. `POST /api/files` uploads it.' })
@@ -26,7 +26,7 @@ type Given = Pick<FileAttachmentInput, 'hash' | 'mime'> & { readonly name?: stri
 export function attachTo(message: ChatMessage, given: readonly Given[] | null | undefined): ChatMessage {
   if (given == null || given.length === 0) return message;
   if (message.role !== 'user') throw invalid('attachments', 'Only messages with the role user have attachments');
-  if (given.length > mostAttachments) throw invalid('attachments', `attachments exceeds ${mostAttachments} entries`);
+  if (given.length > maxAttachments) throw invalid('attachments', `attachments exceeds ${maxAttachments} entries`);
   const { content } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content;
   return { ...message, content: [...parts, ...given.map(toPart)] };

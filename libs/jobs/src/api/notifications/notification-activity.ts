@@ -6,7 +6,7 @@ import { type Look, RowActivity } from '#platform/api';
 import { NotificationsRepository } from '../../notifications/notifications.repository.js';
 
 /** The most changes that one read returns; if there are more, the latest. */
-const mostAtOnce = 5_000;
+const maxAtOnce = 5_000;
 
 /** The position in the changes, from which the next read continues. */
 interface Seen {
@@ -37,7 +37,7 @@ export class NotificationActivity extends RowActivity<Seen> {
     const { oldestRunning, changed } = await this.notifications.changedFrom(
       workspaceId,
       before?.oldestRunning ?? null,
-      mostAtOnce,
+      maxAtOnce,
     );
     const fresh = before === undefined ? [] : changed.filter(({ id, changedIn }) => before.known.get(id) !== changedIn);
     return {

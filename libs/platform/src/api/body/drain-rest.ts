@@ -4,9 +4,9 @@ import type { Clock, Timer } from '../../clock.js';
 import type { CallerTurns } from './caller-turns.js';
 
 /** Maximum bytes of a body that are read and discarded after the response. */
-const MOST_BYTES = 16 * 1_048_576;
+const MAX_BYTES = 16 * 1_048_576;
 /** For unauthenticated callers: enough for a small request, so that its client can read the error. */
-const MOST_BYTES_ANONYMOUS = 1_048_576;
+const MAX_BYTES_ANONYMOUS = 1_048_576;
 const WITHIN_MS = 5_000;
 
 /** The name under which all of these reads share turns. */
@@ -29,23 +29,23 @@ export function drainRestMiddleware(turns: CallerTurns, clock: Clock) {
     // At `finish`, Node has already begun to discard the body.
     response.once('prefinish', () => {
       if (!request.complete && !request.destroyed)
-        drain(request, { mostBytes: mostBytesOf(response.statusCode), turns, clock });
+        drain(request, { maxBytes: maxBytesOf(response.statusCode), turns, clock });
     });
     next();
   };
 }
 
-function mostBytesOf(status: number): number {
-  return anonymous.has(status) ? MOST_BYTES_ANONYMOUS : MOST_BYTES;
+function maxBytesOf(status: number): number {
+  return anonymous.has(status) ? MAX_BYTES_ANONYMOUS : MAX_BYTES;
 }
 
 interface Draining {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly turns: CallerTurns;
   readonly clock: Clock;
 }
 
-function drain(request: Request, { mostBytes, turns, clock }: Draining): void {
+function drain(request: Request, { maxBytes, turns, clock }: Draining): void {
   const { socket } = request;
   let bytes = 0;
   let inTurn = 0;
@@ -70,10 +70,10 @@ function drain(request: Request, { mostBytes, turns, clock }: Draining): void {
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     inTurn += chunk.length;
-    if (bytes <= mostBytes && inTurn < BYTES_PER_TURN) return;
+    if (bytes <= maxBytes && inTurn < BYTES_PER_TURN) return;
     request.pause();
     inTurn = 0;
-    if (bytes > mostBytes) return;
+    if (bytes > maxBytes) return;
     stopTimer(); // the wait for a turn does not count against the client
     withdraw = turns.next(DRAINS, TURN_MS, () => {
       startTimer();

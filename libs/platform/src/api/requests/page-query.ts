@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 const blankIsAbsent = (value: unknown) => (value === '' ? undefined : value);
 
 /** A query parameter that may be absent. `?name=` counts as absent; a repeated name is an error. */
@@ -12,7 +12,7 @@ export const pageQuery = {
     .preprocess(
       (value) =>
         value === '' ? undefined : typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : value,
-      z.int().min(1).max(mostAtOnce).default(20),
+      z.int().min(1).max(maxAtOnce).default(20),
     )
     .default(20)
     .meta({ description: 'Page size.' }),

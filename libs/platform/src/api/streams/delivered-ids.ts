@@ -8,14 +8,14 @@ const maxDelivered = 5_000;
 export class DeliveredIds {
   private readonly ids = new Set<string>();
 
-  constructor(private readonly most: number = maxDelivered) {}
+  constructor(private readonly max: number = maxDelivered) {}
 
   /** Records a delivered row. Returns true if the row is new. */
   begin(id: string): boolean {
     if (this.ids.has(id)) return false;
     this.ids.add(id);
     const [oldest] = this.ids;
-    if (this.ids.size > this.most && oldest !== undefined) this.ids.delete(oldest);
+    if (this.ids.size > this.max && oldest !== undefined) this.ids.delete(oldest);
     return true;
   }
 

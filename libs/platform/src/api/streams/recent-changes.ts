@@ -5,21 +5,21 @@ const gatherMs = 50;
 
 /**
  * Recent changes by id, the oldest change first. All viewers share it: each stores only a number, so a slow viewer uses no memory and gets
- * each id once. Beyond `most` ids, the oldest are removed.
+ * each id once. Beyond `max` ids, the oldest are removed.
  */
 export class RecentChanges {
   private readonly changedAt = new Map<string, number>();
   private readonly waiting = new Set<() => void>();
   private count = 0;
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
   note(id: string): void {
     this.count += 1;
     this.changedAt.delete(id);
     this.changedAt.set(id, this.count);
     const [oldest] = this.changedAt.keys();
-    if (this.changedAt.size > this.most && oldest !== undefined) this.changedAt.delete(oldest);
+    if (this.changedAt.size > this.max && oldest !== undefined) this.changedAt.delete(oldest);
     for (const wake of [...this.waiting]) wake();
   }
 

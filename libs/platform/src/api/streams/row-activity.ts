@@ -38,7 +38,7 @@ interface Watched<Seen> {
   rest: Timer | undefined;
 }
 
-const mostChanges = 10_000;
+const maxChanges = 10_000;
 
 /**
  * Detects which rows of a workspace have changed. A hint, a gap of the bus or the clock triggers a read; the subclass defines the cost of a
@@ -183,7 +183,7 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
 }
 
 function enter({ topics }: Watched<unknown>, name: string): Topic {
-  const topic = topics.get(name) ?? { changes: new RecentChanges(mostChanges), viewers: 0 };
+  const topic = topics.get(name) ?? { changes: new RecentChanges(maxChanges), viewers: 0 };
   topics.set(name, topic);
   topic.viewers += 1;
   return topic;

@@ -51,7 +51,7 @@ interface Key {
 }
 
 /** A channel is disabled after this many consecutive dead letters. */
-const mostFailures = 10;
+const maxFailures = 10;
 
 /** Channels of users and workspaces. */
 @Injectable()
@@ -119,11 +119,11 @@ export class NotificationChannelsRepository {
   async tryCode(
     tx: PrismaTransaction,
     { workspaceId, id }: Key,
-    { now, most }: { readonly now: Date; readonly most: number },
+    { now, max }: { readonly now: Date; readonly max: number },
   ): Promise<Uint8Array | null> {
     const [row] = await tx.$queryRaw<{ code: Uint8Array }[]>`
       UPDATE notification_channel SET code_tries = code_tries + 1
-       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND code_until > ${now} AND code_tries < ${most}::int
+       WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid AND code_until > ${now} AND code_tries < ${max}::int
       RETURNING code_cipher AS code`;
     return row?.code ?? null;
   }
@@ -160,7 +160,7 @@ export class NotificationChannelsRepository {
       await tx.notificationChannel.updateMany({ where: { workspaceId, id }, data });
       return;
     }
-    const disables = Prisma.sql`(${isGone} OR (${isDead} AND failures + 1 >= ${mostFailures}::int)) AND enabled`;
+    const disables = Prisma.sql`(${isGone} OR (${isDead} AND failures + 1 >= ${maxFailures}::int)) AND enabled`;
     await tx.$executeRaw`
       UPDATE notification_channel SET last_error = ${error}, failures = failures + ${isDead ? 1 : 0}::int,
              enabled = enabled AND NOT (${disables}),

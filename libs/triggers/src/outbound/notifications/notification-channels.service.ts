@@ -132,7 +132,7 @@ export class NotificationChannels {
     const confirmed = await this.prisma.withWorkspace(principal, async (tx) => {
       const channel = await this.find(tx, principal, id);
       if (channel.confirmedAt !== null) return channel;
-      const cipher = await this.repository.tryCode(tx, { workspaceId, id }, { now: this.now(), most: codeTries });
+      const cipher = await this.repository.tryCode(tx, { workspaceId, id }, { now: this.now(), max: codeTries });
       if (cipher === null) return null;
       const expected = this.secretBox.open(cipher, channelPlace(workspaceId, id, 'code')).reveal();
       return isSame(expected, code.trim()) ? this.repository.confirm(tx, { workspaceId, id }, this.now()) : null;

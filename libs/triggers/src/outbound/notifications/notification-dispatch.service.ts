@@ -9,7 +9,7 @@ import { type ActiveChannel, NotificationChannelsRepository } from './notificati
 
 /** Notifications per page; one transaction dispatches a page. */
 const pageSize = 500;
-const mostPages = 20;
+const maxPages = 20;
 
 /** Counters while one page is dispatched. */
 interface Budget {
@@ -41,7 +41,7 @@ export class NotificationDispatch {
   /** Dispatches the new notifications of a workspace. Concurrent calls run one after the other. */
   async dispatch(workspaceId: string): Promise<void> {
     let after: UnreadNotification | null = null;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       after = await this.dispatchPage(workspaceId, after);
       if (after === null) return;
     }

@@ -19,7 +19,7 @@ import { NotificationDispatch } from './notification-dispatch.service.js';
 
 /** The maximum age of the list of workspaces with channels, and the time over which hints of one workspace are batched. */
 const [refreshMs, gatherMs] = [15_000, 250];
-const mostWorkspaces = 10_000;
+const maxWorkspaces = 10_000;
 /** Workspaces that one process handles at once. */
 const slots = 4;
 
@@ -83,7 +83,7 @@ export class NotificationDispatcher extends QueueWorker {
   }
 
   private soon(workspaceId: string): void {
-    if (this.waiting.has(workspaceId) || this.waiting.size >= mostWorkspaces) return;
+    if (this.waiting.has(workspaceId) || this.waiting.size >= maxWorkspaces) return;
     const timer = systemClock.after(gatherMs, () => {
       this.waiting.delete(workspaceId);
       this.announce(workspaceId).catch((err: unknown) => {
@@ -94,7 +94,7 @@ export class NotificationDispatcher extends QueueWorker {
   }
 
   private async announce(workspaceId: string): Promise<void> {
-    const list = async () => new Set(await this.channels.workspaces(mostWorkspaces, []));
+    const list = async () => new Set(await this.channels.workspaces(maxWorkspaces, []));
     if (!(await this.listed.get('', list)).has(workspaceId)) return;
     await this.queues.send(null, 'notification.due', [{ data: { workspaceId }, key: workspaceId }]);
   }

@@ -25,31 +25,31 @@ export function checkSizes(draft: Draft, issues: IssueList): void {
 function checkLabel(node: DraftNode, issues: IssueList): void {
   const { label = '' } = node.data;
   if (label.length > LIMITS.labelLength)
-    tooLong(node, { field: 'label', what: 'label', most: LIMITS.labelLength }, issues);
+    tooLong(node, { field: 'label', what: 'label', max: LIMITS.labelLength }, issues);
 }
 
 function checkBranches(node: DraftNode, issues: IssueList): void {
   if (node.type !== 'parallel') return;
-  const most = LIMITS.labelLength;
-  const isLong = node.data.branches.some(({ id, label }) => id.length > most || label.length > most);
-  if (isLong) tooLong(node, { field: 'branches', what: 'id or label of a branch', most }, issues);
+  const max = LIMITS.labelLength;
+  const isLong = node.data.branches.some(({ id, label }) => id.length > max || label.length > max);
+  if (isLong) tooLong(node, { field: 'branches', what: 'id or label of a branch', max }, issues);
 }
 
 function checkQuestion(node: DraftNode, type: NodeType, issues: IssueList): void {
   for (const field of QUESTIONS[type] ?? []) {
     const text: unknown = JSON.stringify(memberOf(node.raw, field)); // undefined for what is not there
     const length = typeof text === 'string' ? text.length : 0;
-    if (length > LIMITS.questionLength) tooLong(node, { field, what: 'question', most: LIMITS.questionLength }, issues);
+    if (length > LIMITS.questionLength) tooLong(node, { field, what: 'question', max: LIMITS.questionLength }, issues);
   }
 }
 
 interface TooLong {
   readonly field: string;
   readonly what: string;
-  readonly most: number;
+  readonly max: number;
 }
 
-function tooLong(node: DraftNode, { field, what, most }: TooLong, issues: IssueList): void {
-  const message = `The ${what} of node "${node.id}" is longer than ${most} characters.`;
+function tooLong(node: DraftNode, { field, what, max }: TooLong, issues: IssueList): void {
+  const message = `The ${what} of node "${node.id}" is longer than ${max} characters.`;
   issues.error('LIMIT_EXCEEDED', placeOf(node, 'data', field), message);
 }

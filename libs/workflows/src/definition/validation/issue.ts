@@ -73,7 +73,7 @@ export interface IssuePlace {
 }
 
 /** Maximum issues of each kind; more would not help the author. */
-const MOST_ISSUES = 500;
+const MAX_ISSUES = 500;
 
 /** The issues found so far. */
 export class IssueList {
@@ -85,11 +85,11 @@ export class IssueList {
   expressionsSize = 0;
 
   error(code: ErrorIssueCode, place: IssuePlace, message: string): void {
-    if (this.errors.length < MOST_ISSUES) this.errors.push({ type: 'error', code, message, ...toPlace(place) });
+    if (this.errors.length < MAX_ISSUES) this.errors.push({ type: 'error', code, message, ...toPlace(place) });
   }
 
   warning(code: WarningIssueCode, place: IssuePlace, message: string): void {
-    if (this.warnings.length < MOST_ISSUES) this.warnings.push({ type: 'warning', code, message, ...toPlace(place) });
+    if (this.warnings.length < MAX_ISSUES) this.warnings.push({ type: 'warning', code, message, ...toPlace(place) });
   }
 }
 
